@@ -1,0 +1,65 @@
+"""Every error Understudy raises on purpose.
+
+UnderstudyError
+├── SettingsError          a setting is unknown, of the wrong type, or out of range
+├── RunDirError            the run directory cannot be used as it is
+├── EpisodeError           experience that cannot be learned from
+├── ModelError
+│   ├── ModelMissing       there is no model here yet
+│   ├── ModelDamaged       a model file that cannot be read
+│   ├── ModelMismatch      a model of another architecture or feature schema
+│   └── NonFiniteError     an update that would put NaN or infinity into the model
+└── LearnerError
+    ├── LearnerBusy        another learner holds the run directory
+    └── LearnerFailed      the learner process did not start, or died
+
+Each message says what was found, where, and what to do about it.
+"""
+
+
+class UnderstudyError(Exception):
+    """Base of all errors raised on purpose by this package."""
+
+
+class SettingsError(UnderstudyError):
+    """A setting is unknown, of the wrong type, or out of range."""
+
+
+class RunDirError(UnderstudyError):
+    """The run directory cannot be used as it is."""
+
+
+class EpisodeError(UnderstudyError):
+    """Experience that cannot be learned from; the message is the reason shown to people."""
+
+
+class ModelError(UnderstudyError):
+    """Base of everything that can be wrong with a model."""
+
+
+class ModelMissing(ModelError):
+    """There is no model here yet."""
+
+
+class ModelDamaged(ModelError):
+    """A model file that cannot be read."""
+
+
+class ModelMismatch(ModelError):
+    """A model of another architecture or feature schema; the message says what differs."""
+
+
+class NonFiniteError(ModelError):
+    """An update that would put NaN or infinity into the model; the model is as it was before."""
+
+
+class LearnerError(UnderstudyError):
+    """Base of everything that can be wrong with a background learner."""
+
+
+class LearnerBusy(LearnerError):
+    """Another learner holds the run directory; the message says which."""
+
+
+class LearnerFailed(LearnerError):
+    """The learner process did not start, or died."""

@@ -1,0 +1,1 @@
+"""Models on disk: atomic, versioned, with no lost update."""

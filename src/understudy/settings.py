@@ -1,0 +1,258 @@
+"""Every setting, once: documented dataclasses that a TOML file, the environment and flags fill, in that order.
+
+[training]                        # understudy.toml
+learning_rate = 3e-4
+
+UNDERSTUDY_TRAINING_LEARNING_RATE=3e-4
+understudy learn RUN_DIR --training.learning-rate 3e-4
+"""
+
+import dataclasses
+import difflib
+import json
+import math
+import os
+import tomllib
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from understudy.errors import SettingsError
+
+FILE_NAME = "understudy.toml"
+ENVIRONMENT_PREFIX = "UNDERSTUDY_"
+
+
+def _setting(default: Any, doc: str, at_least: float | None = None, at_most: float | None = None) -> Any:
+    return field(default=default, metadata={"doc": doc, "at_least": at_least, "at_most": at_most})
+
+
+class _Section:
+    """A group of settings; every way of making one, replace() included, checks each value."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):  # type: ignore[arg-type]
+            _check(f, getattr(self, f.name), f"{type(self).__name__}.{f.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSettings(_Section):
+    """The shape of the network. It is part of the model: changing it means starting a new model."""
+
+    policy: Literal["mlp", "transformer"] = _setting("mlp", "the kind of network")
+    hidden: tuple[int, ...] = _setting((128, 64), "mlp: width of each hidden layer", 1)
+    context: int = _setting(16, "transformer: how many of the last states a layer looks at", 1)
+    width: int = _setting(64, "transformer: width of a layer; a multiple of heads", 1)
+    heads: int = _setting(4, "transformer: attention heads", 1)
+    layers: int = _setting(2, "transformer: number of layers", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings(_Section):
+    """How the model learns. It travels with the model, so that bot and learner train alike."""
+
+    algorithm: Literal["ppo", "reinforce"] = _setting(
+        "ppo", "ppo corrects for experience of an older policy; reinforce does not"
+    )
+    learning_rate: float = _setting(1e-3, "Adam's step size", 0)
+    gamma: float = _setting(0.99, "discount of a reward one decision later", 0, 1)
+    gae_lambda: float = _setting(0.95, "trust in observed rewards (1) over the value estimate (0)", 0, 1)
+    epochs: int = _setting(4, "ppo: passes over a batch", 1)
+    minibatch: int = _setting(256, "ppo: decisions per gradient step", 1)
+    clip: float = _setting(0.2, "ppo: how far one update may move a probability ratio from 1", 0)
+    target_kl: float = _setting(0.05, "ppo: passes over a batch end when the policy has moved this far; 0 = never", 0)
+    rho_max: float = _setting(1.0, "V-trace: cap on the importance weight of old experience", 0)
+    value_coefficient: float = _setting(0.5, "weight of the value loss", 0)
+    entropy_coefficient: float = _setting(0.01, "weight of the entropy gradient that keeps the policy trying things", 0)
+    max_grad_norm: float = _setting(0.5, "gradients longer than this are shortened to it", 0)
+    normalize_states: bool = _setting(True, "scale states by their running mean and spread")
+    exploration: float = _setting(0.05, "share of uniformly random decisions at the beginning", 0, 1)
+    exploration_final: float = _setting(0.0, "share of uniformly random decisions in the end", 0, 1)
+    exploration_half_life: float = _setting(100.0, "games learned from until that share is halfway to its end", 1e-6)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerSettings(_Section):
+    """The background learner."""
+
+    max_workers: int = _setting(1, "most worker processes at a time", 1)
+    batch_games: int = _setting(10, "most games in one batch", 1)
+    min_batch_games: int = _setting(
+        1, "wait for this many games before training; what waits is learned when the learner stops", 1
+    )
+    poll_seconds: float = _setting(5.0, "look for new games at least this often, should file events be missed", 0.01)
+    report_seconds: float = _setting(30.0, "time between two status reports", 0.1)
+    max_file_age: float = _setting(3600.0, "games older than this many seconds are archived unlearned; 0 = no limit", 0)
+    verbose: bool = _setting(True, "print what is going on")
+
+
+@dataclass(frozen=True, slots=True)
+class StorageSettings(_Section):
+    """Bounds on what a run keeps on disk and reads into memory."""
+
+    archive_games: int = _setting(10_000, "keep this many learned games", 0)
+    archive_bytes: int = _setting(2_000_000_000, "keep at most this many bytes of learned games", 0)
+    rejected_files: int = _setting(1_000, "keep this many unusable files, with their reasons", 0)
+    model_versions: int = _setting(20, "keep this many earlier models to roll back to", 1)
+    episode_bytes: int = _setting(256_000_000, "refuse a game that needs more memory than this", 1024)
+    episode_steps: int = _setting(1_000_000, "refuse a game with more decisions than this", 1)
+    compress: bool = _setting(True, "compress games on disk (fast deflate)")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of a run, by section."""
+
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    learner: LearnerSettings = field(default_factory=LearnerSettings)
+    storage: StorageSettings = field(default_factory=StorageSettings)
+
+
+SECTIONS: dict[str, type[Any]] = {f.name: f.type for f in dataclasses.fields(Settings) if isinstance(f.type, type)}
+
+
+def load_settings(
+    file: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> Settings:
+    """Fill the settings from a TOML file, then `UNDERSTUDY_…` variables, then flags; later ones win.
+
+    `file=None` reads `understudy.toml` in the working directory if it is there. `flags` maps `section.name` to text.
+    """
+    values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    for section, key, value, where in _file_values(file):
+        f = _find_field(section, key, where)
+        values[section][f.name] = _convert(f, value, where)
+    for section, key, text, where in (*_environment_values(environment), *_flag_values(flags or {})):
+        f = _find_field(section, key, where)
+        values[section][f.name] = _convert(f, _parse(f, text), where)
+    return Settings(**{name: section(**values[name]) for name, section in SECTIONS.items()})
+
+
+def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
+    """Build one section from plain values, as a model file holds them; an unknown key is an error."""
+    fields = {
+        f.name: _convert(f, value, where)
+        for f, value in ((_find_field(section, k, where), v) for k, v in values.items())
+    }
+    return SECTIONS[section](**fields)
+
+
+def describe() -> Iterator[tuple[str, str, str, str]]:
+    """Yield (section, name, default, meaning) of every setting, for help texts and the documentation."""
+    for section, kind in SECTIONS.items():
+        for f in dataclasses.fields(kind):
+            yield section, f.name, json.dumps(f.default), f.metadata["doc"]
+
+
+def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str, Any, str]]:
+    path = Path(FILE_NAME if file is None else file)
+    if file is None and not path.exists():
+        return
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"There is no settings file {path}.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"The settings file {path} cannot be read: {error}") from error
+    for section, entries in document.items():
+        _known(section, SECTIONS, f"{path}", "section")
+        if not isinstance(entries, dict):
+            raise SettingsError(f"{path}: {section} is a section; write its settings below a line [{section}].")
+        for key, value in entries.items():
+            yield section, key, value, f"{path}: [{section}] {key}"
+
+
+def _environment_values(environment: Mapping[str, str] | None) -> Iterator[tuple[str, str, str, str]]:
+    for variable, text in sorted((os.environ if environment is None else environment).items()):
+        if variable.startswith(ENVIRONMENT_PREFIX):
+            section, _, key = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
+            yield _known(section, SECTIONS, variable, "section"), key, text, variable
+
+
+def _flag_values(flags: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    for flag, text in flags.items():
+        section, _, key = flag.partition(".")
+        yield _known(section, SECTIONS, f"--{flag}", "section"), key.replace("-", "_"), text, f"--{flag}"
+
+
+def _find_field(section: str, key: str, where: str) -> dataclasses.Field[Any]:
+    fields = {f.name: f for f in dataclasses.fields(SECTIONS[section])}
+    return fields[_known(key, fields, where, f"setting of [{section}]")]
+
+
+def _known(name: str, names: Iterable[str], where: str, kind: str) -> str:
+    names = list(names)
+    if name not in names:
+        nearest = difflib.get_close_matches(name, names, 1, 0.0)[0]
+        raise SettingsError(f"{where}: {name!r} is no {kind}; the nearest known one is {nearest!r}.")
+    return name
+
+
+def _parse(f: dataclasses.Field[Any], text: str) -> Any:
+    """Turn the text of a flag or variable into the plain value that a TOML file would have held."""
+    if typing.get_origin(f.type) is tuple:
+        return [_number(part) for part in text.replace("(", "").replace(")", "").split(",") if part.strip()]
+    if f.type is bool:
+        return {
+            "1": True,
+            "true": True,
+            "yes": True,
+            "on": True,
+            "0": False,
+            "false": False,
+            "no": False,
+            "off": False,
+        }.get(text.strip().lower(), text)
+    return _number(text) if f.type in (int, float) else text
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _convert(f: dataclasses.Field[Any], value: Any, where: str) -> Any:
+    if typing.get_origin(f.type) is tuple and isinstance(value, list):
+        value = tuple(value)
+    elif f.type is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    _check(f, value, where)
+    return value
+
+
+def _check(f: dataclasses.Field[Any], value: Any, where: str) -> None:
+    if typing.get_origin(f.type) is Literal:
+        _known(value, typing.get_args(f.type), where, "choice")
+        return
+    kind = int if typing.get_origin(f.type) is tuple else f.type
+    members = value if isinstance(value, tuple) else (value,)
+    if isinstance(value, tuple) != (typing.get_origin(f.type) is tuple) or not all(_is(kind, m) for m in members):
+        wanted = "a list of whole numbers" if isinstance(f.default, tuple) else _KIND_NAMES[kind]
+        raise SettingsError(f"{where} is {value!r}; it must be {wanted}, for instance {json.dumps(f.default)}.")
+    low, high = f.metadata["at_least"], f.metadata["at_most"]
+    for number in members:
+        if (low is not None and not number >= low) or (high is not None and not number <= high):
+            limits = " and ".join(
+                f"at {word} {bound:g}" for word, bound in (("least", low), ("most", high)) if bound is not None
+            )
+            raise SettingsError(f"{where} is {number!r}; it must be {limits}.")
+
+
+def _is(kind: Any, value: Any) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return type(value) is kind
+
+
+_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
