@@ -255,4 +255,4 @@ def _is(kind: Any, value: Any) -> bool:
     return type(value) is kind
 
 
-_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_KIND_NAMES: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
