@@ -1,1 +1,64 @@
-"""x."""
+"""Understudy trains game-playing agents in the background and in parallel.
+
+The names below are all there is to import; everything else may change. They are loaded when first used, so that a
+process can choose its number of BLAS threads before NumPy is imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from understudy.agent import Decision, RLAgent
+    from understudy.background.learner import BackgroundParallelLearner
+    from understudy.errors import UnderstudyError
+    from understudy.experience.episode import Episode, EpisodeMeta, read_episode, write_episode
+    from understudy.models.store import ModelStore
+    from understudy.networks.factory import model_factory
+    from understudy.networks.transformer import TransformerDecisionModel
+    from understudy.settings import Settings, load_settings
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BackgroundParallelLearner": "understudy.background.learner",
+    "Decision": "understudy.agent",
+    "Episode": "understudy.experience.episode",
+    "EpisodeMeta": "understudy.experience.episode",
+    "ModelStore": "understudy.models.store",
+    "RLAgent": "understudy.agent",
+    "Settings": "understudy.settings",
+    "TransformerDecisionModel": "understudy.networks.transformer",
+    "UnderstudyError": "understudy.errors",
+    "load_settings": "understudy.settings",
+    "model_factory": "understudy.networks.factory",
+    "read_episode": "understudy.experience.episode",
+    "write_episode": "understudy.experience.episode",
+}
+
+__all__ = [
+    "BackgroundParallelLearner",
+    "Decision",
+    "Episode",
+    "EpisodeMeta",
+    "ModelStore",
+    "RLAgent",
+    "Settings",
+    "TransformerDecisionModel",
+    "UnderstudyError",
+    "load_settings",
+    "model_factory",
+    "read_episode",
+    "write_episode",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,13 +2,14 @@
 
 UnderstudyError
 ├── SettingsError          a setting is unknown, of the wrong type, or out of range
-├── RunDirError            the run directory cannot be used as it is
+├── RunDirError            the run directory cannot be used as it is (read-only, disk full, ledger damaged)
 ├── EpisodeError           experience that cannot be learned from
 ├── ModelError
 │   ├── ModelMissing       there is no model here yet
 │   ├── ModelDamaged       a model file that cannot be read
 │   ├── ModelMismatch      a model of another architecture or feature schema
-│   └── NonFiniteError     an update that would put NaN or infinity into the model
+│   ├── NonFiniteError     an update that would put NaN or infinity into the model
+│   └── AlreadyLearned     an update from a game that another update has consumed
 └── LearnerError
     ├── LearnerBusy        another learner holds the run directory
     └── LearnerFailed      the learner process did not start, or died
@@ -53,12 +54,22 @@ class NonFiniteError(ModelError):
     """An update that would put NaN or infinity into the model; the model is as it was before."""
 
 
+class AlreadyLearned(ModelError):
+    """An update from games that another update has consumed; `ids` says which."""
+
+    def __init__(self, ids: set[str]) -> None:
+        self.ids = ids
+        super().__init__(f"{len(ids)} of these games were learned from already: {', '.join(sorted(ids)[:5])}.")
+
+
 class LearnerError(UnderstudyError):
     """Base of everything that can be wrong with a background learner."""
 
 
 class LearnerBusy(LearnerError):
     """Another learner holds the run directory; the message says which."""
+
+    exit_code = 3  # of a learner process that ends for this reason
 
 
 class LearnerFailed(LearnerError):

@@ -144,6 +144,18 @@ def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
     return SECTIONS[section](**fields)
 
 
+def as_flags(settings: Settings) -> list[str]:
+    """The command-line flags that turn the defaults into these settings."""
+    flags = []
+    for section, kind in SECTIONS.items():
+        for f in dataclasses.fields(kind):
+            value = getattr(getattr(settings, section), f.name)
+            if value != f.default:
+                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                flags += [f"--{section}.{f.name.replace('_', '-')}", text]
+    return flags
+
+
 def describe() -> Iterator[tuple[str, str, str, str]]:
     """Yield (section, name, default, meaning) of every setting, for help texts and the documentation."""
     for section, kind in SECTIONS.items():

@@ -1,0 +1,468 @@
+"""RLAgent: all that a live bot needs. It decides, records what it decided, and plays with what was last published."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import math
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from understudy.errors import EpisodeError, ModelMissing, NonFiniteError, RunDirError, SettingsError
+from understudy.experience.archive import archive
+from understudy.experience.episode import (
+    Episode,
+    EpisodeMeta,
+    episode_from,
+    features_hash,
+    file_name,
+    write_episode,
+)
+from understudy.experience.journal import Journal
+from understudy.files import write_atomically
+from understudy.learning.trainer import UpdateStats
+from understudy.ledger import Game, Ledger
+from understudy.models.live import LiveModel, new_model
+from understudy.models.state import ModelSpec, read_model, to_bytes
+from understudy.models.store import ModelStore
+from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.sampling import best, policy, sample
+from understudy.settings import NetworkSettings, Settings, TrainingSettings
+from understudy.status import is_alive, read_status
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_ACTIONS = ("ECONOMY", "AGGRESSIVE", "DEFENSIVE", "TECH", "ALL_IN")
+
+OnlineTraining = Literal["auto"] | bool
+
+
+class Decision(NamedTuple):
+    """What to do, how probable the policy found it, and what it expects the rest of the game to be worth."""
+
+    action: int
+    label: str
+    probability: float
+    value: float
+
+
+class RLAgent:
+    """Decides for a live bot and leaves its experience in the run directory.
+
+    A setting that is None is what the model in the run directory was made with, else the default. Nothing here raises
+    into a game because of a disk: what cannot be saved is kept, said in the log, and tried again after the next game.
+    """
+
+    def __init__(
+        self,
+        state_dim: int = 50,
+        actions: Sequence[str] | int = DEFAULT_ACTIONS,
+        *,
+        run_dir: str | os.PathLike[str] | None = DEFAULT_RUN_DIR,
+        model_path: str | os.PathLike[str] | None = None,
+        policy: Literal["mlp", "transformer"] | None = None,
+        algorithm: Literal["ppo", "reinforce"] | None = None,
+        hidden: Sequence[int] | None = None,
+        learning_rate: float | None = None,
+        gamma: float | None = None,
+        online_training: OnlineTraining = "auto",
+        online_seconds: float = 20.0,
+        features: Sequence[str] | None = None,
+        record: bool = True,
+        seed: int | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.actions = tuple(f"action {i}" for i in range(actions)) if isinstance(actions, int) else tuple(actions)
+        self.state_dim = state_dim
+        _check_arguments(state_dim, self.actions, features, online_training)
+        self._online_training = online_training
+        self._online_seconds = online_seconds
+        self._features_hash = None if features is None else features_hash(features)
+        self._storage = (settings or Settings()).storage
+        self._seed = seed
+        self._rng = np.random.default_rng(seed)
+        self._run = None if run_dir is None else RunDir.at(run_dir)
+        self._writable = self._run is not None and _made(self._run)
+        self._record = record and self._writable
+        self._store = self._open_store(model_path)
+        self._signature = None if self._store is None else self._store.signature()
+        self._model = self._open_model(
+            settings,
+            {"policy": policy, "hidden": None if hidden is None else tuple(hidden)},
+            {"algorithm": algorithm, "learning_rate": learning_rate, "gamma": gamma},
+        )
+        self._restore_random_state()
+        self._state = np.zeros(state_dim, np.float32)
+        self._normalized = np.zeros(state_dim, np.float32)
+        self._reward = 0.0
+        self._journal: Journal | None = None
+        self._last: Episode | None = None
+        self._unsaved: list[tuple[Episode, Journal]] = []
+
+    @property
+    def model_version(self) -> int:
+        """The version that is played; 0 for a model that was never published."""
+        return self._model.version
+
+    @property
+    def exploration(self) -> float:
+        """The share of uniformly random decisions."""
+        return self._model.exploration
+
+    # ---- playing ----------------------------------------------------------------------------------------------------
+
+    def select_action(
+        self, state: ArrayLike, legal: Sequence[bool] | NDArray[np.bool_] | None = None, explore: bool = True
+    ) -> Decision:
+        """Decide in this state and record the decision. `explore=False` takes the most probable action.
+
+        Features that are NaN or infinite count as 0, which is said in the log.
+        """
+        journal = self._journal or self._begin_episode()
+        self._state[:] = state
+        logits, value = self._step(self._normalize(self._state, self._normalized))
+        if not math.isfinite(value):
+            logits, value = self._step_without_broken_features()
+        probabilities = policy(logits, legal, self._exploring if explore else 0.0)
+        action, probability = sample(probabilities, self._rng.random()) if explore else best(probabilities)
+        log_prob = math.log(probability) if explore else 0.0  # a greedy choice was certain
+        journal.append(self._state, action, log_prob, value, legal, self._reward)
+        self._reward = 0.0
+        return Decision(action, self.actions[action], probability, value)
+
+    def observe_reward(self, reward: float) -> None:
+        """Credit the last decision with a reward; several add up."""
+        if self._journal is None:
+            logger.warning("A reward of %g came before the first decision of the game; it is not counted.", reward)
+        elif not math.isfinite(reward):
+            logger.warning("A reward of %s cannot be learned from; it is not counted.", reward)
+        else:
+            self._reward += float(reward)
+
+    def end_episode(
+        self, result: str = "Unknown", *, final_state: ArrayLike | None = None, **about: Any
+    ) -> dict[str, Any]:
+        """End the game: save it for the learner, learn from it here if no learner does, and say what was done.
+
+        `final_state` marks a game that was cut rather than finished. `about` goes into the game's file: `map`, `game`,
+        `opponent_id`, `opponent_race`, and whatever else is worth keeping.
+        """
+        if self._journal is None:
+            return {"steps": 0, "result": result, "total_reward": 0.0, "saved": None, "trained_online": False}
+        journal, self._journal = self._journal, None
+        notes = _notes(about, journal.meta.extra)
+        try:
+            if final_state is None:
+                episode = journal.finish(result, self._reward, time.time(), **notes)
+            else:
+                episode = journal.truncate(final_state, self._reward, time.time(), result, **notes)
+        except EpisodeError as error:
+            logger.warning("The game cannot be learned from: %s", error)
+            journal.close()  # whoever salvages it sets it aside, with the reason
+            return {"steps": len(journal), "result": result, "saved": None, "trained_online": False}
+        stats: dict[str, Any] = {
+            "episode_id": episode.meta.id,
+            "steps": len(episode),
+            "result": episode.meta.result,
+            "total_reward": float(episode.rewards.sum()),
+            "model_version": self.model_version,
+            "exploration": self._exploring,
+        }
+        update = self._learn_online(episode)
+        if update is not None:
+            episode = dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, trained_online=True))
+            stats["loss"] = update.loss
+        self._last = episode
+        self._unsaved.append((episode, journal))
+        saved = self._save_games()
+        self._save_random_state()
+        return stats | {"trained_online": update is not None, "saved": saved.get(episode.meta.id)}
+
+    def close(self) -> None:
+        """Save what could not be saved before. A game in progress stays in its journal and is salvaged from there."""
+        self._save_games()
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+    def __enter__(self) -> RLAgent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- experience -------------------------------------------------------------------------------------------------
+
+    def save_experience_data(self, path: str | os.PathLike[str]) -> bool:
+        """Save the last finished game to a file of your choice; True once it is there, False if there is no game.
+
+        `end_episode` has put the game where the learner looks already; a second copy there is learned from only once.
+        """
+        if self._last is None:
+            return False
+        write_episode(Path(path), self._last, compress=self._storage.compress)
+        return True
+
+    def begin_episode(self, **about: Any) -> None:
+        """Start a game: take over the newest model, and note what is known of the game (`map`, `opponent_id` …).
+
+        The first `select_action` does this too; call it to have the notes in the file even if the bot is killed.
+        """
+        self.close()
+        self._begin_episode(about)
+
+    def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({})) -> Journal:
+        self.reload_if_newer()
+        self._exploring = self._model.exploration
+        self._step = self._model.network.step
+        self._normalize = self._model.trainer.normalizer.apply_one
+        self._model.network.begin_episode()
+        self._reward = 0.0
+        meta = EpisodeMeta(
+            model_version=self.model_version,
+            features_hash=self._features_hash,
+            actions=self.actions,
+            seed=self._seed,
+            **_notes(about, {}),
+        )
+        folder = self._run.live if self._run is not None and self._record else None
+        self._journal = Journal(folder, meta, self.state_dim, len(self.actions))
+        return self._journal
+
+    def _step_without_broken_features(self) -> tuple[NDArray[Any], float]:
+        broken = np.flatnonzero(~np.isfinite(self._state))
+        if not len(broken):
+            raise NonFiniteError(
+                f"Version {self.model_version} of the model gives no finite value; roll back to another one."
+            )
+        logger.warning("State features %s are NaN or infinite; they count as 0.", broken.tolist())
+        self._state[broken] = 0
+        self._model.network.begin_episode()  # a sequence model has seen the broken state already
+        return self._step(self._normalize(self._state, self._normalized))
+
+    def _save_games(self) -> dict[str, Path]:
+        """Save the games that are not saved yet, oldest first; what cannot be saved now is kept for the next time."""
+        saved: dict[str, Path] = {}
+        while self._unsaved:
+            episode, journal = self._unsaved[0]
+            if self._run is not None and self._record:
+                learned = episode.meta.trained_online
+                path = (self._run.archive if learned else self._run.buffer) / file_name(episode.meta)
+                try:
+                    write_episode(path, episode, compress=self._storage.compress)
+                    if learned:
+                        with Ledger(self._run.ledger) as ledger:
+                            archive(self._run, ledger, self._storage, [(path, episode.meta.id)])
+                except (OSError, RunDirError) as error:
+                    logger.warning("Game %s cannot be saved (%s); it is kept and tried again.", episode.meta.id, error)
+                    break
+                saved[episode.meta.id] = path
+            journal.discard()
+            del self._unsaved[0]
+        return saved
+
+    def wait_for_learner(self, backlog: int = 0, timeout: float = 60.0) -> bool:
+        """Wait until at most `backlog` games are waiting to be learned from; False if that took longer than `timeout`.
+
+        For loops faster than the learner, a simulation for instance: their experience would be old before it is used.
+        """
+        if self._run is None:
+            return True
+        deadline = time.monotonic() + timeout
+        while sum(1 for _ in self._run.buffer.glob("*.npz")) > backlog:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.002)
+        return True
+
+    # ---- learning ---------------------------------------------------------------------------------------------------
+
+    def train_from_batch(self, experiences: Iterable[Episode | Mapping[str, Any]]) -> dict[str, Any]:
+        """Train on games (episodes, dicts of arrays, or what np.load returns) and return loss, total_steps and more.
+
+        The new weights are played at once; `save_model` publishes them.
+        """
+        episodes = [episode_from(experience, self._model.expected) for experience in experiences]
+        if not episodes:
+            return {"loss": 0.0, "total_steps": 0}
+        return dataclasses.asdict(self._model.trainer.update(episodes))
+
+    def _learn_online(self, episode: Episode) -> UpdateStats | None:
+        """Train on a finished game and publish, if nobody else will; None if the game is left to the learner."""
+        if self._run is None or self._store is None or not self._writable or not self._trains_online():
+            return None
+        game = Game(
+            episode.meta.id, file_name(episode.meta), episode.meta.result, len(episode), float(episode.rewards.sum()), 0
+        )
+        try:
+            update = self._model.trainer.update([episode])
+            self._publish("bot", [game], dataclasses.asdict(update))
+        except (NonFiniteError, OSError, RunDirError) as error:
+            logger.warning("The game was not learned from here (%s); it is left to the learner.", error)
+            self._model.adopt(self._model.base)
+            return None
+        return update
+
+    def _trains_online(self) -> bool:
+        if self._online_training != "auto":
+            return self._online_training
+        return self._run is not None and not is_alive(read_status(self._run.status))
+
+    # ---- the model --------------------------------------------------------------------------------------------------
+
+    def save_model(self, path: str | os.PathLike[str] | None = None) -> bool:
+        """Publish what was trained here, or write the model to another file; True once the file is there."""
+        if path is not None and (self._store is None or Path(path).absolute() != self._store.model):
+            content = to_bytes(dataclasses.replace(self._model.export(), agent=self._random_state()))
+            write_atomically(Path(path), lambda stream: stream.write(content))
+            return True
+        if self._store is None:
+            raise RunDirError("This agent has no run directory; save_model needs a path.")
+        self._publish("bot", (), {})
+        return True
+
+    def load_model(self, path: str | os.PathLike[str] | None = None) -> bool:
+        """Load the published model, or that of another file; raises ModelMissing, ModelDamaged or ModelMismatch."""
+        if path is not None:
+            state = read_model(Path(path))
+        elif self._store is not None:
+            state = self._store.load()
+            self._signature = None
+        else:
+            raise RunDirError("This agent has no run directory; load_model needs a path.")
+        self._model.base.spec.require(state.spec, str(path or "in the store"))
+        if path is None or self._store is None:
+            self._model.adopt(state)
+        else:  # weights from elsewhere: a change to the published model, which save_model would publish
+            self._model.trainer.restore(state.arrays, state.counters)
+        self._set_random_state(state.agent)
+        return True
+
+    def reload_if_newer(self) -> bool:
+        """Take over a newer published model, keeping what was trained here meanwhile; True if there was one.
+
+        Costs a look at the file's date when there is none. Called at the start of every game.
+        """
+        if self._store is None:
+            return False
+        signature = self._store.signature()
+        if signature == self._signature:
+            return False
+        try:
+            head = self._store.load()
+        except ModelMissing:
+            return False
+        self._signature = signature
+        if head.version == self.model_version:
+            return False
+        self._model.adopt_on_top(head)
+        return True
+
+    def _publish(self, publisher: str, consumed: Sequence[Game], stats: Mapping[str, Any]) -> None:
+        assert self._store is not None
+        self._model.publish(
+            self._store,
+            publisher=publisher,
+            consumed=consumed,
+            outcome="online",
+            stats=stats,
+            agent=self._random_state(),
+        )
+
+    def _open_store(self, model_path: str | os.PathLike[str] | None) -> ModelStore | None:
+        if self._run is None:
+            return None
+        model = self._run.model if model_path is None else Path(model_path).absolute()
+        return ModelStore(model, self._run.ledger, keep=self._storage.model_versions)
+
+    def _open_model(
+        self, settings: Settings | None, network_given: Mapping[str, Any], training_given: Mapping[str, Any]
+    ) -> LiveModel:
+        """The published model if there is one that fits, else a new one, published if that is possible."""
+        try:
+            head = None if self._store is None else self._store.load()
+        except ModelMissing:
+            head = None
+        network = (head.spec.network if head else NetworkSettings()) if settings is None else settings.network
+        training = (head.training if head else TrainingSettings()) if settings is None else settings.training
+        network = dataclasses.replace(network, **{k: v for k, v in network_given.items() if v is not None})
+        training = dataclasses.replace(training, **{k: v for k, v in training_given.items() if v is not None})
+        if head is None:
+            seed = int.from_bytes(os.urandom(6)) if self._seed is None else self._seed
+            head = new_model(self.state_dim, self.actions, self._features_hash, network, training, seed)
+            if self._store is not None and self._writable:
+                head = self._store.create(head)
+        spec = ModelSpec(self.state_dim, self.actions, self._features_hash, network, head.spec.layout)
+        spec.require(head.spec, "in the store" if self._store is None else str(self._store.model))
+        if head.training != training:
+            changed = dataclasses.replace(head, training=training)
+            published = self._store is not None and self._writable
+            head = self._store.publish(changed, head, publisher="settings") if self._store and published else changed
+        return LiveModel(head)
+
+    # ---- chance -----------------------------------------------------------------------------------------------------
+    # A seeded agent goes on with its random numbers where it was when its last game ended, also in another process.
+
+    def _random_state(self) -> dict[str, Any]:
+        return {"rng": self._rng.bit_generator.state}
+
+    def _random_state_path(self) -> Path | None:
+        return None if self._seed is None or self._run is None else self._run.models / f"agent_{self._seed}.json"
+
+    def _save_random_state(self) -> None:
+        path = self._random_state_path()
+        if path is None or not self._writable:
+            return
+        text = json.dumps(self._random_state()).encode()
+        try:
+            write_atomically(path, lambda stream: stream.write(text), durable=False)
+        except OSError as error:
+            logger.warning("The state of the random numbers was not saved: %s", error)
+
+    def _restore_random_state(self) -> None:
+        path = self._random_state_path()
+        if path is not None and path.exists():
+            try:
+                self._set_random_state(json.loads(path.read_bytes()))
+            except (OSError, ValueError) as error:
+                logger.warning("The random numbers begin anew; %s cannot be read: %s", path, error)
+
+    def _set_random_state(self, state: Mapping[str, Any]) -> None:
+        if self._seed is not None and "rng" in state:
+            self._rng.bit_generator.state = state["rng"]
+
+
+def _notes(about: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """What the bot says of a game, as fields of its meta; whatever is no field of its own is kept beside them."""
+    known = {name: str(about[name]) for name in ("game", "map", "opponent_id", "opponent_race") if name in about}
+    return known | {"extra": {**extra, **{name: value for name, value in about.items() if name not in known}}}
+
+
+def _made(run: RunDir) -> bool:
+    try:
+        run.create()
+    except RunDirError as error:
+        logger.warning("%s The bot plays on, but nothing is recorded.", error)
+        return False
+    return True
+
+
+def _check_arguments(
+    state_dim: int, actions: Sequence[str], features: Sequence[str] | None, online_training: OnlineTraining
+) -> None:
+    if len(actions) < 2 or state_dim < 1:
+        raise SettingsError(f"An agent needs at least 2 actions and 1 feature, not {len(actions)} and {state_dim}.")
+    if len(set(actions)) < len(actions):
+        raise SettingsError("Two actions have the same label; each needs its own.")
+    if features is not None and len(features) != state_dim:
+        raise SettingsError(f"There are {len(features)} feature names for {state_dim} features.")
+    if online_training not in (True, False, "auto"):
+        raise SettingsError(f"online_training is {online_training!r}; it must be True, False or 'auto'.")

@@ -1,0 +1,272 @@
+"""The learner's loop, as it runs in a process of its own: games in, model versions out.
+
+    salvage → take a batch → train → publish with the games it consumed → archive → report, and again
+
+Each pass can be killed anywhere; the ledger says on the next start where to go on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from understudy.background import reports
+from understudy.background.statistics import Statistics
+from understudy.errors import AlreadyLearned, LearnerBusy, ModelError, ModelMissing, NonFiniteError, RunDirError
+from understudy.experience.spool import Passed, Spool, WaitingGame
+from understudy.files import FileLock, read_holder
+from understudy.ledger import Ledger
+from understudy.models.live import LiveModel
+from understudy.models.store import ModelStore, Signature
+from understudy.rundir import RunDir
+from understudy.settings import Settings
+from understudy.status import write_status
+
+logger = logging.getLogger(__name__)
+
+_WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a microsecond
+_HEARTBEAT_SECONDS = 1.0
+_TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
+
+
+class StopRequest:
+    """How the outside asks the loop to end: after the batch under way, or after everything that waits."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+        self.drain = False
+
+    def stop(self, *, drain: bool = False) -> None:
+        """Ask for the end."""
+        self.drain = drain
+        self.event.set()
+
+
+@contextmanager
+def hold_run(run: RunDir, request: StopRequest, *, wait: bool) -> Iterator[None]:
+    """Be the one learner of this run; raises LearnerBusy, or waits for the other one to end."""
+    lock = FileLock(run.learner_lock, what="understudy learner")
+    said = False
+    while not lock.acquire(blocking=False):
+        holder = read_holder(run.learner_lock) or {}
+        who = f"pid {holder.get('pid', '?')} on {holder.get('host', '?')}"
+        if since := holder.get("since"):
+            who += f", since {reports.clock(since)}"
+        if not wait:
+            raise LearnerBusy(
+                f"Another learner holds {run.root} ({who}). End it first, or use --wait to take over after it."
+            )
+        if not said:
+            reports.say(f"Another learner holds {run.root} ({who}); waiting to take over.")
+            said = True
+        if request.event.wait(0.2):
+            raise LearnerBusy(f"Stopped while waiting for the other learner of {run.root} ({who}).")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class LearnerLoop:
+    """Learns from the games of one run until asked to stop. The caller holds the run's lock."""
+
+    def __init__(self, run: RunDir, settings: Settings, *, train: bool = True) -> None:
+        self._run = run
+        self._settings = settings.learner
+        self._train = train
+        self._ledger = Ledger(run.ledger)
+        self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
+        self._spool = Spool(run, self._ledger, settings.storage)
+        self._model: LiveModel | None = None
+        self._signature: Signature | None = None
+        self._started_at = time.time()
+        self.stats = self._stats_of_run()
+
+    def run(self, request: StopRequest) -> None:
+        """Learn until asked to stop; what is under way is finished."""
+        self._spool.recover()
+        self._store.recover()
+        self.stats = self._stats_of_run()
+        heartbeat = threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True)
+        self._ending = threading.Event()
+        heartbeat.start()
+        self._say(f"Watching {self._run.buffer}")
+        try:
+            while not request.event.is_set():
+                seen = _changed_at(self._run.buffer)
+                if not self._pass(request, self._settings.min_batch_games):
+                    self._wait(request, seen)
+            while request.drain and self._pass(request, 1):
+                pass
+        finally:
+            self._ending.set()
+            heartbeat.join()
+            self.stats.state = "stopped"
+            self._write_status()
+            self._ledger.close()
+        stats = self.stats
+        self._say(f"Stopped. {stats.files_processed} games learned from in all, {stats.buffer_files} waiting.")
+
+    def _pass(self, request: StopRequest, at_least: int) -> bool:
+        """One turn of the loop; False if there was nothing to do."""
+        try:
+            self._spool.salvage()
+            if self._train and self._refresh_model() and self._spool.scan() >= at_least:
+                return self._take_and_learn()
+            self._collect()
+        except (OSError, RunDirError) as error:
+            self._trouble(request, f"{error}")
+        except ModelError as error:
+            self._trouble(request, f"The model cannot be used. {error}")
+        return False
+
+    def _refresh_model(self) -> bool:
+        """Work with the newest published model; False if there is none yet."""
+        signature = self._store.signature()
+        if self._model is None or signature != self._signature:
+            try:
+                head = self._store.load()
+            except ModelMissing:
+                self.stats.state = "waiting for a model (the bot makes the first one)"
+                return False
+            if self._model is None or head.spec != self._model.base.spec:
+                self._model = LiveModel(head)
+            elif head.version != self._model.version:
+                self._model.adopt(head)
+            self._signature = signature
+        self.stats.state = "running"
+        self.stats.model_version = self._model.version
+        return True
+
+    def _take_and_learn(self) -> bool:
+        assert self._model is not None
+        batch = self._spool.next_batch(self._model.expected, self._settings.batch_games, self._settings.max_file_age)
+        if batch:
+            self.stats.state = "training"
+            self.stats.active_workers = 1
+            try:
+                self._learn(self._model, batch)
+            finally:
+                self.stats.active_workers = 0
+                self.stats.state = "running"
+        self._collect()
+        return bool(batch)
+
+    def _learn(self, model: LiveModel, batch: Sequence[WaitingGame]) -> None:
+        """Train on a batch and publish. Of games that cannot be trained on, the others are learned all the same."""
+        self._say(f"Training on {len(batch)} game files...")
+        start = time.perf_counter()
+        try:
+            update = model.trainer.update([game.episode for game in batch])
+        except NonFiniteError as error:
+            self._split(model, batch, error)
+            return
+        behind = [model.version - (game.episode.meta.model_version or model.version) for game in batch]
+        seconds = time.perf_counter() - start
+        facts = {**dataclasses.asdict(update), "staleness": sum(behind) / len(behind), "seconds": seconds}
+        try:
+            model.publish(self._store, publisher="learner", consumed=[game.record for game in batch], stats=facts)
+        except AlreadyLearned as error:
+            logger.warning("%s The others are learned with the next batch.", error)
+            model.adopt(model.base)
+            return
+        except (OSError, RunDirError):
+            model.adopt(model.base)
+            raise
+        self._spool.settle(batch)
+        self._report_batch(len(batch), facts, seconds)
+
+    def _split(self, model: LiveModel, batch: Sequence[WaitingGame], error: NonFiniteError) -> None:
+        if len(batch) == 1:
+            self._count_error(f"{batch[0].path.name} was rejected: {error}")
+            self._spool.reject(batch[0].path, f"Training on this game fails. {error}")
+            return
+        middle = len(batch) // 2
+        self._learn(model, batch[:middle])
+        self._learn(model, batch[middle:])
+
+    def _report_batch(self, games: int, facts: dict[str, Any], seconds: float) -> None:
+        assert self._model is not None
+        now = time.time()
+        stats = self.stats
+        stats.add_batch(games, facts["total_steps"], facts["loss"], seconds, now)
+        stats.model_version = self._model.version
+        stats.staleness, stats.effective_sample_size = facts["staleness"], facts["effective_sample_size"]
+        entry = reports.batch_facts(games, facts, seconds, stats.as_dict())
+        reports.append_entry(self._run.log, "Batch Training Complete", entry, now)
+        self._write_status()
+        self._say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {games} files")
+
+    def _wait(self, request: StopRequest, seen: float) -> None:
+        """Until a game comes, the time for another look, or the end."""
+        deadline = time.monotonic() + self._settings.poll_seconds
+        while not request.event.wait(_WATCH_SECONDS) and time.monotonic() < deadline:
+            if _changed_at(self._run.buffer) != seen:
+                return
+
+    # ---- what others see --------------------------------------------------------------------------------------------
+
+    def _heartbeat(self) -> None:
+        """In a thread, so that a long batch does not look like a dead learner."""
+        next_report = time.monotonic() + self._settings.report_seconds
+        while not self._ending.wait(_HEARTBEAT_SECONDS):
+            self._write_status()
+            if time.monotonic() >= next_report:
+                next_report += self._settings.report_seconds
+                if self._settings.verbose:
+                    print(reports.status_report(self.stats.as_dict()), flush=True)
+
+    def _write_status(self) -> None:
+        try:
+            write_status(self._run.status, self.stats.as_dict())
+        except OSError as error:
+            logger.debug("The status was not written: %s", error)  # the loop itself says what is wrong with the disk
+
+    def _stats_of_run(self) -> Statistics:
+        stats = Statistics.of_run(self._ledger)
+        stats.max_workers = self._settings.max_workers
+        stats.started_at = self._started_at
+        return stats
+
+    def _collect(self) -> None:
+        """Bring in the figures that the spool keeps."""
+        spool, stats = self._spool, self.stats
+        stats.buffer_files = spool.waiting
+        stats.archive_files, stats.archive_bytes = self._ledger.archive_size()
+        passed, spool.passed = spool.passed, Passed()
+        stats.files_rejected += passed.rejected
+        stats.files_skipped_old += passed.too_old
+        stats.games_salvaged += passed.salvaged
+
+    def _trouble(self, request: StopRequest, message: str) -> None:
+        """Something outside is wrong: say it, keep everything, and try again in a while."""
+        if message != self.stats.last_error:
+            reports.say(f"Waiting: {message} Nothing is lost; trying again every {_TROUBLE_SECONDS:g} s.")
+        self._count_error(message)
+        self.stats.state = f"waiting: {message}"
+        self._write_status()
+        request.event.wait(_TROUBLE_SECONDS)
+
+    def _count_error(self, message: str) -> None:
+        self.stats.errors += 1
+        self.stats.last_error = message
+
+    def _say(self, text: str) -> None:
+        if self._settings.verbose:
+            reports.say(text)
+
+
+def _changed_at(folder: Path) -> float:
+    """When a file last came or went; NaN, which equals nothing, while the next could fall into the same tick."""
+    try:
+        modified = folder.stat().st_mtime
+    except OSError:  # the next pass says what is wrong
+        return 0.0
+    return math.nan if abs(time.time() - modified) < _WATCH_SECONDS * 2 else modified

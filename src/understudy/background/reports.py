@@ -1,0 +1,112 @@
+"""What the learner tells people: lines on the terminal, entries in the log, reports, in the layout users know."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from understudy.files import move
+
+_LOG_BYTES = 5_000_000
+_WIDTH = 70
+
+
+def say(text: str) -> None:
+    """Print a line of the learner's; a terminal that has gone away is no reason to stop learning."""
+    try:
+        print(f"[BG_LEARNER] {text}", flush=True)
+    except (OSError, ValueError):  # the parent's end of the pipe is closed
+        return
+
+
+def append_entry(log: Path, title: str, facts: Mapping[str, str], at: float) -> None:
+    """Append an entry to the log, which goes on in a new file when it is long."""
+    lines = [f"[{clock(at)}] {title}", *(f"  {name + ':':<16} {value}" for name, value in facts.items()), "-" * 60, ""]
+    try:
+        if log.stat().st_size > _LOG_BYTES:
+            move(log, log.with_name(f"{log.name}.1"))
+    except FileNotFoundError:
+        pass
+    with log.open("a", encoding="utf-8") as stream:
+        stream.write("\n".join(lines) + "\n")
+
+
+def batch_facts(games: int, stats: Mapping[str, Any], seconds: float, totals: Mapping[str, Any]) -> dict[str, str]:
+    """The facts of one batch for the log."""
+    return {
+        "Batch Size": f"{games} games",
+        "Total Steps": str(stats["total_steps"]),
+        "Loss": f"{stats['loss']:.4f}",
+        "Entropy": f"{stats['entropy']:.4f}",
+        "Sample Size": f"{stats['effective_sample_size']:.0%} effective, {stats['staleness']:.1f} versions behind",
+        "Processing Time": f"{seconds:.2f}s",
+        "Total Processed": f"{totals['files_processed']} files",
+        "Total Batches": str(totals["batches_trained"]),
+        "Model Version": str(totals["model_version"]),
+    }
+
+
+def status_report(stats: Mapping[str, Any]) -> str:
+    """The report that the learner prints every 30 seconds."""
+    sections = {
+        "Training Statistics": {
+            "Files Processed": stats["files_processed"],
+            "Batch Training Runs": stats["batches_trained"],
+            "Total Samples": stats["total_samples"],
+            "Average Loss": number(stats["avg_loss"]),
+            "Last Loss": number(stats["last_loss"]),
+            "Model Version": stats["model_version"],
+            "Staleness": number(stats["staleness"], "{:.1f} versions"),
+            "Effective Samples": number(stats["effective_sample_size"], "{:.0%}"),
+        },
+        "Directory Status": {
+            "Buffer Files": stats["buffer_files"],
+            "Archived Files": stats["archive_files"],
+            "Rejected Files": stats["files_rejected"],
+            "Skipped (too old)": stats["files_skipped_old"],
+        },
+        "System Status": {
+            "State": stats["state"],
+            "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
+            "Total Process Time": f"{stats['total_processing_time']:.2f}s",
+            "Errors": stats["errors"]
+            if not stats["last_error"]
+            else f"{stats['errors']} (last: {stats['last_error']})",
+            "Last Training": "never" if stats["last_training_time"] is None else clock(stats["last_training_time"]),
+        },
+    }
+    lines = [_rule(), "[BACKGROUND LEARNER] STATUS REPORT", _rule()]
+    for title, facts in sections.items():
+        lines += [f"{title}:", *(f"  {name + ':':<21} {value}" for name, value in facts.items()), ""]
+    return "\n".join([*lines[:-1], _rule()])
+
+
+def statistics_table(stats: Mapping[str, Any]) -> str:
+    """The figures that a runner prints every few games."""
+    facts = {
+        "Experience Files Processed": stats["files_processed"],
+        "Batch Training Runs": stats["batches_trained"],
+        "Total Training Samples": stats["total_samples"],
+        "Average Loss": number(stats["avg_loss"]),
+        "Total Processing Time": f"{stats['total_processing_time']:.2f}s",
+        "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
+        "Errors": stats["errors"],
+    }
+    lines = [f"{name}: {value}" for name, value in facts.items()]
+    return "\n".join([_rule(), "[BACKGROUND LEARNING] STATISTICS", _rule(), *lines, _rule()])
+
+
+def clock(at: float) -> str:
+    """A time as people write it."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def number(value: float | None, form: str = "{:.4f}") -> str:
+    """A figure, or a dash where there is none yet."""
+    return "-" if value is None else form.format(value)
+
+
+def _rule() -> str:
+    return "=" * _WIDTH

@@ -1,0 +1,69 @@
+"""What the learner has done, as its users ask for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.ledger import Ledger
+
+
+@dataclass(slots=True)
+class Statistics:
+    """The learner's figures. Totals are of the whole run, restarts included; `errors` is of this process."""
+
+    state: str = "starting"
+    files_processed: int = 0
+    batches_trained: int = 0
+    total_samples: int = 0
+    avg_loss: float | None = None
+    last_loss: float | None = None
+    total_processing_time: float = 0.0
+    errors: int = 0
+    last_error: str | None = None
+    files_skipped_old: int = 0
+    files_rejected: int = 0
+    games_salvaged: int = 0
+    active_workers: int = 0
+    max_workers: int = 1
+    buffer_files: int = 0
+    archive_files: int = 0
+    archive_bytes: int = 0
+    last_training_time: float | None = None
+    model_version: int | None = None
+    staleness: float | None = None
+    effective_sample_size: float | None = None
+    started_at: float = 0.0
+
+    @classmethod
+    def of_run(cls, ledger: Ledger) -> Statistics:
+        """What earlier processes have done, according to the ledger."""
+        totals = ledger.totals("learner")
+        outcomes = ledger.games_by_outcome()
+        return cls(
+            files_processed=totals.games,
+            batches_trained=totals.batches,
+            total_samples=totals.steps,
+            avg_loss=totals.average_loss,
+            last_loss=totals.last_loss,
+            total_processing_time=totals.seconds,
+            last_training_time=totals.last_at,
+            files_skipped_old=outcomes["skipped"],
+            files_rejected=outcomes["rejected"],
+            model_version=ledger.head(),
+        )
+
+    def add_batch(self, games: int, samples: int, loss: float, seconds: float, at: float) -> None:
+        """Count one batch that was published; the average loss is over all batches."""
+        self.files_processed += games
+        self.total_samples += samples
+        self.avg_loss = ((self.avg_loss or 0.0) * self.batches_trained + loss) / (self.batches_trained + 1)
+        self.batches_trained += 1
+        self.last_loss = loss
+        self.total_processing_time += seconds
+        self.last_training_time = at
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for status.json and get_stats()."""
+        return dataclasses.asdict(self)

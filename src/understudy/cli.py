@@ -1,0 +1,165 @@
+"""The command `understudy`. Each subcommand imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from understudy import __version__
+from understudy.background.priority import ONE_BLAS_THREAD, lower_priority
+from understudy.errors import LearnerBusy, UnderstudyError
+from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.settings import Settings, describe, load_settings
+
+if TYPE_CHECKING:
+    from understudy.background.loop import StopRequest
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    for variable, count in ONE_BLAS_THREAD.items():  # before NumPy is imported
+        os.environ.setdefault(variable, count)
+    logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.INFO)
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except LearnerBusy as error:
+        print(f"understudy: {error}", file=sys.stderr)
+        return error.exit_code
+    except UnderstudyError as error:
+        print(f"understudy: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="understudy", description="Trains game-playing agents in the background and in parallel."
+    )
+    parser.add_argument("--version", action="version", version=f"understudy {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    learn = _command(commands, "learn", _learn, "learn from the games of a run until Ctrl-C")
+    learn.add_argument("--wait", action="store_true", help="if another learner holds the run, take over after it")
+    learn.add_argument("--once", action="store_true", help="learn everything that waits, then end")
+    learn.add_argument("--no-training", action="store_true", help="watch, salvage and report, but do not train")
+    learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
+    _add_settings(learn)
+    doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
+    doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
+    models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
+    models.add_argument("--rollback", type=int, metavar="VERSION", help="publish this version again, as the newest")
+    return parser
+
+
+def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + "."
+    )
+    command.add_argument(
+        "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--settings", metavar="FILE", help="a TOML file of settings; default: understudy.toml if it is there"
+    )
+    group = command.add_argument_group("settings (file, then UNDERSTUDY_… variables, then these)")
+    for section, name, default, doc in describe():
+        flag = f"{section}.{name.replace('_', '-')}"
+        group.add_argument(f"--{flag}", dest=f"settings.{flag}", metavar="X", help=f"{doc} (default: {default})")
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    given = {key.removeprefix("settings."): text for key, text in vars(options).items() if key.startswith("settings.")}
+    return load_settings(options.settings, flags={key: text for key, text in given.items() if text is not None})
+
+
+def _learn(options: argparse.Namespace) -> int:
+    from understudy.background.loop import LearnerLoop, StopRequest, hold_run
+
+    run = RunDir.at(options.run_dir)
+    settings = _settings(options)
+    run.create()
+    lower_priority()
+    request = StopRequest()
+    if options.parent is None:
+        _stop_on_signals(request)
+    else:
+        _stop_with_parent(request, options.parent)
+    with hold_run(run, request, wait=options.wait):
+        if options.once:
+            request.stop(drain=True)
+        LearnerLoop(run, settings, train=not options.no_training).run(request)
+    return 0
+
+
+def _stop_on_signals(request: StopRequest) -> None:
+    def stop(number: int, _frame: object) -> None:
+        print("\nFinishing the batch under way (once more: end at once) ...", flush=True)
+        signal.signal(number, signal.SIG_DFL)
+        request.stop()
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+
+
+def _stop_with_parent(request: StopRequest, parent: int) -> None:
+    """Obey "stop" and "drain" on standard input, whose end means that the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which then asks properly
+
+    def listen() -> None:
+        command = sys.stdin.readline().strip()
+        request.stop(drain=command == "drain")
+
+    def watch() -> None:  # a child that the parent forked may hold the pipe open after the parent's death
+        while os.getppid() == parent:
+            if request.event.wait(1.0):
+                return
+        request.stop()
+
+    threading.Thread(target=listen, daemon=True).start()
+    if os.name == "posix":
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from understudy.doctor import examine
+
+    return examine(RunDir.at(options.run_dir), fix=options.fix)
+
+
+def _models(options: argparse.Namespace) -> int:
+    from understudy.background.reports import clock, number
+    from understudy.ledger import Ledger
+    from understudy.models.store import ModelStore
+
+    run = RunDir.at(options.run_dir)
+    if not run.ledger.exists():
+        print(f"There is no run at {run.root}: no model has been published there.")
+        return 1
+    store = ModelStore(run.model, run.ledger)
+    if options.rollback is not None:
+        head = store.rollback(options.rollback)
+        print(f"Version {options.rollback} is published again, as version {head.version}.")
+        return 0
+    kept = set(store.kept_versions())
+    print(f"{'version':>7}  {'from':>6}  {'published':<19}  {'by':<10} {'games':>6} {'steps':>8} {'loss':>9}")
+    with Ledger(run.ledger, read_only=True) as ledger:
+        for v in ledger.versions(newest=max(len(kept), 20)):
+            gone = "" if v.version in kept else "  (no longer kept)"
+            parent = "-" if v.parent is None else v.parent
+            print(
+                f"{v.version:>7}  {parent:>6}  {clock(v.at):<19}  {v.publisher:<10} {v.games:>6} {v.steps:>8}"
+                f" {number(v.loss):>9}{gone}"
+            )
+    return 0

@@ -1,0 +1,352 @@
+"""The crash-proof recording of a game in progress: whatever was decided is on file when the decision returns.
+
+    UNDERSTUDY-JOURNAL {"schema": 1, "state_dim": S, "n_actions": A, "meta": {…}}\\n
+    decision 0   crc32 u4 | kind u4 | reward before f8 | log_prob f8 | value f8 | action i8 | state f4[S] | legal bits
+    decision 1   …
+    end          crc32 u4 | kind u4 | length u4 | JSON: meta, last_reward, final_state
+
+All numbers are little-endian. A record reaches the operating system with one unbuffered write, so it survives the death
+of the process; only a power cut can cost the last seconds. Each checksum also covers the record's place in the game.
+The memory of the running game holds the very same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import os
+import struct
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from understudy.errors import EpisodeError
+from understudy.experience.episode import SCHEMA, Episode, EpisodeMeta, file_name, validated, write_episode
+from understudy.files import FileLock, move, remove_if_there, write_atomically
+from understudy.settings import StorageSettings
+
+logger = logging.getLogger(__name__)
+
+_MAGIC = b"UNDERSTUDY-JOURNAL "
+_MAX_HEADER = 1_100_000
+_DECISION, _DECISION_WITH_LEGAL, _END = 1, 2, 3
+_FLOAT = np.dtype("<f4")
+_CRC = struct.Struct("<I")
+_SCALARS = struct.Struct("<Idddq")  # kind, reward_before, log_prob, value, action
+_END_HEAD = struct.Struct("<II")  # kind, length
+_STARTING_SECONDS = 60.0  # an empty journal younger than this is one whose owner is about to lock it
+
+
+def _record_type(state_dim: int, n_actions: int) -> np.dtype[Any]:
+    scalars = [("crc", "<u4"), ("kind", "<u4"), ("reward", "<f8"), ("log_prob", "<f8"), ("value", "<f8")]
+    return np.dtype([*scalars, ("action", "<i8"), ("state", _FLOAT, state_dim), ("legal", "u1", -(-n_actions // 8))])
+
+
+class Journal:
+    """Records one game, in memory and in `folder` (None: in memory only). One thread, one game, one journal.
+
+    The file belongs to this process as long as it lives. A file that cannot be written is reported once, and the game
+    goes on in memory.
+    """
+
+    def __init__(self, folder: Path | None, meta: EpisodeMeta, state_dim: int, n_actions: int) -> None:
+        self.meta = meta
+        self.path = None if folder is None else folder / f"{meta.id}.journal"
+        self._state_dim, self._n_actions = state_dim, n_actions
+        self._type = _record_type(state_dim, n_actions)
+        self._body_size = self._type.itemsize - _CRC.size
+        self._no_mask = bytes(self._type["legal"].itemsize)
+        self._records = bytearray()
+        self._length = 0
+        self._ended = False
+        self._lock: FileLock | None = None
+        self._descriptor: int | None = None
+        if self.path is not None:
+            sizes = f'"schema": {SCHEMA}, "state_dim": {state_dim}, "n_actions": {n_actions}'
+            self._open(self.path, _MAGIC + f'{{{sizes}, "meta": {meta.to_json()}}}\n'.encode())
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(
+        self,
+        state: ArrayLike,
+        action: int,
+        log_prob: float,
+        value: float,
+        legal: ArrayLike | None,
+        reward_before: float,
+    ) -> None:
+        """Record a decision; `reward_before` is what was observed since the one before it (ignored for the first)."""
+        mask, kind = self._no_mask, _DECISION
+        if legal is not None:
+            mask, kind = np.packbits(legal).tobytes(), _DECISION_WITH_LEGAL  # type: ignore[arg-type]
+        body = _SCALARS.pack(kind, reward_before, log_prob, value, action) + np.asarray(state, _FLOAT).tobytes() + mask
+        if len(body) != self._body_size or self._ended:
+            raise self._misuse()
+        record = _CRC.pack(zlib.crc32(body, self._length)) + body
+        self._records += record
+        self._length += 1
+        if self._descriptor is not None:
+            self._write(record)
+
+    def finish(self, result: str, last_reward: float, ended_at: float, **changes: Any) -> Episode:
+        """End the game and return it; `changes` are fields of its meta that differ from the beginning.
+
+        Raises EpisodeError if the game cannot be learned from, because of NaN or because nothing was decided.
+        """
+        meta = dataclasses.replace(self.meta, result=result, ended_at=ended_at, truncated=False, **changes)
+        return self._end(meta, last_reward, None)
+
+    def truncate(
+        self, final_state: ArrayLike, last_reward: float, ended_at: float, result: str = "Unknown", **changes: Any
+    ) -> Episode:
+        """End a game that was cut rather than decided: its future is worth what `final_state` is worth."""
+        meta = dataclasses.replace(self.meta, result=result, ended_at=ended_at, truncated=True, **changes)
+        return self._end(meta, last_reward, np.asarray(final_state, np.float32))
+
+    def discard(self) -> None:
+        """Remove the file, once the game is safe in its .npz or is not wanted."""
+        self._close_descriptor()
+        if self._lock is not None and self.path is not None:
+            _let_go_if_windows(self._lock)
+            try:
+                remove_if_there(self.path)
+            except OSError as error:
+                logger.warning("%s cannot be removed (%s); salvaging it later changes nothing.", self.path, error)
+        self.close()
+
+    def close(self) -> None:
+        """Leave the file as it is, for `salvage`. Closing twice does nothing."""
+        self._close_descriptor()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _end(self, meta: EpisodeMeta, last_reward: float, final_state: NDArray[np.float32] | None) -> Episode:
+        if self._ended:
+            raise RuntimeError(f"Game {self.meta.id} has already ended.")
+        self._ended = True
+        if self._descriptor is not None:
+            last = None if final_state is None else final_state.tolist()
+            rest = json.dumps({"last_reward": float(last_reward), "final_state": last})
+            end = f'{{"meta": {meta.to_json()}, {rest[1:]}'.encode()
+            body = _END_HEAD.pack(_END, len(end)) + end
+            self._write(_CRC.pack(zlib.crc32(body, self._length)) + body)
+        return _episode(np.frombuffer(self._records, self._type), self._n_actions, meta, last_reward, final_state)
+
+    def _misuse(self) -> Exception:
+        if self._ended:
+            return RuntimeError(f"Game {self.meta.id} has ended: nothing can be appended to it.")
+        return ValueError(f"A decision here has {self._state_dim} features, and a mask of {self._n_actions} actions.")
+
+    def _open(self, path: Path, head: bytes) -> None:
+        lock = FileLock(path)
+        try:
+            if not lock.acquire(timeout=1.0) or path.stat().st_size:
+                lock.release()
+                raise FileExistsError("it is the journal of another game with the same id")
+            self._lock = lock
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            self._give_up(error)
+        else:
+            self._write(head)
+
+    def _write(self, data: bytes) -> None:
+        """One write, whole or the last one: after a gap, later records would have no place in the game."""
+        assert self._descriptor is not None
+        try:
+            if os.write(self._descriptor, data) == len(data):
+                return
+            self._give_up(OSError("only part of a record could be written"))
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        logger.warning("%s cannot be written (%s): the game is recorded in memory only from here on.", self.path, error)
+        self._close_descriptor()
+
+    def _close_descriptor(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What became of a dead bot's journal: the game at `path`, or nothing, and the reason why."""
+
+    path: Path | None
+    reason: str
+    size: int
+
+
+def orphans(live: Path) -> Iterator[Path]:
+    """Journals that nobody holds, oldest first."""
+    found = []
+    with os.scandir(live) as entries:
+        for entry in entries:
+            if entry.name.endswith(".journal") and not entry.name.startswith("."):
+                try:
+                    found.append((entry.stat().st_mtime, entry.name))
+                except FileNotFoundError:  # its owner has just saved the game
+                    continue
+    for _, name in sorted(found):
+        lock = _lock_orphan(live / name)
+        if lock is not None:
+            lock.release()
+            yield live / name
+
+
+def salvage(journal: Path, buffer: Path, rejected: Path, storage: StorageSettings) -> Salvaged | None:
+    """Turn the journal of a dead owner into a game in `buffer`; None while its owner, or another salvager, has it.
+
+    A game that had ended becomes the very file its owner would have written. One that had not becomes a truncated game
+    of unknown result, without its last decision, whose reward nobody saw. A journal with nothing to save moves to
+    `rejected`. However often this is killed and repeated, the game has one id and one file name.
+    """
+    lock = _lock_orphan(journal)
+    if lock is None:
+        return None
+    try:
+        status = journal.stat()
+        if status.st_size == 0 and time.time() - status.st_mtime < _STARTING_SECONDS:
+            return None
+        try:
+            with journal.open("rb") as file:
+                episode = _salvaged_episode(file, status, storage)
+            path = buffer / file_name(episode.meta)
+            write_episode(path, episode, compress=storage.compress)
+        except EpisodeError as error:
+            _let_go_if_windows(lock)
+            _set_aside(journal, rejected, str(error), status.st_size)
+            return Salvaged(None, str(error), status.st_size)
+        _let_go_if_windows(lock)
+        remove_if_there(journal)
+        return Salvaged(path, "", status.st_size)
+    finally:
+        lock.release()
+
+
+def _lock_orphan(journal: Path) -> FileLock | None:
+    lock = FileLock(journal, create=False)
+    try:
+        return lock if lock.acquire(blocking=False) else None
+    except FileNotFoundError:
+        return None
+
+
+def _let_go_if_windows(lock: FileLock) -> None:
+    """Windows moves and removes no file that is open. Elsewhere the lock is better kept until the file is gone."""
+    if sys.platform == "win32":
+        lock.release()
+
+
+def _set_aside(journal: Path, rejected: Path, reason: str, size: int) -> None:
+    note = {"file": journal.name, "reason": reason, "bytes": size, "at": time.strftime("%Y-%m-%d %H:%M:%S")}
+    text = json.dumps(note, indent=2).encode()
+    write_atomically(rejected / f"{journal.name}.reason.json", lambda stream: stream.write(text))
+    try:
+        move(journal, rejected / journal.name)
+    except FileNotFoundError:  # on Windows, another salvager was quicker
+        return
+
+
+def _salvaged_episode(file: BufferedReader, status: os.stat_result, storage: StorageSettings) -> Episode:
+    """The game as far as its journal is whole; EpisodeError if that is too little, or too much."""
+    if status.st_size > storage.episode_bytes + _MAX_HEADER:
+        raise EpisodeError(f"the journal has {status.st_size:,} bytes; the limit is {storage.episode_bytes:,}.")
+    record_type, n_actions, meta = _read_header(file, storage.episode_bytes)
+    body = file.read(storage.episode_bytes)
+    if len(body) // record_type.itemsize > storage.episode_steps + 1:
+        raise EpisodeError(f"the journal holds more than {storage.episode_steps:,} decisions, the limit.")
+    count, end = _whole_records(body, record_type.itemsize)
+    records = np.frombuffer(body, record_type, count)
+    if end is not None:
+        return _episode(records, n_actions, *end)
+    if count < 2:
+        raise EpisodeError(f"the journal holds {count} whole decisions: too few for one whose reward is known.")
+    # The date of the last write, not of now: a second attempt must give the same file.
+    meta = dataclasses.replace(meta, result="Unknown", truncated=True, ended_at=status.st_mtime)
+    last = records[-1]
+    return _episode(records[:-1], n_actions, meta, float(last["reward"]), last["state"])
+
+
+def _read_header(file: BufferedReader, episode_bytes: int) -> tuple[np.dtype[Any], int, EpisodeMeta]:
+    line = file.readline(_MAX_HEADER)
+    if not line.startswith(_MAGIC) or not line.endswith(b"\n"):
+        raise EpisodeError("the journal has no whole header.")
+    try:
+        head = json.loads(line.removeprefix(_MAGIC))
+        schema, sizes, meta = head["schema"], (head["state_dim"], head["n_actions"]), dict(head["meta"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise EpisodeError(f"the journal's header cannot be read ({type(error).__name__}: {error}).") from error
+    if schema != SCHEMA:
+        raise EpisodeError(f"the journal has schema {schema!r}, this version reads {SCHEMA}: upgrade understudy.")
+    most = min(episode_bytes, 2**30) // 8  # of either: a record must fit into the limit, and into a NumPy dtype
+    if not all(type(size) is int and 1 <= size <= most for size in sizes):
+        raise EpisodeError(f"the journal is for {sizes[0]!r} features and {sizes[1]!r} actions, which cannot be.")
+    return _record_type(*sizes), sizes[1], EpisodeMeta.from_mapping(meta)
+
+
+def _whole_records(body: bytes, size: int) -> tuple[int, tuple[EpisodeMeta, float, NDArray[np.float32] | None] | None]:
+    """How many decisions are whole, and how the game ended, if that is on file."""
+    view = memoryview(body)
+    count = 0
+    while (begin := count * size) + _CRC.size + _END_HEAD.size <= len(body):
+        (crc,) = _CRC.unpack_from(body, begin)
+        kind, length = _END_HEAD.unpack_from(body, begin + _CRC.size)
+        content = begin + _CRC.size + _END_HEAD.size
+        stop = content + length if kind == _END else begin + size
+        if stop > len(body) or zlib.crc32(view[begin + _CRC.size : stop], count) != crc:
+            break
+        if kind == _END:
+            return count, _read_end(body[content:stop])
+        count += 1
+    return count, None
+
+
+def _read_end(payload: bytes) -> tuple[EpisodeMeta, float, NDArray[np.float32] | None]:
+    try:
+        end = json.loads(payload)
+        meta, last_reward, last = dict(end["meta"]), float(end["last_reward"]), end["final_state"]
+        with np.errstate(over="ignore"):  # whatever becomes infinite is refused with the rest
+            final_state = None if last is None else np.array(last, np.float32)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise EpisodeError(f"the journal's end cannot be read ({type(error).__name__}: {error}).") from error
+    return EpisodeMeta.from_mapping(meta), last_reward, final_state
+
+
+def _episode(
+    records: NDArray[Any],
+    n_actions: int,
+    meta: EpisodeMeta,
+    last_reward: float,
+    final_state: NDArray[np.float32] | None,
+) -> Episode:
+    """The game that the records tell; its owner and its salvager both come here, and so get the same."""
+    arrays = {
+        "states": records["state"],
+        "actions": records["action"],
+        "rewards": np.append(records["reward"][1:], last_reward)[: len(records)],
+        "log_probs": records["log_prob"],
+        "values": records["value"],
+    }
+    masked = records["kind"] == _DECISION_WITH_LEGAL
+    if masked.any():
+        legal = np.unpackbits(records["legal"], axis=1, count=n_actions).astype(np.bool_)
+        legal[~masked] = True
+        arrays["legal"] = legal
+    if final_state is not None:
+        arrays["final_state"] = final_state
+    return validated(arrays, meta)

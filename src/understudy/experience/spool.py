@@ -1,0 +1,232 @@
+"""The spool: finished games wait in `buffer`, and each leaves it once, for `archive` or `rejected`.
+
+The ledger decides what has been learned. The spool only moves files after it, so that a kill between the two is mended
+by looking at the ledger again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import logging
+import os
+import re
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.errors import EpisodeError
+from understudy.experience.archive import archive
+from understudy.experience.episode import Episode, Expected, read_episode
+from understudy.experience.journal import orphans, salvage
+from understudy.files import move, remove_if_there, remove_stale_temporaries, write_atomically
+from understudy.ledger import Game, Ledger
+from understudy.rundir import RunDir
+from understudy.settings import StorageSettings
+
+logger = logging.getLogger(__name__)
+
+_TIMED_NAME = re.compile(r"game_(\d{8}_\d{6})_")
+_LOOKAHEAD = 1000  # names taken from one scan of the buffer; bounds memory however many files wait
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingGame:
+    """A game that can be learned from now."""
+
+    path: Path
+    episode: Episode
+    record: Game
+
+
+@dataclass(slots=True)
+class Passed:
+    """How many files left the buffer unlearned since the counter was made."""
+
+    rejected: int = 0
+    too_old: int = 0
+    known: int = 0
+    salvaged: int = 0
+
+
+class Spool:
+    """The buffer of one run, as its one learner sees it."""
+
+    def __init__(self, run: RunDir, ledger: Ledger, storage: StorageSettings) -> None:
+        self._run = run
+        self._ledger = ledger
+        self._storage = storage
+        self._names: deque[str] = deque()
+        self._clock = FileClock()
+        self.waiting = 0
+        self.passed = Passed()
+        self._rejected_kept = 0
+
+    def recover(self) -> None:
+        """Once, at the start: mend what a kill between the ledger and the files left apart."""
+        for folder in self._run.folders:
+            remove_stale_temporaries(folder, older_than_seconds=3600)
+        on_disk = {entry.name: entry.stat().st_size for entry in os.scandir(self._run.archive) if _is_game(entry.name)}
+        self._ledger.reconcile_archive(on_disk)
+        for note in self._run.rejected.glob("*.reason.json"):
+            self._rejected_kept += 1
+            name = note.name.removesuffix(".reason.json")
+            self._ledger.record_rejected(name, *_read_reason(note), only_if_new=True)
+
+    def scan(self) -> int:
+        """Look into the buffer and return how many games wait. Costs no more for a large archive."""
+        count = 0
+
+        def keys() -> Iterator[tuple[str, str]]:
+            nonlocal count
+            with os.scandir(self._run.buffer) as entries:
+                for entry in entries:
+                    if _is_game(entry.name):
+                        count += 1
+                        yield _age_key(entry), entry.name
+
+        self._names = deque(name for _, name in heapq.nsmallest(_LOOKAHEAD, keys()))
+        self.waiting = count
+        return count
+
+    def salvage(self) -> int:
+        """Turn the journals of bots that died into games, and return how many there were."""
+        games = 0
+        for journal in orphans(self._run.live):
+            saved = salvage(journal, self._run.buffer, self._run.rejected, self._storage)
+            if saved is None:  # its owner lives after all
+                continue
+            if saved.path is not None:
+                games += 1
+                logger.info("Salvaged %s from a bot that ended without saving it.", saved.path.name)
+            else:
+                self._ledger.record_rejected(journal.name, saved.reason, saved.size)
+                self.passed.rejected += 1
+        self.passed.salvaged += games
+        return games
+
+    def next_batch(self, expected: Expected, most: int, max_age: float) -> list[WaitingGame]:
+        """The oldest games that can be learned from, at most `most`; whatever cannot leaves the buffer on the way.
+
+        `max_age` is in seconds, 0 for no limit. The games stay in the buffer until `settle`.
+        """
+        batch: dict[str, WaitingGame] = {}
+        size = 0
+        while len(batch) < most:
+            # The games of this batch are still in the buffer: another scan would find them again.
+            if not self._names and (batch or not self.scan()):
+                break
+            game = self._open(self._run.buffer / self._names[0], expected, max_age)
+            if game is not None:
+                size += game.episode.nbytes
+                if batch and size > self._storage.episode_bytes:  # the rest comes with the next batch
+                    break
+                batch.setdefault(game.record.id, game)  # a copy under another name waits until the ledger knows it
+            self._names.popleft()
+        return list(batch.values())
+
+    def settle(self, games: Sequence[WaitingGame]) -> None:
+        """Move games that the ledger knows into the archive."""
+        archive(self._run, self._ledger, self._storage, [(game.path, game.record.id) for game in games])
+        self.waiting = max(self.waiting - len(games), 0)
+
+    def reject(self, path: Path, reason: str) -> None:
+        """Set a file aside with its reason. It is never looked at again."""
+        size = _size(path)
+        if size is None:
+            return
+        target = self._run.rejected / path.name
+        note = {"file": path.name, "reason": reason, "bytes": size, "at": time.strftime("%Y-%m-%d %H:%M:%S")}
+        text = json.dumps(note, indent=2, ensure_ascii=False).encode()
+        write_atomically(target.with_name(f"{path.name}.reason.json"), lambda stream: stream.write(text))
+        move(path, target)
+        self._ledger.record_rejected(path.name, reason, size)
+        self.passed.rejected += 1
+        self.waiting = max(self.waiting - 1, 0)
+        self._rejected_kept += 1
+        if self._rejected_kept > 1.1 * self._storage.rejected_files + 10:  # seldom, since it looks at each of them
+            self._prune_rejected()
+
+    def _open(self, path: Path, expected: Expected, max_age: float) -> WaitingGame | None:
+        """Read one file, or see it off to where it belongs and return None."""
+        try:
+            stat = path.stat()
+            episode = read_episode(path, self._storage, expected)
+        except FileNotFoundError:  # somebody took it away
+            return None
+        except EpisodeError as error:
+            self.reject(path, str(error))
+            return None
+        meta = episode.meta
+        record = Game(meta.id, path.name, meta.result, len(episode.actions), float(episode.rewards.sum()), stat.st_size)
+        if self._ledger.known([record.id]):
+            self.passed.known += 1
+        elif meta.trained_online:
+            self._ledger.record_skipped(record, "online")
+            self.passed.known += 1
+        elif max_age and self._clock.age(stat.st_mtime) > max_age:
+            self._ledger.record_skipped(record, "skipped")
+            self.passed.too_old += 1
+        else:
+            return WaitingGame(path, episode, record)
+        archive(self._run, self._ledger, self._storage, [(path, record.id)])
+        self.waiting = max(self.waiting - 1, 0)
+        return None
+
+    def _prune_rejected(self) -> None:
+        notes = [entry for entry in os.scandir(self._run.rejected) if entry.name.endswith(".reason.json")]
+        for entry in heapq.nsmallest(len(notes) - self._storage.rejected_files, notes, key=lambda e: e.stat().st_mtime):
+            remove_if_there(Path(entry.path.removesuffix(".reason.json")))
+            remove_if_there(Path(entry.path))
+        self._rejected_kept = min(len(notes), self._storage.rejected_files)
+
+
+class FileClock:
+    """Ages of files, right also for those written before the system clock was set forward or back."""
+
+    _JUMP_SECONDS = 60.0
+
+    def __init__(self) -> None:
+        self._offsets = [time.time() - time.monotonic()]
+
+    def age(self, modified: float) -> float:
+        """Seconds since a file was modified, in the youngest reading that does not put it into the future."""
+        monotonic = time.monotonic()
+        offset = time.time() - monotonic
+        jump = offset - self._offsets[-1]
+        if abs(jump) > self._JUMP_SECONDS:
+            logger.warning("The system clock jumped by %+.0f s; games keep their true age.", jump)
+            self._offsets = [*self._offsets[-7:], offset]
+        ages = [monotonic + then - modified for then in self._offsets]
+        return min((age for age in ages if age >= 0), default=0.0)
+
+
+def _is_game(name: str) -> bool:
+    return name.endswith(".npz") and not name.startswith(".")
+
+
+def _age_key(entry: os.DirEntry[str]) -> str:
+    """The time a game ended, as text that sorts; from the file's own time where the name does not tell."""
+    if match := _TIMED_NAME.match(entry.name):
+        return match[1]
+    try:
+        return time.strftime("%Y%m%d_%H%M%S", time.localtime(entry.stat().st_mtime))
+    except FileNotFoundError:
+        return ""
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _read_reason(note: Path) -> tuple[str, int]:
+    try:
+        content = json.loads(note.read_text(encoding="utf-8"))
+        return str(content["reason"]), int(content["bytes"])
+    except (ValueError, KeyError, TypeError):
+        return "The note of the reason cannot be read.", 0

@@ -1,0 +1,154 @@
+"""Episodes laid end to end, and the minibatches made of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import EpisodeError
+from understudy.networks.network import Floats, Integers
+
+if TYPE_CHECKING:
+    from understudy.experience.episode import Episode
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """N decisions of E episodes. `states` also has the final states of games that were cut, each after its game."""
+
+    states: NDArray[np.float32]  # (M, S), M ≥ N
+    state_starts: Integers  # (E,) where episodes begin in `states`
+    decisions: Integers  # (N,) which rows of `states` are decisions
+    cut: Integers  # which episodes were cut; their final states are the rows `finals`
+    finals: Integers
+    starts: Integers  # (E,) where episodes begin among the decisions
+    actions: Integers
+    rewards: NDArray[np.float32]
+    log_probs: NDArray[np.float32]  # 0 where not recorded
+    recorded: NDArray[np.bool_]
+    legal: NDArray[np.bool_] | None
+
+    def of_decisions(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The part of something computed for `states` that belongs to decisions."""
+        return rows if len(rows) == len(self.decisions) else rows[self.decisions]
+
+    def pieces(self, size: int, whole_episodes: bool) -> Iterator[tuple[slice, Integers, slice]]:
+        """All states in nearly equal parts of about `size`: their rows, starts within them, and which decisions."""
+        n = len(self.states)
+        ends = np.append(self.state_starts, n) if whole_episodes else np.arange(n + 1)
+        for lo, hi in itertools.pairwise(ends[_cuts(ends, size)].tolist()):
+            starts = self.state_starts[(lo <= self.state_starts) & (self.state_starts < hi)] - lo
+            first, last = np.searchsorted(self.decisions, (lo, hi)).tolist()
+            yield slice(lo, hi), starts, slice(first, last)
+
+    def bootstraps(self, values: Floats) -> Floats:
+        """(E,) the value after each episode, from the values of `states`: 0 for a game that was over."""
+        after = np.zeros(len(self.starts), values.dtype)
+        after[self.cut] = values[self.finals]
+        return after
+
+
+def lay_out(episodes: Sequence[Episode], state_dim: int, n_actions: int) -> Batch:
+    """Put episodes that are valid in themselves end to end; EpisodeError if they do not fit the network."""
+    lengths = np.array([len(e.actions) for e in episodes])
+    if not lengths.all() or not episodes:
+        raise EpisodeError("An update needs at least one game, and at least one decision in every game.")
+    is_cut = np.array([e.final_state is not None for e in episodes])
+    state_ends = np.cumsum(lengths + is_cut)
+    states = np.concatenate(
+        [part for e in episodes for part in ((e.states,) if e.final_state is None else (e.states, e.final_state[None]))]
+    )
+    is_decision = np.ones(len(states), np.bool_)
+    is_decision[state_ends[is_cut] - 1] = False
+    log_probs = [np.zeros(len(e.actions), np.float32) if e.log_probs is None else e.log_probs for e in episodes]
+    batch = Batch(
+        states=states,
+        state_starts=state_ends - lengths - is_cut,
+        decisions=np.flatnonzero(is_decision),
+        cut=np.flatnonzero(is_cut),
+        finals=state_ends[is_cut] - 1,
+        starts=np.cumsum(lengths) - lengths,
+        actions=np.concatenate([e.actions for e in episodes]),
+        rewards=np.concatenate([e.rewards for e in episodes]),
+        log_probs=np.concatenate(log_probs),
+        recorded=np.repeat([e.log_probs is not None for e in episodes], lengths),
+        legal=_legal(episodes, n_actions),
+    )
+    _check_fit(batch, state_dim, n_actions)
+    return batch
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Decisions and what is to be learned from them; with `starts`, whole episodes."""
+
+    states: Floats
+    actions: Integers
+    legal: NDArray[np.bool_] | None
+    old_log_probs: Floats
+    advantages: Floats
+    targets: Floats
+    starts: Integers | None
+
+    def minibatches(self, size: int, rng: np.random.Generator) -> Iterator[Samples]:
+        """All samples once, shuffled, in nearly equal parts of about `size` rows; whole episodes stay whole."""
+        n = len(self.actions)
+        begins = np.arange(n) if self.starts is None else self.starts
+        lengths = np.diff(begins, append=n)
+        units = rng.permutation(len(begins))
+        ends = np.concatenate(([0], np.cumsum(lengths[units])))
+        order = np.repeat(begins[units] - ends[:-1], lengths[units]) + np.arange(n)
+        shuffled = self._rows(order, None)
+        for first, last in itertools.pairwise(_cuts(ends, size).tolist()):
+            starts = None if self.starts is None else ends[first:last] - ends[first]
+            yield shuffled._rows(slice(ends[first], ends[last]), starts)
+
+    def _rows(self, rows: Integers | slice, starts: Integers | None) -> Samples:
+        return Samples(
+            states=self.states[rows],
+            actions=self.actions[rows],
+            legal=None if self.legal is None else self.legal[rows],
+            old_log_probs=self.old_log_probs[rows],
+            advantages=self.advantages[rows],
+            targets=self.targets[rows],
+            starts=starts,
+        )
+
+
+def _cuts(ends: Integers, size: int) -> Integers:
+    """Which of `ends` (0 first) to cut at, so that the parts are nearly equal and have about `size` rows."""
+    n = int(ends[-1])
+    return np.unique(np.searchsorted(ends, np.linspace(0, n, -(-n // size) + 1).astype(np.int64)))
+
+
+def _legal(episodes: Sequence[Episode], n_actions: int) -> NDArray[np.bool_] | None:
+    if all(e.legal is None for e in episodes):
+        return None
+    return np.concatenate(
+        [np.ones((len(e.actions), n_actions), np.bool_) if e.legal is None else e.legal for e in episodes]
+    )
+
+
+def _check_fit(batch: Batch, state_dim: int, n_actions: int) -> None:
+    """Games of another network; an action out of range or masked would train the wrong one in silence."""
+    if batch.states.shape[1] != state_dim:
+        raise EpisodeError(
+            f"These games have states of {batch.states.shape[1]} numbers; the network takes {state_dim}."
+        )
+    low, high = int(batch.actions.min()), int(batch.actions.max())
+    if low < 0 or high >= n_actions:
+        raise EpisodeError(f"These games have actions from {low} to {high}; the network knows 0 to {n_actions - 1}.")
+    if batch.legal is None:
+        return
+    if batch.legal.shape[1] != n_actions:
+        raise EpisodeError(f"These games have masks of {batch.legal.shape[1]} actions; the network knows {n_actions}.")
+    illegal = np.flatnonzero(~batch.legal[np.arange(len(batch.actions)), batch.actions])
+    if len(illegal):
+        game = int(np.searchsorted(batch.starts, illegal[0], side="right")) - 1
+        step = illegal[0] - batch.starts[game]
+        raise EpisodeError(f"Game {game} of the batch took an action at step {step} that its mask calls illegal.")

@@ -1,0 +1,50 @@
+"""Adam (Kingma & Ba 2015) and global-norm clipping, on flat vectors, in place."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from understudy.networks.network import Floats
+
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-5
+
+
+class Adam:
+    """Adam for one vector of parameters. `m`, `v` and `steps` are all its state."""
+
+    def __init__(self, parameters: Floats, learning_rate: float) -> None:
+        self.parameters = parameters
+        self.learning_rate = learning_rate
+        self.m = np.zeros_like(parameters)
+        self.v = np.zeros_like(parameters)
+        self.steps = 0
+        self._scratch = np.empty_like(parameters)
+
+    def step(self, gradients: Floats) -> None:
+        """Move the parameters against the gradients."""
+        self.steps += 1
+        m, v, scratch = self.m, self.v, self._scratch
+        np.subtract(gradients, m, out=scratch)
+        np.multiply(scratch, 1 - BETA1, out=scratch)
+        np.add(m, scratch, out=m)
+        np.multiply(gradients, gradients, out=scratch)
+        np.subtract(scratch, v, out=scratch)
+        np.multiply(scratch, 1 - BETA2, out=scratch)
+        np.add(v, scratch, out=v)
+        # lr · m̂ / (√v̂ + ε), with both bias corrections moved into the scalars
+        root = math.sqrt(1 - BETA2**self.steps)
+        np.sqrt(v, out=scratch)
+        np.add(scratch, EPSILON * root, out=scratch)
+        np.divide(m, scratch, out=scratch)
+        np.multiply(scratch, self.learning_rate * root / (1 - BETA1**self.steps), out=scratch)
+        np.subtract(self.parameters, scratch, out=self.parameters)
+
+
+def clip_global_norm(gradients: Floats, max_norm: float) -> float:
+    """Shorten `gradients` in place to `max_norm` if they are longer (0 = leave them); the norm they had."""
+    norm = math.sqrt(np.dot(gradients, gradients))
+    if 0 < max_norm < norm < math.inf:
+        np.multiply(gradients, max_norm / norm, out=gradients)
+    return norm

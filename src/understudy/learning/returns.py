@@ -1,0 +1,132 @@
+"""What a decision was worth: discounted returns, GAE and V-trace, as pure functions.
+
+All take one episode, or several end to end with `starts`, the indices at which they begin. `bootstrap` is the value of
+the state after an episode's last decision, one number or one per episode: 0 when the game was over.
+Everything is computed in float64 and returned as float32.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.networks.network import Floats, Integers
+
+Float32s = NDArray[np.float32]
+_Float64s = NDArray[np.float64]
+
+
+class Targets(NamedTuple):
+    """What the value head should say, and how much better each action was than expected."""
+
+    values: Float32s
+    advantages: Float32s
+
+
+def discounted_returns(
+    rewards: Floats, gamma: float, bootstrap: float | Floats = 0.0, starts: Integers | None = None
+) -> Float32s:
+    """G_t = r_t + γ·G_{t+1}, where rewards[t] is what followed the decision at t."""
+    ends = _ends(len(rewards), starts)
+    terms = rewards.astype(np.float64)
+    terms[ends] += gamma * np.asarray(bootstrap, np.float64)
+    return _accumulate(terms, np.full(len(rewards), gamma), ends).astype(np.float32)
+
+
+def gae(
+    rewards: Floats,
+    values: Floats,
+    bootstrap: float | Floats,
+    gamma: float,
+    lam: float,
+    starts: Integers | None = None,
+) -> Float32s:
+    """Generalised advantages (Schulman et al. 2016): A_t = δ_t + γλ·A_{t+1} with δ_t = r_t + γ·V_{t+1} − V_t."""
+    ends = _ends(len(rewards), starts)
+    V = values.astype(np.float64)
+    delta = rewards + gamma * _following(V, bootstrap, ends) - V
+    return _accumulate(delta, np.full(len(V), gamma * lam), ends).astype(np.float32)
+
+
+def vtrace(
+    rewards: Floats,
+    values: Floats,
+    bootstrap: float | Floats,
+    log_ratios: Floats,
+    gamma: float,
+    lam: float,
+    rho_max: float,
+    c_max: float = 1.0,
+    starts: Integers | None = None,
+) -> Targets:
+    """V-trace (Espeholt et al. 2018) for `log_ratios` = log π/μ of the actions taken under the policy μ.
+
+    On-policy (all zero, and ρ̄ = 1) the advantages are those of GAE.
+    """
+    ends = _ends(len(rewards), starts)
+    V = values.astype(np.float64)
+    V_next = _following(V, bootstrap, ends)
+    rho = _capped_exp(log_ratios, rho_max)
+    c = lam * _capped_exp(log_ratios, c_max)
+    delta = rho * (rewards + gamma * V_next - V)
+    vs = V + _accumulate(delta, gamma * c, ends)
+    vs_next = _following(vs, bootstrap, ends)
+    advantages = rho * (rewards + gamma * (lam * vs_next + (1 - lam) * V_next) - V)
+    return Targets(vs.astype(np.float32), advantages.astype(np.float32))
+
+
+def normalize_advantages(advantages: Float32s) -> Float32s:
+    """Advantages with mean 0 and spread 1; if they are all alike, as with a single decision, they stay as they are."""
+    wide = advantages.astype(np.float64)
+    spread = wide.std()
+    if spread <= 1e-6 * np.abs(wide).max():
+        return advantages
+    wide -= wide.mean()
+    wide /= spread
+    return wide.astype(np.float32)
+
+
+def effective_sample_size(log_ratios: Floats) -> float:
+    """Kish's (Σw)² / (N·Σw²) of w = π/μ: the share of the batch that is as good as fresh, 1 when on-policy."""
+    w = np.exp(log_ratios.astype(np.float64) - log_ratios.max())  # the size is the same for any scale of w
+    return float(w.sum() ** 2 / (len(w) * np.dot(w, w)))
+
+
+def explained_variance(values: Floats, targets: Floats) -> float:
+    """1 − Var(target − value) / Var(target): 1 is a perfect value head, 0 is no better than a constant."""
+    spread = float(targets.var(dtype=np.float64))
+    return 1 - float(np.subtract(targets, values, dtype=np.float64).var()) / spread if spread > 0 else 0.0
+
+
+def _ends(n: int, starts: Integers | None) -> Integers:
+    return np.array([n - 1]) if starts is None else np.append(starts[1:], n) - 1
+
+
+def _following(values: _Float64s, bootstrap: float | Floats, ends: Integers) -> _Float64s:
+    following = np.empty_like(values)
+    following[:-1] = values[1:]
+    following[ends] = bootstrap
+    return following
+
+
+def _capped_exp(log_ratios: Floats, cap: float) -> _Float64s:
+    """min(cap, e^x), without overflow on the way."""
+    return np.exp(np.minimum(log_ratios.astype(np.float64), math.log(cap) if cap > 0 else -math.inf))
+
+
+def _accumulate(terms: _Float64s, decays: _Float64s, ends: Integers) -> _Float64s:
+    """x_t = term_t + decay_t·x_{t+1} backwards in time, beginning anew at each end.
+
+    On lists: Python numbers are several times faster here than reading and writing single array elements.
+    """
+    decays[ends] = 0
+    x = 0.0
+    sums = []
+    for term, decay in zip(reversed(terms.tolist()), reversed(decays.tolist()), strict=True):
+        x = term + decay * x
+        sums.append(x)
+    sums.reverse()
+    return np.array(sums)

@@ -1,0 +1,255 @@
+"""One update of the model from a batch of games, in the words of the papers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import ModelMismatch, NonFiniteError
+from understudy.learning.batch import Batch, Samples, lay_out
+from understudy.learning.losses import chosen, entropy, log_softmax, policy_gradient, ppo_clip, value_loss
+from understudy.learning.normalizer import StateNormalizer
+from understudy.learning.optimizers import Adam, clip_global_norm
+from understudy.learning.returns import (
+    Targets,
+    discounted_returns,
+    effective_sample_size,
+    explained_variance,
+    normalize_advantages,
+    vtrace,
+)
+from understudy.networks.network import Floats, Network
+from understudy.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from understudy.experience.episode import Episode
+
+_PIECE = 1024  # rows
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateStats:
+    """What one update did. Losses, entropy, clip fraction and gradient norm are means over its gradient steps."""
+
+    loss: float
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    kl: float
+    """How far the policy had moved, as measured over the last pass."""
+    clip_fraction: float
+    explained_variance: float
+    """Of the value targets, by the value head as it was before the update."""
+    effective_sample_size: float
+    """Share of the batch that is as good as fresh, 0 to 1; 1 when on-policy."""
+    grad_norm: float
+    """Before clipping."""
+    total_steps: int
+    """Decisions in the batch."""
+    games: int
+    epochs_done: int
+    mean_return: float
+    """Undiscounted sum of rewards of a game."""
+
+
+class Trainer:
+    """Owns what learning adds to a network: Adam, the state normaliser and the counters.
+
+    With the same seed and the same games in the same order, the result is the same bit for bit, restarts included.
+    """
+
+    def __init__(self, network: Network, settings: TrainingSettings, seed: int) -> None:
+        self.network = network
+        self.settings = settings
+        self.seed = seed
+        self.adam = Adam(network.parameters, settings.learning_rate)
+        self.normalizer = StateNormalizer(network.state_dim, settings.normalize_states)
+        self.updates = 0
+        self.games = 0
+        self.steps = 0
+
+    def update(self, episodes: Sequence[Episode]) -> UpdateStats:
+        """Learn from a batch of games. All or nothing: when it raises, the model is as it was before.
+
+        NonFiniteError says what was NaN or infinite, EpisodeError what does not fit.
+        """
+        batch = lay_out(episodes, self.network.state_dim, self.network.n_actions)
+        before = self.state_arrays(), self.counters()
+        try:
+            # Overflow is not worth a warning here: every result is checked, and a bad one is refused.
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                return self._learn(batch)
+        except BaseException:
+            self.restore(*before)
+            raise
+
+    def state_arrays(self) -> dict[str, NDArray[Any]]:
+        """Copies of all that is learned; with `counters`, the seed and the settings, enough to continue bit for bit."""
+        return {
+            "parameters": self.network.parameters.copy(),
+            "adam_m": self.adam.m.copy(),
+            "adam_v": self.adam.v.copy(),
+            "normalizer_count": self.normalizer.count.copy(),
+            "normalizer_sums": self.normalizer.sums.copy(),
+            "normalizer_squares": self.normalizer.squares.copy(),
+        }
+
+    def counters(self) -> dict[str, int]:
+        """Updates made, games and decisions learned from, and gradient steps."""
+        return {"updates": self.updates, "games": self.games, "steps": self.steps, "adam_steps": self.adam.steps}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, int]) -> None:
+        """Go on from what `state_arrays` and `counters` gave; ModelMismatch, changing nothing, if they do not fit."""
+        for name, mine in self.state_arrays().items():
+            if name not in arrays or arrays[name].shape != mine.shape:
+                found = f"of shape {arrays[name].shape}" if name in arrays else "missing"
+                raise ModelMismatch(f"The array {name} is {found}; this model needs {mine.shape}.")
+        if missing := self.counters().keys() - counters.keys():
+            raise ModelMismatch(f"The counters {', '.join(sorted(missing))} are missing.")
+        np.copyto(self.network.parameters, arrays["parameters"])
+        np.copyto(self.adam.m, arrays["adam_m"])
+        np.copyto(self.adam.v, arrays["adam_v"])
+        self.normalizer.restore(arrays["normalizer_count"], arrays["normalizer_sums"], arrays["normalizer_squares"])
+        self.updates, self.games, self.steps = counters["updates"], counters["games"], counters["steps"]
+        self.adam.steps = counters["adam_steps"]
+
+    def _learn(self, batch: Batch) -> UpdateStats:
+        self.normalizer.update(batch.states)
+        _require_finite("the states", self.normalizer.squares)
+        states = self.normalizer.apply(batch.states)
+
+        # The proximal policy: the one the update starts from, and stays near to.
+        prox, all_values = self._evaluate(batch, states)
+        _require_finite("the network's output", prox, all_values)
+        values = batch.of_decisions(all_values)
+
+        log_ratios = np.where(batch.recorded, prox - batch.log_probs, 0)  # π_prox/μ
+        _require_finite("the recorded log_probs", log_ratios)
+        targets = self._targets(batch, values, batch.bootstraps(all_values), log_ratios)
+        _require_finite("the value targets, which rewards and values make", *targets)
+
+        samples = Samples(
+            states=batch.of_decisions(states),
+            actions=batch.actions,
+            legal=batch.legal,
+            old_log_probs=prox,
+            advantages=normalize_advantages(targets.advantages),
+            targets=targets.values,
+            starts=batch.starts if self.network.sequential else None,
+        )
+        # Value errors are about as large as advantages, and those are normalised: without this, large rewards would
+        # leave the policy little of the shared layers.
+        value_weight = self.settings.value_coefficient / max(1.0, float(np.square(targets.values - values).mean()))
+        passes = self._passes(samples, value_weight)
+        _require_finite("the parameters", self.network.parameters)
+
+        self.updates += 1
+        self.games += len(batch.starts)
+        self.steps += len(batch.actions)
+        return _stats(batch, passes, explained_variance(values, targets.values), effective_sample_size(log_ratios))
+
+    def _evaluate(self, batch: Batch, states: Floats) -> tuple[Floats, Floats]:
+        """log π of the actions taken, and the values of all states; in pieces, so that buffers stay small."""
+        dtype = self.network.parameters.dtype
+        log_probs, values = np.empty(len(batch.actions), dtype), np.empty(len(states), dtype)
+        for rows, starts, decisions in batch.pieces(_PIECE, self.network.sequential):
+            logits, values[rows] = self.network.forward(states[rows], starts)
+            logits = logits[batch.decisions[decisions] - rows.start]
+            legal = None if batch.legal is None else batch.legal[decisions]
+            log_probs[decisions] = chosen(log_softmax(logits, legal), batch.actions[decisions])
+        return log_probs, values
+
+    def _targets(self, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats) -> Targets:
+        """PPO corrects for staleness here, once; its clip then limits only this update (Hilton et al. 2022)."""
+        settings, rewards, starts = self.settings, batch.rewards, batch.starts
+        if settings.algorithm == "ppo":
+            gamma, lam, rho_max = settings.gamma, settings.gae_lambda, settings.rho_max
+            return vtrace(rewards, values, bootstraps, log_ratios, gamma, lam, rho_max, starts=starts)
+        returns = discounted_returns(rewards, settings.gamma, bootstraps, starts)
+        return Targets(returns, returns - values.astype(np.float32))
+
+    def _passes(self, samples: Samples, value_weight: float) -> list[list[_Step]]:
+        """REINFORCE: one step on everything. PPO: epochs of minibatches, fewer when the policy moves `target_kl`."""
+        if self.settings.algorithm == "reinforce":
+            return [[self._gradient_step(samples, value_weight)]]
+        # Seeded by the count of updates: no state of a generator has to be saved to continue.
+        rng = np.random.default_rng([self.seed, self.updates])
+        passes: list[list[_Step]] = []
+        for _ in range(self.settings.epochs):
+            parts = samples.minibatches(self.settings.minibatch, rng)
+            passes.append([self._gradient_step(part, value_weight) for part in parts])
+            if 0 < self.settings.target_kl < _mean_kl(passes[-1]):
+                break
+        return passes
+
+    def _gradient_step(self, samples: Samples, value_weight: float) -> _Step:
+        settings = self.settings
+        logits, values = self.network.forward(samples.states, samples.starts)
+        log_probs = log_softmax(logits, samples.legal)
+        if settings.algorithm == "ppo":
+            policy = ppo_clip(log_probs, samples.actions, samples.advantages, samples.old_log_probs, settings.clip)
+        else:
+            policy = policy_gradient(log_probs, samples.actions, samples.advantages)
+        mean_entropy, d_entropy = entropy(log_probs)
+        value, d_values = value_loss(values, samples.targets)
+        loss = policy.loss + value_weight * value - settings.entropy_coefficient * mean_entropy
+
+        d_entropy *= settings.entropy_coefficient
+        d_values *= value_weight
+        self.network.backward(np.subtract(policy.d_logits, d_entropy, out=d_entropy), d_values)
+        grad_norm = clip_global_norm(self.network.gradients, settings.max_grad_norm)
+        for what, number in (("the policy loss", policy.loss), ("the value loss", value), ("the gradient", grad_norm)):
+            if not math.isfinite(number):
+                raise _non_finite(what)
+        self.adam.step(self.network.gradients)
+        return _Step(loss, policy.loss, value, mean_entropy, policy.kl, policy.clip_fraction, grad_norm)
+
+
+class _Step(NamedTuple):
+    loss: float
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    kl: float
+    clip_fraction: float
+    grad_norm: float
+
+
+def _stats(batch: Batch, passes: list[list[_Step]], explained: float, sample_size: float) -> UpdateStats:
+    mean = _Step(*np.mean([step for steps in passes for step in steps], axis=0).tolist())
+    return UpdateStats(
+        loss=mean.loss,
+        policy_loss=mean.policy_loss,
+        value_loss=mean.value_loss,
+        entropy=mean.entropy,
+        kl=_mean_kl(passes[-1]),
+        clip_fraction=mean.clip_fraction,
+        explained_variance=explained,
+        effective_sample_size=sample_size,
+        grad_norm=mean.grad_norm,
+        total_steps=len(batch.actions),
+        games=len(batch.starts),
+        epochs_done=len(passes),
+        mean_return=float(batch.rewards.sum(dtype=np.float64)) / len(batch.starts),
+    )
+
+
+def _mean_kl(steps: Sequence[_Step]) -> float:
+    return sum(step.kl for step in steps) / len(steps)
+
+
+def _require_finite(what: str, *arrays: Floats) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise _non_finite(what)
+
+
+def _non_finite(what: str) -> NonFiniteError:
+    return NonFiniteError(
+        f"NaN or infinity in {what}: the update is undone, the model is as it was. "
+        "Look at the states and rewards of these games, or lower training.learning_rate."
+    )

@@ -1,0 +1,291 @@
+"""The ledger: one SQLite file that decides which game went into which model version, exactly once.
+
+A model version and the games it consumed are recorded in one transaction. Files are moved after it; whatever is killed
+in between, the ledger says on the next start what has been learned and where each file belongs.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from understudy.errors import RunDirError
+
+Outcome = Literal["learned", "online", "skipped"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS versions (
+    version   INTEGER PRIMARY KEY,
+    parent    INTEGER,                 -- the version it was made from
+    publisher TEXT NOT NULL,           -- who made it: learner, bot, rollback ...
+    at        REAL NOT NULL,
+    games     INTEGER NOT NULL,        -- how many games it consumed
+    steps     INTEGER NOT NULL,
+    seconds   REAL NOT NULL,           -- what training took
+    loss      REAL,                    -- NULL where nothing was trained
+    stats     TEXT NOT NULL            -- JSON: entropy, staleness ...
+);
+CREATE TABLE IF NOT EXISTS games (
+    id       TEXT PRIMARY KEY,
+    name     TEXT NOT NULL,            -- file name, the same in buffer and archive
+    outcome  TEXT NOT NULL,            -- learned, online, skipped
+    version  INTEGER,                  -- the model version that consumed it
+    result   TEXT NOT NULL,
+    steps    INTEGER NOT NULL,
+    reward   REAL NOT NULL,
+    bytes    INTEGER NOT NULL,
+    at       REAL NOT NULL,
+    archived INTEGER NOT NULL DEFAULT 0  -- 1 while its file lies in the archive
+);
+CREATE INDEX IF NOT EXISTS games_archived ON games (archived);
+CREATE INDEX IF NOT EXISTS games_archived_bytes ON games (archived, bytes);
+CREATE INDEX IF NOT EXISTS games_outcome ON games (outcome);
+CREATE INDEX IF NOT EXISTS games_name ON games (name);
+CREATE TABLE IF NOT EXISTS rejected (
+    name   TEXT PRIMARY KEY,
+    reason TEXT NOT NULL,
+    bytes  INTEGER NOT NULL,
+    at     REAL NOT NULL
+);
+PRAGMA user_version = 1;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """What the ledger keeps of a game after its file is gone."""
+
+    id: str
+    name: str
+    result: str
+    steps: int
+    reward: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One published model."""
+
+    version: int
+    parent: int | None
+    publisher: str
+    at: float
+    games: int
+    steps: int
+    seconds: float
+    loss: float | None
+    stats: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What one publisher has done in this run, in all its processes."""
+
+    batches: int
+    games: int
+    steps: int
+    seconds: float
+    average_loss: float | None
+    last_loss: float | None
+    last_at: float | None
+
+
+class Ledger:
+    """An open ledger. One object per thread; any number of processes may have the same file open."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        try:
+            if read_only:
+                self._db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=10, isolation_level=None)
+            else:
+                self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = NORMAL")
+                if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
+                    self._db.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            raise RunDirError(
+                f"The ledger {path} cannot be opened: {error}. `understudy doctor` says how to mend it."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction. Only a version has to survive a power cut; the next start puts the rest right."""
+        try:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                if self._db.in_transaction:  # a full disk has rolled it back already
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.IntegrityError:
+            raise  # a row that must not be there twice: the caller's business
+        except sqlite3.Error as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise RunDirError(f"The ledger {self.path} cannot be written: {error}. Nothing was recorded.") from error
+
+    def head(self) -> int | None:
+        """The newest published version, or None before the first."""
+        row = self._db.execute("SELECT max(version) FROM versions").fetchone()
+        return None if row[0] is None else int(row[0])
+
+    def record_version(
+        self,
+        version: int,
+        parent: int | None,
+        publisher: str,
+        consumed: Sequence[Game] = (),
+        stats: Mapping[str, Any] | None = None,
+        outcome: Outcome = "learned",
+    ) -> None:
+        """Record a version and the games it consumed, all or nothing. This is the moment of publication."""
+        at = time.time()
+        steps = sum(game.steps for game in consumed)
+        rest = dict(stats or {})
+        seconds, loss = rest.pop("seconds", 0.0), rest.pop("loss", None)
+        with self._transaction(durable=True) as db:
+            db.execute(
+                "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (version, parent, publisher, at, len(consumed), steps, seconds, loss, json.dumps(rest)),
+            )
+            db.executemany(
+                "INSERT INTO games (id, name, outcome, version, result, steps, reward, bytes, at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(g.id, g.name, outcome, version, g.result, g.steps, g.reward, g.bytes, at) for g in consumed],
+            )
+
+    def record_skipped(self, game: Game, outcome: Outcome = "skipped") -> None:
+        """Record a game that no version of this run will learn from; known games are left as they are."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO games (id, name, outcome, result, steps, reward, bytes, at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (game.id, game.name, outcome, game.result, game.steps, game.reward, game.bytes, time.time()),
+            )
+
+    def record_rejected(self, name: str, reason: str, size: int, *, only_if_new: bool = False) -> None:
+        """Record a file that cannot be used."""
+        insert = "INSERT OR IGNORE" if only_if_new else "INSERT OR REPLACE"
+        with self._transaction() as db:
+            db.execute(f"{insert} INTO rejected VALUES (?, ?, ?, ?)", (name, reason, size, time.time()))
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these games have been dealt with."""
+        wanted = list(ids)
+        found: set[str] = set()
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ",".join("?" * len(part))
+            found.update(row[0] for row in self._db.execute(f"SELECT id FROM games WHERE id IN ({marks})", part))
+        return found
+
+    def mark_archived(self, files: Iterable[tuple[str, int, str]]) -> None:
+        """Note that these games' files (name, bytes, id) lie in the archive."""
+        with self._transaction() as db:
+            db.executemany("UPDATE games SET archived = 1, name = ?, bytes = ? WHERE id = ?", list(files))
+
+    def oldest_archived(self, count: int) -> list[tuple[str, str, int]]:
+        """(id, file name, bytes) of the games that have been in the archive longest."""
+        rows = self._db.execute("SELECT id, name, bytes FROM games WHERE archived = 1 ORDER BY rowid LIMIT ?", (count,))
+        return rows.fetchall()
+
+    def mark_deleted(self, ids: Iterable[str]) -> None:
+        """Note that these games' files are no longer in the archive."""
+        with self._transaction() as db:
+            db.executemany("UPDATE games SET archived = 0 WHERE id = ?", [(i,) for i in ids])
+
+    def archive_size(self) -> tuple[int, int]:
+        """(files, bytes) in the archive."""
+        row = self._db.execute("SELECT count(*), coalesce(sum(bytes), 0) FROM games WHERE archived = 1").fetchone()
+        return int(row[0]), int(row[1])
+
+    def reconcile_archive(self, on_disk: Mapping[str, int]) -> None:
+        """Make the ledger's idea of the archive what the folder (file name → bytes) says it is.
+
+        A file that no row names came without its ledger; it counts as learned from, so that it never is again.
+        """
+        recorded = dict(self._db.execute("SELECT name, id FROM games WHERE archived = 1"))
+        with self._transaction() as db:
+            db.executemany(
+                "UPDATE games SET archived = 0 WHERE id = ?", [(recorded[n],) for n in recorded.keys() - on_disk]
+            )
+            for name in sorted(on_disk.keys() - recorded.keys()):
+                if not db.execute("UPDATE games SET archived = 1 WHERE name = ?", (name,)).rowcount:
+                    game_id = name.removesuffix(".npz").rpartition("_")[2]
+                    db.execute(
+                        "INSERT OR IGNORE INTO games VALUES (?, ?, 'learned', NULL, 'Unknown', 0, 0, ?, ?, 1)",
+                        (game_id, name, on_disk[name], time.time()),
+                    )
+
+    def games_by_outcome(self) -> dict[str, int]:
+        """How many games were learned, learned online, skipped, and how many files rejected."""
+        counts = {"learned": 0, "online": 0, "skipped": 0}
+        counts.update(self._db.execute("SELECT outcome, count(*) FROM games GROUP BY outcome").fetchall())
+        counts["rejected"] = int(self._db.execute("SELECT count(*) FROM rejected").fetchone()[0])
+        return counts
+
+    def versions(self, newest: int | None = None) -> list[Version]:
+        """Published versions, oldest first; only the newest few if a number is given."""
+        rows = self._db.execute(
+            "SELECT * FROM versions ORDER BY version DESC LIMIT ?", (-1 if newest is None else newest,)
+        )
+        return [Version(*(*row[:-1], json.loads(row[-1]))) for row in reversed(rows.fetchall())]
+
+    def totals(self, publisher: str) -> Totals:
+        """What a publisher has done since the run began."""
+        row = self._db.execute(
+            "SELECT count(loss), coalesce(sum(games), 0), coalesce(sum(steps), 0), coalesce(sum(seconds), 0), avg(loss)"
+            " FROM versions WHERE publisher = ?",
+            (publisher,),
+        ).fetchone()
+        last = self._db.execute(
+            "SELECT loss, at FROM versions WHERE publisher = ? AND loss IS NOT NULL ORDER BY version DESC LIMIT 1",
+            (publisher,),
+        ).fetchone()
+        return Totals(*row, *(last or (None, None)))
+
+    def games(self, newest: int | None = None) -> list[tuple[Game, str, int | None]]:
+        """(game, outcome, version) of the games dealt with, oldest first."""
+        rows = self._db.execute(
+            "SELECT id, name, result, steps, reward, bytes, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
+            (-1 if newest is None else newest,),
+        )
+        return [(Game(*row[:6]), row[6], row[7]) for row in reversed(rows.fetchall())]
+
+    def rejections(self, newest: int | None = None) -> list[tuple[str, str]]:
+        """(file name, reason) of rejected files, oldest first."""
+        rows = self._db.execute(
+            "SELECT name, reason FROM rejected ORDER BY at DESC, rowid DESC LIMIT ?",
+            (-1 if newest is None else newest,),
+        )
+        return list(reversed(rows.fetchall()))
+
+    def problems(self) -> list[str]:
+        """What SQLite's own check finds wrong with the file; empty when it is sound."""
+        try:
+            rows = self._db.execute("PRAGMA integrity_check").fetchall()
+        except sqlite3.DatabaseError as error:
+            return [str(error)]
+        return [row[0] for row in rows if row[0] != "ok"]

@@ -1,0 +1,104 @@
+"""A model in memory: the network that plays and the trainer that changes it, made from what the store holds.
+
+Bot and learner both work with this, so that what is trained is what plays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from understudy.experience.episode import Expected
+from understudy.learning.trainer import Trainer
+from understudy.ledger import Game, Outcome
+from understudy.models.state import ModelSpec, ModelState, rebase
+from understudy.models.store import ModelStore
+from understudy.networks.factory import model_factory
+from understudy.settings import NetworkSettings, TrainingSettings
+
+
+def new_model(
+    state_dim: int,
+    actions: Sequence[str],
+    features_hash: str | None,
+    network: NetworkSettings,
+    training: TrainingSettings,
+    seed: int,
+) -> ModelState:
+    """An untrained model; the same seed gives the same weights."""
+    built = model_factory(state_dim, len(actions), network, np.random.default_rng(seed))
+    spec = ModelSpec(state_dim, tuple(actions), features_hash, network, built.layout)
+    trainer = Trainer(built, training, seed)
+    return ModelState(spec, training, trainer.state_arrays(), trainer.counters(), seed, publisher="new")
+
+
+class LiveModel:
+    """Network and trainer of one model version, and what training has made of it since."""
+
+    def __init__(self, state: ModelState) -> None:
+        spec = state.spec
+        self.network = model_factory(spec.state_dim, len(spec.actions), spec.network, np.random.default_rng(0))
+        spec.require(dataclasses.replace(spec, layout=self.network.layout), f"version {state.version}")
+        self.trainer = Trainer(self.network, state.training, state.seed)
+        self.base = state
+        self.adopt(state)
+
+    @property
+    def version(self) -> int:
+        """The version that is played, or that training began from."""
+        return self.base.version
+
+    @property
+    def expected(self) -> Expected:
+        """What experience must look like to be learned from."""
+        spec = self.base.spec
+        return Expected(spec.state_dim, len(spec.actions), spec.features_hash)
+
+    @property
+    def exploration(self) -> float:
+        """The share of random decisions, which halves its way to its end with the games learned from."""
+        training = self.base.training
+        left: float = 0.5 ** (self.trainer.counters()["games"] / training.exploration_half_life)
+        return training.exploration_final + (training.exploration - training.exploration_final) * left
+
+    def adopt(self, state: ModelState) -> None:
+        """Take over another version of this model, weights, optimizer and all; training since the base is forgotten."""
+        self.base.spec.require(state.spec, f"version {state.version}")
+        if state.training != self.base.training:
+            self.trainer = Trainer(self.network, state.training, state.seed)
+        self.trainer.restore(state.arrays, state.counters)
+        self.base = state
+
+    def adopt_on_top(self, head: ModelState) -> None:
+        """Take over a newer version and keep what was trained here since the base."""
+        mine = self.export()
+        changed = any(not np.array_equal(array, self.base.arrays[name]) for name, array in mine.arrays.items())
+        ahead = rebase(head, self.base, mine) if changed else head
+        self.adopt(head)
+        if changed:
+            self.trainer.restore(ahead.arrays, ahead.counters)
+
+    def export(self) -> ModelState:
+        """The model as it is now, independent of what is trained later."""
+        return dataclasses.replace(self.base, arrays=self.trainer.state_arrays(), counters=self.trainer.counters())
+
+    def publish(
+        self,
+        store: ModelStore,
+        *,
+        publisher: str,
+        consumed: Sequence[Game] = (),
+        outcome: Outcome = "learned",
+        stats: Mapping[str, Any] | None = None,
+        agent: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Publish what was trained since the base, and go on from what became of it."""
+        trained = self.export()
+        if agent is not None:
+            trained = dataclasses.replace(trained, agent=agent)
+        self.adopt(
+            store.publish(trained, self.base, publisher=publisher, consumed=consumed, outcome=outcome, stats=stats)
+        )

@@ -1,0 +1,158 @@
+"""A model as it is on disk: weights, optimizer, normaliser, counters and settings, in one `.npz` file."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
+from understudy.npz import read_npz, write_npz
+from understudy.settings import NetworkSettings, TrainingSettings, section_from
+
+SCHEMA = 1
+MAX_BYTES = 4 << 30
+
+Layout = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """What a model takes in and gives out; two models with the same spec can take each other's place."""
+
+    state_dim: int
+    actions: tuple[str, ...]
+    features_hash: str | None
+    network: NetworkSettings
+    layout: Layout
+
+    def require(self, other: ModelSpec, where: str) -> None:
+        """Raise ModelMismatch, saying what differs, unless `other` (found at `where`) fits this spec."""
+        differences = [
+            f"{name}: {theirs!r} there, {ours!r} here"
+            for name, theirs, ours in (
+                ("state_dim", other.state_dim, self.state_dim),
+                ("actions", other.actions, self.actions),
+                *(
+                    (f.name, getattr(other.network, f.name), getattr(self.network, f.name))
+                    for f in dataclasses.fields(NetworkSettings)
+                ),
+            )
+            if theirs != ours
+        ]
+        if self.features_hash and other.features_hash and self.features_hash != other.features_hash:
+            differences.append(
+                f"features: {other.features_hash} there, {self.features_hash} here (another list of features)"
+            )
+        if not differences and other.layout != self.layout:
+            differences.append("the layout of the weights")
+        if differences:
+            raise ModelMismatch(
+                f"The model {where} does not fit: {'; '.join(differences)}. "
+                "Use the same settings as when it was made, or another run directory for a new model."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """Everything that a restart needs to go on. The arrays are never changed in place."""
+
+    spec: ModelSpec
+    training: TrainingSettings
+    arrays: Mapping[str, NDArray[Any]]
+    counters: Mapping[str, int]
+    seed: int
+    version: int = 0
+    parent: int | None = None
+    publisher: str = ""
+    agent: Mapping[str, Any] = field(default_factory=dict)
+
+    def require_finite(self) -> None:
+        """Raise NonFiniteError if any array holds NaN or infinity."""
+        for name, array in self.arrays.items():
+            if not np.isfinite(array).all():
+                count = int(array.size - np.isfinite(array).sum())
+                raise NonFiniteError(
+                    f"{count} of {array.size} numbers in {name} are NaN or infinite; the model is not published."
+                )
+
+
+def rebase(head: ModelState, base: ModelState, trained: ModelState) -> ModelState:
+    """Apply to `head` what training changed between `base` and `trained`, so that neither update is lost."""
+    trained.spec.require(head.spec, f"version {head.version}")
+    arrays = {name: head.arrays[name] + (trained.arrays[name] - base.arrays[name]) for name in trained.arrays}
+    for name in ("adam_v", "normalizer_count", "normalizer_squares"):  # a difference may dip below what these can be
+        if name in arrays:
+            np.maximum(arrays[name], 0, out=arrays[name])
+    counters = {name: head.counters[name] + count - base.counters[name] for name, count in trained.counters.items()}
+    return dataclasses.replace(
+        head,
+        arrays=arrays,
+        counters=counters,
+        training=head.training if trained.training == base.training else trained.training,
+        agent=head.agent if trained.agent == base.agent else trained.agent,
+    )
+
+
+def to_bytes(state: ModelState) -> bytes:
+    """The content of a model file."""
+    meta = {
+        "schema": SCHEMA,
+        "version": state.version,
+        "parent": state.parent,
+        "publisher": state.publisher,
+        "seed": state.seed,
+        "state_dim": state.spec.state_dim,
+        "actions": state.spec.actions,
+        "features_hash": state.spec.features_hash,
+        "network": dataclasses.asdict(state.spec.network),
+        "layout": state.spec.layout,
+        "training": dataclasses.asdict(state.training),
+        "counters": dict(state.counters),
+        "agent": dict(state.agent),
+    }
+    stream = io.BytesIO()
+    write_npz(stream, {"meta": np.array(json.dumps(meta).encode()), **state.arrays}, compress=False)
+    return stream.getvalue()
+
+
+def read_model(path: Path) -> ModelState:
+    """Read a model file; ModelMissing if there is none, ModelDamaged if it cannot be understood."""
+    try:
+        arrays = read_npz(path, max_bytes=MAX_BYTES, error=ModelDamaged)
+    except FileNotFoundError:
+        raise ModelMissing(f"There is no model at {path}.") from None
+    try:
+        meta = json.loads(arrays.pop("meta").item())
+        if meta["schema"] != SCHEMA:
+            raise ModelMismatch(
+                f"The model {path} has schema {meta['schema']}; this version of Understudy reads {SCHEMA}."
+            )
+        return ModelState(
+            spec=ModelSpec(
+                state_dim=int(meta["state_dim"]),
+                actions=tuple(meta["actions"]),
+                features_hash=meta["features_hash"],
+                network=section_from("network", meta["network"], f"{path}"),
+                layout=tuple((name, tuple(shape)) for name, shape in meta["layout"]),
+            ),
+            training=section_from("training", meta["training"], f"{path}"),
+            arrays=arrays,
+            counters={name: int(count) for name, count in meta["counters"].items()},
+            seed=int(meta["seed"]),
+            version=int(meta["version"]),
+            parent=meta["parent"],
+            publisher=str(meta["publisher"]),
+            agent=meta["agent"],
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
+        raise ModelDamaged(
+            f"The model {path} cannot be understood ({error}). Roll back to an earlier version."
+        ) from error

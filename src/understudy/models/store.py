@@ -1,0 +1,201 @@
+"""The model store: one file that bots load, its earlier versions, and no lost update.
+
+Publishing, under a lock between processes:
+
+1. `versions/000124.npz` is written, whole.
+2. The ledger records version 124 together with the games it consumed: this is the moment of publication.
+3. `rl_agent_model.npz` is replaced.
+
+A publisher killed before 2 has published nothing; one killed after 2 has its third step done by whoever comes next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing
+from understudy.files import FileLock, remove_if_there, write_atomically
+from understudy.ledger import Game, Ledger, Outcome
+from understudy.models.state import ModelState, read_model, rebase, to_bytes
+
+logger = logging.getLogger(__name__)
+
+Signature = tuple[int, int, int]
+
+
+class ModelStore:
+    """The models of one run. Any number of processes may read; publishers exclude one another."""
+
+    def __init__(self, model: Path, ledger: Path, *, keep: int = 20) -> None:
+        self.model = model
+        self.folder = model.parent / "versions"
+        self._ledger_path = ledger
+        self._lock_path = model.parent / "publish.lock"
+        self._keep = keep
+
+    def signature(self) -> Signature | None:
+        """Something cheap to get that differs whenever another model has been published; None without a model."""
+        try:
+            stat = self.model.stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+    def load(self) -> ModelState:
+        """Load the current model; if its file is damaged, the newest version that can be read, saying so."""
+        try:
+            return read_model(self.model)
+        except ModelDamaged as damage:
+            for version in reversed(self.kept_versions()):
+                try:
+                    state = read_model(self.version_path(version))
+                except (ModelDamaged, ModelMissing):
+                    continue
+                logger.warning("%s Version %d is used in its place.", damage, version)
+                return state
+            raise
+
+    def load_version(self, version: int) -> ModelState:
+        """Load one kept version."""
+        try:
+            return read_model(self.version_path(version))
+        except ModelMissing:
+            kept = self.kept_versions()
+            span = f"{kept[0]} to {kept[-1]}" if kept else "none"
+            raise ModelMissing(f"Version {version} is not kept in {self.folder} (kept: {span}).") from None
+
+    def version_path(self, version: int) -> Path:
+        """Where a version is kept."""
+        return self.folder / f"{version:06d}.npz"
+
+    def kept_versions(self) -> list[int]:
+        """The versions that can be rolled back to, oldest first."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(int(file.stem) for file in self.folder.glob("*.npz") if file.stem.isdecimal())
+
+    def create(self, state: ModelState) -> ModelState:
+        """Publish a run's first model, unless somebody was quicker: the model that is there is returned."""
+        with self._publishing() as ledger:
+            head = self._head(ledger)
+            if head is not None:
+                return head
+            return self._put(ledger, dataclasses.replace(state, version=(ledger.head() or 0) + 1, parent=None))
+
+    def publish(
+        self,
+        trained: ModelState,
+        base: ModelState,
+        *,
+        publisher: str,
+        consumed: Sequence[Game] = (),
+        outcome: Outcome = "learned",
+        stats: Mapping[str, Any] | None = None,
+    ) -> ModelState:
+        """Publish what training made of `base`, together with the games it consumed, and return the new head.
+
+        If the head has moved since `base`, the difference is applied on top of it. Raises AlreadyLearned if another
+        version has consumed one of the games, and NonFiniteError for weights that no bot should load; neither changes
+        anything.
+        """
+        trained.require_finite()
+        with self._publishing() as ledger:
+            head = self._head(ledger) or base
+            if known := ledger.known(game.id for game in consumed):
+                raise AlreadyLearned(known)
+            if head.version != base.version:
+                trained = rebase(head, base, trained)
+                trained.require_finite()
+            new = dataclasses.replace(trained, version=head.version + 1, parent=head.version, publisher=publisher)
+            return self._put(ledger, new, consumed, stats, outcome)
+
+    def rollback(self, version: int, *, publisher: str = "rollback") -> ModelState:
+        """Publish an earlier version again, under a new number; what came after it stays in the history."""
+        with self._publishing() as ledger:
+            self._head(ledger)
+            old = self.load_version(version)
+            new = dataclasses.replace(old, version=(ledger.head() or 0) + 1, parent=version, publisher=publisher)
+            return self._put(ledger, new, stats={"rolled_back_to": version})
+
+    def recover(self) -> ModelState | None:
+        """Finish what a killed publisher began, take in a model put there by hand, and return the head."""
+        with self._publishing() as ledger:
+            return self._head(ledger)
+
+    @contextmanager
+    def _publishing(self) -> Iterator[Ledger]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(self._lock_path), Ledger(self._ledger_path) as ledger:
+            yield ledger
+
+    def _put(
+        self,
+        ledger: Ledger,
+        state: ModelState,
+        consumed: Sequence[Game] = (),
+        stats: Mapping[str, Any] | None = None,
+        outcome: Outcome = "learned",
+    ) -> ModelState:
+        content = to_bytes(state)
+        _write(self.version_path(state.version), content)
+        ledger.record_version(state.version, state.parent, state.publisher, consumed, stats, outcome)
+        _write(self.model, content)
+        for version in self.kept_versions():
+            if version <= state.version - self._keep:
+                remove_if_there(self.version_path(version))
+        return state
+
+    def _head(self, ledger: Ledger) -> ModelState | None:
+        """The published model; file and ledger are made to agree if a kill, or somebody's hand, left them apart."""
+        recorded = ledger.head()
+        try:
+            found = read_model(self.model)
+        except (ModelMissing, ModelDamaged) as trouble:
+            found = None
+            if isinstance(trouble, ModelDamaged):
+                logger.warning("%s", trouble)
+        if found is not None:
+            if found.version == recorded:
+                return found
+            if recorded is None:  # the models came without their ledger
+                return self._put(ledger, dataclasses.replace(found, publisher="adopted"))
+            if found.version != recorded - 1:
+                logger.warning(
+                    "%s holds version %d, put there by hand: it is now version %d.",
+                    self.model,
+                    found.version,
+                    recorded + 1,
+                )
+                return self._put(
+                    ledger, dataclasses.replace(found, version=recorded + 1, parent=found.version, publisher="by hand")
+                )
+        return None if recorded is None else self._restore(ledger, recorded)
+
+    def _restore(self, ledger: Ledger, recorded: int) -> ModelState | None:
+        """Put back the newest version at or before `recorded` that can be read; files after it were never published."""
+        for version in reversed(self.kept_versions()):
+            if version > recorded:
+                continue
+            try:
+                state = read_model(self.version_path(version))
+            except (ModelDamaged, ModelMissing):
+                continue
+            if version < recorded:
+                logger.warning(
+                    "Version %d is lost; version %d takes its place as version %d.", recorded, version, recorded + 1
+                )
+                return self._put(
+                    ledger, dataclasses.replace(state, version=recorded + 1, parent=version, publisher="restored")
+                )
+            _write(self.model, to_bytes(state))
+            return state
+        return None
+
+
+def _write(path: Path, content: bytes) -> None:
+    write_atomically(path, lambda stream: stream.write(content))

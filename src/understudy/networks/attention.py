@@ -1,0 +1,107 @@
+"""Sliding-window attention over episodes that lie end to end, without padding them and without a loop over time.
+
+The rows are cut into blocks of `context`. A query looks back at most context − 1 rows, so its keys are in its own block
+and the one before: scores are (context, 2·context) matrices. Of such a matrix only a diagonal band is inside the
+window. `_band` shows that band as a (context, context) array whose last column is the query's own row, so that column
+k means the same distance, context − 1 − k, in every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from understudy.networks.network import Floats, Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """What the backward pass needs of one attention."""
+
+    queries: Floats  # (blocks, heads, context, d), scaled
+    keys: Floats  # (blocks, heads, 2·context, d), overlapping views
+    values: Floats
+    weights: Floats  # (blocks, heads, context, 2·context), zero outside the band
+
+
+def visible(starts: Integers, rows: int, context: int) -> NDArray[np.bool_]:
+    """Which columns of the band are rows of the query's own episode: (blocks, 1, context, context)."""
+    row = np.arange(rows)
+    reach = row - starts[np.searchsorted(starts, row, side="right") - 1]
+    inside = np.arange(context) >= context - 1 - reach[:, None]
+    return inside.reshape(-1, 1, context, context)
+
+
+def attend(qkv: Floats, position_bias: Floats, mask: NDArray[np.bool_]) -> tuple[Floats, Attended]:
+    """Mix the values of every row's window. `qkv` is (rows, 3·width), rows a multiple of context."""
+    heads, context = position_bias.shape
+    width = qkv.shape[1] // 3
+    queries = _split(qkv[:, :width], heads, context) * (width // heads) ** -0.5
+    keys = _with_previous(qkv[:, width : 2 * width], heads, context)
+    values = _with_previous(qkv[:, 2 * width :], heads, context)
+
+    scores = _band(np.matmul(queries, keys.swapaxes(2, 3)))
+    scores = np.where(mask, scores + position_bias[:, None, :], -np.inf)
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    weights = np.zeros((*queries.shape[:3], 2 * context), qkv.dtype)
+    np.divide(scores, scores.sum(axis=-1, keepdims=True), out=_band(weights))
+
+    mixed = np.empty((len(qkv), width), qkv.dtype)
+    np.matmul(weights, values, out=_split(mixed, heads, context))
+    return mixed, Attended(queries, keys, values, weights)
+
+
+def attend_backward(d_mixed: Floats, a: Attended, d_qkv: Floats, d_position_bias: Floats) -> None:
+    """Write the derivatives by `qkv` and by the position bias into the last two arguments."""
+    heads, context = d_position_bias.shape
+    width = d_mixed.shape[1]
+    d_out = _split(d_mixed, heads, context)
+    d_weights = _band(np.matmul(d_out, a.values.swapaxes(2, 3)))
+    weights = _band(a.weights)
+    d_scores = np.zeros_like(a.weights)
+    d_band = _band(d_scores)
+    np.multiply(d_weights, weights, out=d_band)
+    d_band -= weights * d_band.sum(axis=-1, keepdims=True)
+
+    np.sum(d_band, axis=(0, 2), out=d_position_bias)
+    d_queries = np.matmul(d_scores, a.keys)
+    np.multiply(d_queries, (width // heads) ** -0.5, out=_split(d_qkv[:, :width], heads, context))
+    d_keys = np.matmul(d_scores.swapaxes(2, 3), a.queries)
+    _add_up(d_keys, _split(d_qkv[:, width : 2 * width], heads, context))
+    d_values = np.matmul(a.weights.swapaxes(2, 3), d_out)
+    _add_up(d_values, _split(d_qkv[:, 2 * width :], heads, context))
+
+
+def _split(rows: Floats, heads: int, context: int) -> Floats:
+    """View (rows, width) as (blocks, heads, context, d)."""
+    return rows.reshape(-1, context, heads, rows.shape[1] // heads).swapaxes(1, 2)
+
+
+def _with_previous(rows: Floats, heads: int, context: int) -> Floats:
+    """Every block and the one before it (zeros before the first): (blocks, heads, 2·context, d)."""
+    n, width = rows.shape
+    d = width // heads
+    padded = np.zeros((heads, context + n, d), rows.dtype)
+    padded[:, context:] = rows.reshape(n, heads, d).swapaxes(0, 1)
+    by_head, by_row, by_number = padded.strides
+    return as_strided(
+        padded, (n // context, heads, 2 * context, d), (context * by_row, by_head, by_row, by_number), writeable=False
+    )
+
+
+def _add_up(d_windows: Floats, out: Floats) -> None:
+    """The derivative by a row: what its own block's queries and the next block's made of it."""
+    context = out.shape[2]
+    np.copyto(out, d_windows[:, :, context:])
+    out[:-1] += d_windows[1:, :, :context]
+
+
+def _band(square: Floats) -> Floats:
+    """View the window of (…, context, 2·context) scores as (…, context, context): columns r+1 … r+context of row r."""
+    context = square.shape[-2]
+    *outer, by_row, by_column = square.strides
+    return as_strided(square[..., 1:], (*square.shape[:-1], context), (*outer, by_row + by_column, by_column))

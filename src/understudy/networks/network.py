@@ -1,0 +1,91 @@
+"""What every network is: one flat vector of parameters, a forward and a backward pass, and a step in play."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.settings import NetworkSettings
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
+Layout = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class Network(ABC):
+    """Policy and value of a state.
+
+    All parameters live in one contiguous vector, and so do their gradients: the optimizer, clipping, saving and
+    loading are single vector operations. Loading writes into `parameters` in place; it is never replaced.
+    """
+
+    sequential: ClassVar[bool]
+    """Whether the rows of one episode belong together (True) or every row stands alone (False)."""
+
+    def __init__(
+        self,
+        state_dim: int,
+        n_actions: int,
+        settings: NetworkSettings,
+        layout: Layout,
+        dtype: type[np.floating[Any]] = np.float32,
+    ) -> None:
+        self.state_dim = state_dim
+        self.n_actions = n_actions
+        self.settings = settings
+        self.layout = layout
+        size = sum(math.prod(shape) for _, shape in layout)
+        self.parameters: Floats = np.zeros(size, dtype)
+        self.gradients: Floats = np.zeros(size, dtype)
+
+    def views(self, vector: Floats) -> dict[str, Floats]:
+        """The named, shaped parts of `parameters`, of `gradients`, or of a vector like them; they alias it."""
+        parts: dict[str, Floats] = {}
+        offset = 0
+        for name, shape in self.layout:
+            size = math.prod(shape)
+            parts[name] = vector[offset : offset + size].reshape(shape)
+            offset += size
+        return parts
+
+    @abstractmethod
+    def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
+        """Logits (N, A) and values (N,) of normalised states (N, S); the arrays are valid until the next forward.
+
+        `starts` holds the rows at which episodes begin; None means that all rows are one episode.
+        """
+
+    @abstractmethod
+    def backward(self, d_logits: Floats, d_values: Floats) -> None:
+        """Overwrite `gradients` with those of the loss whose derivatives by the last forward's outputs are given."""
+
+    @abstractmethod
+    def begin_episode(self) -> None:
+        """Forget the states of the last game in play."""
+
+    @abstractmethod
+    def step(self, state: Floats) -> tuple[Floats, float]:
+        """Logits (A,) and value of the next normalised state in play; the logits are valid until the next step.
+
+        A step between forward and backward disturbs neither.
+        """
+
+
+def orthogonal(rng: np.random.Generator, fan_in: int, fan_out: int, gain: float) -> NDArray[np.float64]:
+    """A (fan_in, fan_out) matrix with orthonormal rows or columns, times `gain` (Saxe et al. 2014)."""
+    tall = rng.standard_normal((max(fan_in, fan_out), min(fan_in, fan_out)))
+    q, r = np.linalg.qr(tall)
+    q *= np.sign(np.diag(r))  # makes the distribution uniform over orthogonal matrices
+    return gain * (q if fan_in >= fan_out else q.T)
+
+
+def initialise_head(rng: np.random.Generator, head: Floats) -> None:
+    """Fill the last matrix (width + 1, A + 1): nearly uniform policy, value of unit gain, no bias."""
+    width, n_actions = head.shape[0] - 1, head.shape[1] - 1
+    head[:-1, :-1] = orthogonal(rng, width, n_actions, 0.01)
+    head[:-1, -1:] = orthogonal(rng, width, 1, 1.0)
+    head[-1] = 0

@@ -1,0 +1,291 @@
+"""A causal transformer over the states of a game, in NumPy: trained on whole games, played one state at a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import SettingsError
+from understudy.networks.attention import Attended, attend, attend_backward, visible
+from understudy.networks.network import Floats, Integers, Layout, Network, initialise_head, orthogonal
+from understudy.settings import NetworkSettings
+
+EPSILON = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The parameters of one layer, or their gradients. Biases are the last rows of matrices."""
+
+    attention_norm: Floats
+    qkv: Floats
+    position_bias: Floats
+    projection: Floats
+    mlp_norm: Floats
+    up: Floats
+    down: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """What the backward pass needs of one layer's forward pass."""
+
+    attention_norm: tuple[Floats, Floats]
+    attention_input: Floats
+    attended: Attended
+    mixed: Floats
+    mlp_norm: tuple[Floats, Floats]
+    mlp_input: Floats
+    active: Floats
+
+
+class TransformerDecisionModel(Network):
+    """Pre-norm blocks of multi-head attention over the last `context` rows, with a learned bias for each distance.
+
+    Positions enter only as distances, so a row's keys and values never change: play keeps them in a ring and computes
+    the newest row alone, and gets what `forward` over the whole game gives for that row.
+    """
+
+    sequential = True
+
+    def __init__(
+        self,
+        state_dim: int,
+        n_actions: int,
+        settings: NetworkSettings,
+        rng: np.random.Generator,
+        dtype: type[np.floating[Any]] = np.float32,
+    ) -> None:
+        if settings.width % settings.heads:
+            raise SettingsError(
+                f"network.width is {settings.width}; it must be a multiple of network.heads, {settings.heads}."
+            )
+        super().__init__(state_dim, n_actions, settings, _layout(state_dim, n_actions, settings), dtype)
+        self._input, self._blocks, self._final_norm, self._head = self._parts(self.parameters)
+        self._d_input, self._d_blocks, self._d_final_norm, self._d_head = self._parts(self.gradients)
+        self._initialise(rng)
+        self._player = _Player(self._input, self._blocks, self._final_norm, self._head, settings)
+
+    def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
+        """See Network.forward."""
+        n, context = len(states), self.settings.context
+        rows = -(-n // context) * context  # whole blocks; the rows past the end are an episode of their own
+        self._n = n
+        self._states = np.zeros((rows, self.state_dim), self.parameters.dtype)
+        self._states[:n] = states
+        starts = np.zeros(1, np.int64) if starts is None else starts
+        mask = visible(np.append(starts, n) if rows > n else starts, rows, context)
+        x = affine(self._states, self._input)
+        self._traces = [self._block_forward(block, x, mask) for block in self._blocks]
+        self._trunk, self._final_trace = layer_norm(x, self._final_norm)
+        outputs = affine(self._trunk, self._head)[:n]
+        return outputs[:, :-1], outputs[:, -1]
+
+    def backward(self, d_logits: Floats, d_values: Floats) -> None:
+        """See Network.backward."""
+        d_outputs = np.zeros((len(self._states), self.n_actions + 1), self.parameters.dtype)
+        d_outputs[: self._n, :-1] = d_logits
+        d_outputs[: self._n, -1] = d_values
+        d_trunk = affine_backward(d_outputs, self._trunk, self._head, self._d_head)
+        d_x = layer_norm_backward(d_trunk, self._final_trace, self._final_norm, self._d_final_norm)
+        for block, d_block, trace in zip(self._blocks[::-1], self._d_blocks[::-1], self._traces[::-1], strict=True):
+            self._block_backward(block, d_block, trace, d_x)
+        _affine_gradient(d_x, self._states, self._d_input)
+
+    def begin_episode(self) -> None:
+        """See Network.begin_episode."""
+        self._player.begin_episode()
+
+    def step(self, state: Floats) -> tuple[Floats, float]:
+        """See Network.step."""
+        return self._player.step(state)
+
+    def _block_forward(self, block: _Block, x: Floats, mask: NDArray[np.bool_]) -> _Trace:
+        """Add the block's output to `x` in place."""
+        attention_input, attention_norm = layer_norm(x, block.attention_norm)
+        mixed, attended = attend(affine(attention_input, block.qkv), block.position_bias, mask)
+        x += affine(mixed, block.projection)
+        mlp_input, mlp_norm = layer_norm(x, block.mlp_norm)
+        active = affine(mlp_input, block.up)
+        np.maximum(active, 0, out=active)
+        x += affine(active, block.down)
+        return _Trace(attention_norm, attention_input, attended, mixed, mlp_norm, mlp_input, active)
+
+    def _block_backward(self, block: _Block, d_block: _Block, trace: _Trace, d_x: Floats) -> None:
+        """Turn the derivative by the block's output, in place, into that by its input; write the gradients."""
+        d_active = affine_backward(d_x, trace.active, block.down, d_block.down)
+        d_active *= trace.active > 0
+        d_mlp = affine_backward(d_active, trace.mlp_input, block.up, d_block.up)
+        d_x += layer_norm_backward(d_mlp, trace.mlp_norm, block.mlp_norm, d_block.mlp_norm)
+        d_mixed = affine_backward(d_x, trace.mixed, block.projection, d_block.projection)
+        d_qkv = np.empty((len(d_x), block.qkv.shape[1]), d_x.dtype)
+        attend_backward(d_mixed, trace.attended, d_qkv, d_block.position_bias)
+        d_attention = affine_backward(d_qkv, trace.attention_input, block.qkv, d_block.qkv)
+        d_x += layer_norm_backward(d_attention, trace.attention_norm, block.attention_norm, d_block.attention_norm)
+
+    def _parts(self, vector: Floats) -> tuple[Floats, list[_Block], Floats, Floats]:
+        views = list(self.views(vector).values())
+        per_block = len(_Block.__slots__)
+        blocks = [_Block(*views[i : i + per_block]) for i in range(1, len(views) - 2, per_block)]
+        return views[0], blocks, views[-2], views[-1]
+
+    def _initialise(self, rng: np.random.Generator) -> None:
+        width = self.settings.width
+        residual_gain = 1 / math.sqrt(2 * len(self._blocks))  # the sum of all residuals keeps unit size
+        self._input[:-1] = orthogonal(rng, self.state_dim, width, 1)
+        for block in self._blocks:
+            block.attention_norm[0] = block.mlp_norm[0] = 1
+            for columns in np.split(block.qkv, 3, axis=1):
+                columns[:-1] = orthogonal(rng, width, width, 1)
+            block.projection[:-1] = orthogonal(rng, width, width, residual_gain)
+            block.up[:-1] = orthogonal(rng, width, 4 * width, math.sqrt(2))
+            block.down[:-1] = orthogonal(rng, 4 * width, width, residual_gain)
+        self._final_norm[0] = 1
+        initialise_head(rng, self._head)
+
+
+class _Player:
+    """One state at a time: keys and values of the last `context` states of each layer, in rings.
+
+    Every entry is written twice, `context` apart, so that the window is one slice, oldest first, wherever it begins.
+    """
+
+    def __init__(
+        self, input_: Floats, blocks: list[_Block], final_norm: Floats, head: Floats, settings: NetworkSettings
+    ) -> None:
+        self._input, self._blocks, self._final_norm, self._head = input_, blocks, final_norm, head
+        self._context, heads, width = settings.context, settings.heads, settings.width
+        self._scale = (width // heads) ** -0.5
+        dtype = input_.dtype
+        shape = (len(blocks), 2, heads, 2, settings.context, width // heads)
+        rings = np.zeros(shape, dtype)
+        self._rings = list(rings)
+        self._windows = [(ring[0], ring[1]) for ring in rings.reshape(*shape[:3], 2 * settings.context, shape[-1])]
+        self._state = np.ones(input_.shape[0], dtype)
+        self._x = np.empty(width, dtype)
+        self._normed = np.ones(width + 1, dtype)
+        self._qkv = np.empty(3 * width, dtype)
+        self._query = self._qkv[:width].reshape(heads, -1, 1)
+        self._key_value = self._qkv[width:].reshape(2, heads, 1, -1)
+        self._mixed = np.ones(width + 1, dtype)
+        self._mixed_by_head = self._mixed[:-1].reshape(heads, 1, -1)
+        self._active = np.ones(4 * width + 1, dtype)
+        self._residual = np.empty(width, dtype)
+        self._mean = np.full(width, 1 / width, dtype)
+        self._outputs = np.empty(head.shape[1], dtype)
+        self.begin_episode()
+
+    def begin_episode(self) -> None:
+        self._seen = 0
+
+    def step(self, state: Floats) -> tuple[Floats, float]:
+        slot = self._seen % self._context
+        self._seen += 1
+        length = min(self._seen, self._context)
+        window = slice(slot + self._context + 1 - length, slot + self._context + 1)
+        x = self._x
+        self._state[:-1] = state
+        np.dot(self._state, self._input, x)
+        for block, ring, (keys, values) in zip(self._blocks, self._rings, self._windows, strict=True):
+            self._norm(block.attention_norm)
+            np.dot(self._normed, block.qkv, self._qkv)
+            ring[:, :, :, slot] = self._key_value
+            self._attend(keys[:, window], values[:, window], block.position_bias[:, self._context - length :])
+            np.dot(self._mixed, block.projection, self._residual)
+            np.add(x, self._residual, out=x)
+            self._norm(block.mlp_norm)
+            np.dot(self._normed, block.up, self._active[:-1])
+            np.maximum(self._active, 0, out=self._active)
+            np.dot(self._active, block.down, self._residual)
+            np.add(x, self._residual, out=x)
+        self._norm(self._final_norm)
+        np.dot(self._normed, self._head, self._outputs)
+        return self._outputs[:-1], self._outputs.item(-1)
+
+    def _attend(self, keys: Floats, values: Floats, position_bias: Floats) -> None:
+        scores = np.matmul(keys, self._query)[:, :, 0]
+        np.multiply(scores, self._scale, out=scores)
+        np.add(scores, position_bias, out=scores)
+        np.subtract(scores, scores.max(axis=1, keepdims=True), out=scores)
+        np.exp(scores, out=scores)
+        np.divide(scores, scores.sum(axis=1, keepdims=True), out=scores)
+        np.matmul(scores[:, None, :], values, out=self._mixed_by_head)
+
+    def _norm(self, norm: Floats) -> None:
+        normed = self._normed[:-1]
+        np.subtract(self._x, np.dot(self._x, self._mean), out=normed)
+        deviation = math.sqrt(np.dot(normed, normed) / len(normed) + EPSILON)
+        np.multiply(normed, 1 / deviation, out=normed)
+        np.multiply(normed, norm[0], out=normed)
+        np.add(normed, norm[1], out=normed)
+
+
+def _layout(state_dim: int, n_actions: int, settings: NetworkSettings) -> Layout:
+    width = settings.width
+    shapes = {
+        "attention_norm": (2, width),
+        "qkv": (width + 1, 3 * width),
+        "position_bias": (settings.heads, settings.context),
+        "projection": (width + 1, width),
+        "mlp_norm": (2, width),
+        "up": (width + 1, 4 * width),
+        "down": (4 * width + 1, width),
+    }
+    return (
+        ("input", (state_dim + 1, width)),
+        *((f"block{i}.{name}", shape) for i in range(settings.layers) for name, shape in shapes.items()),
+        ("final_norm", (2, width)),
+        ("head", (width + 1, n_actions + 1)),
+    )
+
+
+def affine(x: Floats, weights: Floats) -> Floats:
+    """x·W + b, where b is the last row of `weights`."""
+    y: Floats = np.matmul(x, weights[:-1])
+    y += weights[-1]
+    return y
+
+
+def affine_backward(d_y: Floats, x: Floats, weights: Floats, d_weights: Floats) -> Floats:
+    """The derivative by x; that by the weights goes into `d_weights`."""
+    _affine_gradient(d_y, x, d_weights)
+    d_x: Floats = np.matmul(d_y, weights[:-1].T)
+    return d_x
+
+
+def _affine_gradient(d_y: Floats, x: Floats, d_weights: Floats) -> None:
+    np.matmul(x.T, d_y, out=d_weights[:-1])
+    _column_sums(d_y, out=d_weights[-1])
+
+
+def layer_norm(x: Floats, norm: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Rows brought to mean 0 and variance 1, times norm[0], plus norm[1]; and what the backward pass needs."""
+    normed = x - _row_means(x)
+    inverse = 1 / np.sqrt(_row_means(np.square(normed)) + EPSILON)
+    normed *= inverse
+    return normed * norm[0] + norm[1], (normed, inverse)
+
+
+def layer_norm_backward(d_y: Floats, trace: tuple[Floats, Floats], norm: Floats, d_norm: Floats) -> Floats:
+    """The derivative by x; that by gain and bias goes into `d_norm`."""
+    normed, inverse = trace
+    _column_sums(d_y * normed, out=d_norm[0])
+    _column_sums(d_y, out=d_norm[1])
+    d: Floats = d_y * norm[0]
+    d -= _row_means(d) + normed * _row_means(d * normed)
+    d *= inverse
+    return d
+
+
+# Sums of narrow rows are several times faster as products with a vector of ones.
+def _row_means(x: Floats) -> Floats:
+    means: Floats = np.matmul(x, np.full((x.shape[1], 1), 1 / x.shape[1], x.dtype))
+    return means
+
+
+def _column_sums(x: Floats, out: Floats) -> None:
+    np.matmul(np.ones(len(x), x.dtype), x, out=out)

@@ -1,0 +1,99 @@
+"""The disk contract: where everything in a run is. Nothing else in the package spells out a file name of it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.errors import RunDirError
+
+DEFAULT_RUN_DIR = "local_training"
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    """The folder of one run. Making the object touches nothing; `create` makes the folders."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, root: str | os.PathLike[str]) -> RunDir:
+        """Return the run directory at this path, made absolute so that a later chdir does not move it."""
+        return cls(Path(root).absolute())
+
+    @property
+    def buffer(self) -> Path:
+        """Finished games that wait to be learned from."""
+        return self.root / "data" / "buffer"
+
+    @property
+    def live(self) -> Path:
+        """Journals of games in progress."""
+        return self.buffer / "live"
+
+    @property
+    def archive(self) -> Path:
+        """Games that were learned from, or skipped."""
+        return self.root / "data" / "archive"
+
+    @property
+    def rejected(self) -> Path:
+        """Files that cannot be used, each beside a `.reason.json`."""
+        return self.root / "data" / "rejected"
+
+    @property
+    def models(self) -> Path:
+        """The model the bot loads, its earlier versions, and the states of seeded agents."""
+        return self.root / "models"
+
+    @property
+    def model(self) -> Path:
+        """What the bot loads."""
+        return self.models / "rl_agent_model.npz"
+
+    @property
+    def logs(self) -> Path:
+        """Logs for people and programs."""
+        return self.root / "logs"
+
+    @property
+    def log(self) -> Path:
+        """One entry a batch, for people."""
+        return self.logs / "background_training.log"
+
+    @property
+    def ledger(self) -> Path:
+        """The database that decides which game went into which model version."""
+        return self.root / "understudy.sqlite"
+
+    @property
+    def status(self) -> Path:
+        """The learner's heartbeat and statistics."""
+        return self.root / "status.json"
+
+    @property
+    def learner_lock(self) -> Path:
+        """Held by the one learner of this run."""
+        return self.root / "learner.lock"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Every folder of a run, parents first."""
+        return (self.root, self.buffer, self.live, self.archive, self.rejected, self.models, self.logs)
+
+    def create(self) -> None:
+        """Make the folders that are not there yet, and make sure that they can be written to."""
+        for folder in self.folders:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise RunDirError(
+                    f"The run directory {self.root} cannot be used: {folder} cannot be made ({error.strerror}). "
+                    "Choose another run directory, or allow writing there."
+                ) from error
+            if not os.access(folder, os.W_OK):
+                raise RunDirError(
+                    f"The run directory {self.root} cannot be used: {folder} is read-only. "
+                    "Choose another run directory, or allow writing there."
+                )
