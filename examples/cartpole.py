@@ -64,12 +64,13 @@ def run(folder: Path, seed: int, most_steps: int) -> bool:
             games += 1
             agent.wait_for_learner(backlog=4)  # a simulation outruns any learner; a real game would not have to wait
             if games % 50 == 0:
-                print(f"  {steps:>7} steps  {games:>5} games  mean return {mean(returns):6.1f}  model {agent.model_version}")
+                progress = f"{steps:>7} steps  {games:>5} games  mean return {mean(returns):6.1f}"
+                print(f"  {progress}  model {agent.model_version}")
         stats = learner.stop()
     verdict = "reached" if mean(returns) >= GOAL else "stayed below"
     print(
-        f"seed {seed}: {verdict} {GOAL:g} with a mean return of {mean(returns):.1f} over the last {len(returns)} games, "
-        f"{steps} steps, {time.perf_counter() - start:.0f} s; the learner trained {stats['batches_trained']} batches "
+        f"seed {seed}: {verdict} {GOAL:g} with a mean return of {mean(returns):.1f} over the last {len(returns)} games,"
+        f" {steps} steps, {time.perf_counter() - start:.0f} s; the learner trained {stats['batches_trained']} batches "
         f"from {stats['files_processed']} games."
     )
     return mean(returns) >= GOAL

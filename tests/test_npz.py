@@ -241,31 +241,31 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES.keys())
 def test_files_that_are_no_sound_npz_are_refused_with_a_reason(tmp_path: Path, content: bytes) -> None:
-    assert_same_as_good = tmp_path / "good.npz"
-    assert_same_as_good.write_bytes(GOOD)
-    assert read(assert_same_as_good)["a"].tolist() == [0, 0]
     (tmp_path / "x.npz").write_bytes(content)
-    with pytest.raises(Refused, match=r"x\.npz \w+ .{8,}\.$"):
+    with pytest.raises(Refused, match=r"x\.npz \w+ .{5,}\.$"):
         read(tmp_path / "x.npz")
 
 
+def test_the_file_that_the_bad_ones_derive_from_is_good(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(GOOD)
+    assert read(tmp_path / "x.npz")["a"].tolist() == [0, 0]
+
+
 def test_members_that_expand_to_another_size_than_promised_are_refused(tmp_path: Path) -> None:
-    npy = npy_of(header("'|u1'", shape="(1000,)"), bytes(1000))
-    content = bytearray(npz_of(npy, zipfile.ZIP_DEFLATED))
-    position = content.rindex(b"PK\x01\x02") + 24
-    for other in (len(npy) - 10, len(npy) + 10):
-        # The array header agrees with the directory; only the compressed data does not.
-        told = npy_of(header("'|u1'", shape=f"({1000 + other - len(npy)},)".ljust(7)), b"")
-        lying = bytearray(npz_of(told.ljust(len(npy), b"\0"), zipfile.ZIP_DEFLATED))
-        position = lying.rindex(b"PK\x01\x02") + 24
-        struct.pack_into("<I", lying, position, len(told) + 1000 + other - len(npy))
-        (tmp_path / "x.npz").write_bytes(lying)
+    for promised in (990, 1010):
+        # Array header and directory agree; only the compressed data does not.
+        begin = npy_of(header("'|u1'", shape=f"({promised},)"))
+        content = bytearray(npz_of(begin + bytes(1000), zipfile.ZIP_DEFLATED))
+        struct.pack_into("<I", content, content.rindex(b"PK\x01\x02") + 24, len(begin) + promised)
+        (tmp_path / "x.npz").write_bytes(content)
         with pytest.raises(Refused, match="does not expand to"):
             read(tmp_path / "x.npz")
 
 
 def test_too_many_members_and_duplicates_are_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", **{f"a{i}": np.zeros(1) for i in range(65)})
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        for i in range(65):
+            archive.writestr(f"a{i}.npy", npy_of(header(), bytes(8)))
     with pytest.raises(Refused, match="64 members are allowed"):
         read(tmp_path / "x.npz")
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:

@@ -43,13 +43,26 @@ def prepare(extras: list[str]) -> None:
         print(f"Creating the environment in {ENVIRONMENT} ...", flush=True)
         venv.create(ENVIRONMENT, with_pip=True)
     stamp = ENVIRONMENT / f"installed-{'-'.join(extras) or 'core'}"
-    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + (ROOT / "constraints.txt").read_bytes()).hexdigest()
+    wanted = hashlib.sha256(
+        (ROOT / "pyproject.toml").read_bytes() + (ROOT / "constraints.txt").read_bytes()
+    ).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
     target = f".[{','.join(extras)}]" if extras else "."
     print(f"Installing understudy{target[1:]} (about a minute the first time) ...", flush=True)
     code = subprocess.call(
-        [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", "constraints.txt", "-e", target],
+        [
+            str(PYTHON),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "-c",
+            "constraints.txt",
+            "-e",
+            target,
+        ],
         cwd=ROOT,
     )
     if code:

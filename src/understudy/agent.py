@@ -126,7 +126,7 @@ class RLAgent:
 
         Features that are NaN or infinite count as 0, which is said in the log.
         """
-        journal = self._journal or self._begin_episode()
+        journal = self._begin_episode() if self._journal is None else self._journal
         self._state[:] = state
         logits, value = self._step(self._normalize(self._state, self._normalized))
         if not math.isfinite(value):
@@ -345,6 +345,10 @@ class RLAgent:
             self._model.trainer.restore(state.arrays, state.counters)
         self._set_random_state(state.agent)
         return True
+
+    def export_arrays(self) -> dict[str, NDArray[Any]]:
+        """Copies of weights, optimizer and normaliser, for a look or for another library."""
+        return dict(self._model.export().arrays)
 
     def reload_if_newer(self) -> bool:
         """Take over a newer published model, keeping what was trained here meanwhile; True if there was one.

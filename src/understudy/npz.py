@@ -11,6 +11,7 @@ import math
 import re
 import stat
 import struct
+import sys
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from io import BufferedReader
@@ -300,11 +301,15 @@ def _array(file: BufferedReader, member: _Member, header: _Header) -> NDArray[An
         raw = np.frombuffer(whole, np.uint8, header.nbytes, header.length).copy()
     if crc != member.crc:
         raise _Unusable(f"holds {member.name}, whose checksum is wrong: the file was damaged")
-    if header.dtype.kind == "b" and header.nbytes and raw.max() > 1:
-        raise _Unusable(f"holds {member.name}, with bools that are neither 0 nor 1")
     if header.dtype.itemsize == 0:
         return np.zeros(header.shape, header.dtype)
-    array = raw.view(header.dtype).reshape(header.shape, order="F" if header.fortran else "C")
+    array = raw.view(header.dtype)
+    # NumPy takes both on trust, and fails in odd ways when they are first used.
+    if header.dtype.kind == "b" and raw.size and raw.max() > 1:
+        raise _Unusable(f"holds {member.name}, with bools that are neither 0 nor 1")
+    if header.dtype.kind == "U" and raw.size and array.view(f"{header.dtype.byteorder}u4").max() > sys.maxunicode:
+        raise _Unusable(f"holds {member.name}, with text that is no Unicode")
+    array = array.reshape(header.shape, order="F" if header.fortran else "C")
     return np.ascontiguousarray(array, header.dtype.newbyteorder("=")).reshape(header.shape)  # 0-d ones became 1-d
 
 

@@ -19,7 +19,7 @@ import understudy
 from understudy.background.priority import ONE_BLAS_THREAD
 from understudy.background.reports import say
 from understudy.background.statistics import Statistics
-from understudy.errors import LearnerBusy, LearnerFailed, SettingsError
+from understudy.errors import LearnerBusy, LearnerError, LearnerFailed, SettingsError
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import LearnerSettings, Settings, as_flags
 from understudy.status import read_status
@@ -77,9 +77,14 @@ class BackgroundParallelLearner:
         self._process = subprocess.Popen(
             self._command(),
             stdin=subprocess.DEVNULL if self._outlive_parent else subprocess.PIPE,
+            bufsize=0,  # a command is sent when it is written
             env={**os.environ, **ONE_BLAS_THREAD, "PYTHONPATH": _with_this_package(os.environ.get("PYTHONPATH"))},
         )
-        return self._wait_until_ready(self._process)
+        try:
+            return self._wait_until_ready(self._process)
+        except LearnerError:
+            self.stop()
+            raise
 
     def stop(self, *, drain: bool = False, timeout: float = 60.0) -> dict[str, Any]:
         """Let the learner finish what is under way (`drain`: all that waits), and return its statistics."""
@@ -89,15 +94,13 @@ class BackgroundParallelLearner:
         if process.stdin is not None:
             with contextlib.suppress(OSError):  # it has ended already
                 process.stdin.write(b"drain\n" if drain else b"stop\n")
-                process.stdin.close()
+            process.stdin.close()
         else:
             process.terminate()
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:
-            say(
-                f"The learner did not end within {timeout:g} s and is killed. The next one learns what is left."
-            )
+            say(f"The learner did not end within {timeout:g} s and is killed. The next one learns what is left.")
             process.kill()
             process.wait()
         return self.get_stats()
@@ -129,15 +132,13 @@ class BackgroundParallelLearner:
         while time.monotonic() < deadline:
             code = process.poll()
             if code == LearnerBusy.exit_code:
-                self._process = None
                 raise LearnerBusy(f"Another learner holds {self.run_dir.root}; its message is above.")
             if code is not None:
-                self._process = None
                 raise LearnerFailed(f"The learner process ended at once with code {code}; its message is above.")
             status = read_status(self.run_dir.status)
             if status.get("pid") == process.pid:
                 return True
-            if status.get("heartbeat") not in (None, before.get("heartbeat")):
+            if self._if_busy == "wait" and status.get("heartbeat") not in (None, before.get("heartbeat")):
                 return False  # another learner's heart beats: ours waits for it
             time.sleep(0.01)
         raise LearnerFailed(f"The learner process did not report within {_START_SECONDS:g} s.")

@@ -75,7 +75,7 @@ class EpisodeMeta:
         for name in ("model_version", "seed"):
             value = getattr(self, name)
             _require(value is None or type(value) is int, self, name, "a whole number or null")
-        for name in ("started_at", "ended_at"):
+        for name in ("ended_at", "started_at"):
             value = getattr(self, name)
             _require(type(value) in (int, float) and 0 <= value < _LATEST, self, name, "seconds since 1970")
         _require(isinstance(self.features_hash, str | None), self, "features_hash", "text or null")

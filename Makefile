@@ -1,0 +1,25 @@
+# Each target sets up what it needs, in .venv, and is quick the second time. On Windows see README.md.
+PYTHON ?= python3
+IN_VENV = $(PYTHON) tools/in_venv.py
+
+.PHONY: run test check bench torture learn-check
+
+run:  ## CartPole, played live and learned in the background
+	$(IN_VENV) --with gym examples/cartpole.py
+
+test:  ## all unit tests
+	$(IN_VENV) --with dev -m pytest
+
+check:  ## lint, format, types
+	$(IN_VENV) --with dev -m ruff check
+	$(IN_VENV) --with dev -m ruff format --check
+	$(IN_VENV) --with dev -m mypy
+
+bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 4 minutes)
+	$(IN_VENV) --with bench benchmarks/run.py
+
+torture:  ## kill -9 hundreds of times, fill the disk, jump the clock, feed garbage (several minutes)
+	$(IN_VENV) --with dev tools/torture.py
+
+learn-check:  ## CartPole to a mean return of 475 for three seeds (about a minute)
+	$(IN_VENV) --with gym examples/cartpole.py --check 0 1 2

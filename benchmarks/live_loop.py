@@ -1,0 +1,151 @@
+"""A bot in real time beside its learner: from the game's tick to the bot's action, 22.4 times a second.
+
+The bot computes for about 7 ms in plain Python and then asks for a decision. Blocks without a learner, with one that
+waits, and with one that trains all the time take turns. A busy learner is fed by a process of as low a priority.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+import numpy as np
+from games import ACTIONS, STATE_DIM, STEPS, random_game
+from measure import Row, quantile, run_alone
+from numpy.typing import NDArray
+
+from understudy import BackgroundParallelLearner, EpisodeMeta, RLAgent, write_episode
+from understudy.background.priority import lower_priority
+from understudy.experience.episode import file_name
+from understudy.rundir import RunDir
+
+TITLE = "A live loop (22.4 Hz, 7 ms of bot)"
+TICK_SECONDS = 1 / 22.4
+BOT_SECONDS = 0.007
+BLOCKS = 6
+BLOCK_SECONDS = 3.5
+WAITING_GAMES = 40  # four batches
+
+
+@dataclasses.dataclass(slots=True)
+class Block:
+    """Milliseconds of one way to run the loop: tick to action, and the decision alone."""
+
+    actions: list[float] = dataclasses.field(default_factory=list)
+    decisions: list[float] = dataclasses.field(default_factory=list)
+
+
+def rows() -> list[Row]:
+    none, idle, busy = Block(), Block(), Block()
+    trained = 0.0
+    bot_step = _calibrated_bot_step()
+    states = np.random.default_rng(0).standard_normal((STEPS, STATE_DIM), np.float32)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        run = RunDir.at(folder)
+        agent = stack.enter_context(RLAgent(STATE_DIM, ACTIONS, run_dir=run.root, online_training=False, seed=0))
+        feeding = stack.enter_context(_feeder(run.buffer))
+        for _ in range(BLOCKS):
+            _play(agent, states, bot_step, none)
+            with BackgroundParallelLearner(run_dir=run.root, verbose=False) as learner:
+                agent.wait_for_learner()
+                _play(agent, states, bot_step, idle)
+                feeding.set()
+                while not any(run.buffer.glob("*.npz")):
+                    time.sleep(0.01)
+                before = learner.get_stats()["total_processing_time"]
+                _play(agent, states, bot_step, busy)
+                trained += learner.get_stats()["total_processing_time"] - before
+                feeding.clear()
+                agent.wait_for_learner()
+    busy_share = 100 * trained / (BLOCKS * BLOCK_SECONDS)
+    return [*_comparison(none, idle, busy), Row("busy learner: time inside updates", busy_share, "%")]
+
+
+def _comparison(none: Block, idle: Block, busy: Block) -> list[Row]:
+    def p(milliseconds: list[float], share: float) -> float:
+        return quantile(milliseconds, share)
+
+    idle_p99 = p(idle.actions, 0.99)
+    return [
+        Row("tick → action p50, learner idle", p(idle.actions, 0.5), "ms", "no learner", p(none.actions, 0.5)),
+        Row("tick → action p99, learner idle", idle_p99, "ms", "no learner", p(none.actions, 0.99)),
+        Row("tick → action max, learner idle", max(idle.actions), "ms", "no learner", max(none.actions)),
+        Row("tick → action p50, learner busy", p(busy.actions, 0.5), "ms", "learner idle", p(idle.actions, 0.5)),
+        Row("tick → action p99, busy (limit 1.5 × idle)", p(busy.actions, 0.99), "ms", "learner idle", idle_p99,
+            limit=1.5 * idle_p99),
+        Row("tick → action max, learner busy", max(busy.actions), "ms", "learner idle", max(idle.actions)),
+        Row("decision in the loop p50, busy", p(busy.decisions, 0.5), "ms", "no learner", p(none.decisions, 0.5)),
+        Row("decision in the loop p99, busy", p(busy.decisions, 0.99), "ms", "no learner", p(none.decisions, 0.99)),
+    ]
+
+
+def _play(agent: RLAgent, states: NDArray[np.float32], bot_step: Callable[[], float], block: Block) -> None:
+    """One block of ticks; the first decision, which begins the game and may reload the model, comes before it."""
+    agent.select_action(states[0])
+    start = time.perf_counter()
+    for i in range(1, int(BLOCK_SECONDS / TICK_SECONDS)):
+        tick = start + i * TICK_SECONDS
+        time.sleep(max(tick - time.perf_counter(), 0))
+        bot_step()
+        asked = time.perf_counter()
+        agent.select_action(states[i % STEPS])
+        acted = time.perf_counter()
+        block.actions.append(1e3 * (acted - tick))
+        block.decisions.append(1e3 * (acted - asked))
+    agent.end_episode("Victory")
+
+
+def _calibrated_bot_step() -> Callable[[], float]:
+    """Plain Python work of about 7 ms on this machine, when nothing disturbs it."""
+
+    def work(count: int) -> float:
+        units = {i: float(i) for i in range(100)}
+        total = 0.0
+        for i in range(count):
+            total += units[i % 100] * 0.5
+        return total
+
+    trial = 50_000
+    durations = []
+    for _ in range(30):
+        start = time.perf_counter()
+        work(trial)
+        durations.append(time.perf_counter() - start)
+    count = int(trial * BOT_SECONDS / quantile(durations, 0.1))
+    return lambda: work(count)
+
+
+@contextlib.contextmanager
+def _feeder(buffer: Path) -> Iterator[Event]:
+    """A process that keeps games waiting in the buffer for as long as the event is set."""
+    spawn = multiprocessing.get_context("spawn")
+    feeding = spawn.Event()
+    process = spawn.Process(target=_feed, args=(buffer, feeding), daemon=True)
+    process.start()
+    try:
+        yield feeding
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _feed(buffer: Path, feeding: Event) -> None:
+    lower_priority()
+    game = random_game(np.random.default_rng(1))
+    while True:
+        feeding.wait()
+        for _ in range(WAITING_GAMES - sum(1 for _ in buffer.glob("*.npz"))):
+            meta = EpisodeMeta(result="Victory", actions=ACTIONS, ended_at=time.time())
+            another = dataclasses.replace(game, meta=meta)
+            write_episode(buffer / file_name(meta), another, compress=False)
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    run_alone(TITLE, rows)

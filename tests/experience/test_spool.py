@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from game_files import ACTIONS, STATE_DIM, put_game
+from understudy.experience.episode import EpisodeMeta, Expected
+from understudy.experience.journal import Journal
+from understudy.experience.spool import FileClock, Spool
+from understudy.ledger import Ledger
+from understudy.rundir import RunDir
+from understudy.settings import StorageSettings
+
+EXPECTED = Expected(STATE_DIM, len(ACTIONS))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    run = RunDir.at(tmp_path / "run")
+    run.create()
+    return run
+
+
+@pytest.fixture
+def ledger(run: RunDir) -> Iterator[Ledger]:
+    with Ledger(run.ledger) as ledger:
+        yield ledger
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.glob("*.npz")}
+
+
+def test_games_come_oldest_first_and_stay_until_settled(run: RunDir, ledger: Ledger) -> None:
+    paths = [put_game(run.buffer, seed, age=100 - seed) for seed in range(5)]
+    spool = Spool(run, ledger, StorageSettings())
+    batch = spool.next_batch(EXPECTED, 3, 0)
+    assert [game.path for game in batch] == paths[:3]
+    assert names(run.buffer) == {path.name for path in paths}
+    ledger.record_version(1, None, "learner", [game.record for game in batch])
+    spool.settle(batch)
+    assert names(run.archive) == {path.name for path in paths[:3]}
+    assert [game.path for game in spool.next_batch(EXPECTED, 3, 0)] == paths[3:]
+
+
+def test_a_plain_file_of_three_arrays_is_a_game(run: RunDir, ledger: Ledger) -> None:
+    np.savez(run.buffer / "mine.npz", states=np.ones((3, STATE_DIM)), actions=np.array([0, 1, 2]), rewards=np.ones(3))
+    spool = Spool(run, ledger, StorageSettings())
+    (game,) = spool.next_batch(EXPECTED, 10, 3600)
+    assert game.record.steps == 3
+    assert game.record.id.startswith("sha-")
+
+
+def test_a_game_the_ledger_knows_is_archived_and_not_given_out(run: RunDir, ledger: Ledger) -> None:
+    path = put_game(run.buffer)
+    spool = Spool(run, ledger, StorageSettings())
+    batch = spool.next_batch(EXPECTED, 10, 0)
+    ledger.record_version(1, None, "learner", [game.record for game in batch])
+    # killed here: the file is still in the buffer, and another process begins
+    again = Spool(run, ledger, StorageSettings())
+    assert again.next_batch(EXPECTED, 10, 0) == []
+    assert names(run.archive) == {path.name}
+    assert ledger.archive_size()[0] == 1
+
+
+def test_a_copy_under_another_name_is_learned_once(run: RunDir, ledger: Ledger) -> None:
+    path = put_game(run.buffer)
+    (run.buffer / "copy.npz").write_bytes(path.read_bytes())
+    spool = Spool(run, ledger, StorageSettings())
+    batch = spool.next_batch(EXPECTED, 10, 0)
+    assert len(batch) == 1
+    ledger.record_version(1, None, "learner", [game.record for game in batch])
+    spool.settle(batch)
+    assert spool.next_batch(EXPECTED, 10, 0) == []
+    assert names(run.buffer) == set()
+
+
+def test_a_game_that_was_learned_online_is_not_learned_again(run: RunDir, ledger: Ledger) -> None:
+    put_game(run.buffer, trained_online=True)
+    spool = Spool(run, ledger, StorageSettings())
+    assert spool.next_batch(EXPECTED, 10, 0) == []
+    assert ledger.games_by_outcome()["online"] == 1
+    assert names(run.buffer) == set()
+
+
+def test_unusable_files_do_not_block_the_good_ones(run: RunDir, ledger: Ledger) -> None:
+    bad = run.buffer / "game_20000101_000000_Victory_bad.npz"
+    np.savez(bad, states=np.ones((10, STATE_DIM)), actions=np.zeros(10, int), rewards=np.ones(9))
+    good = put_game(run.buffer)
+    spool = Spool(run, ledger, StorageSettings())
+    assert [game.path for game in spool.next_batch(EXPECTED, 1, 0)] == [good]
+    reason = json.loads((run.rejected / f"{bad.name}.reason.json").read_text())["reason"]
+    assert "rewards has 9 entries, states has 10" in reason
+    assert (run.rejected / bad.name).exists()
+    assert ledger.rejections() == [(bad.name, reason)]
+    assert spool.passed.rejected == 1
+
+
+def test_games_over_the_age_limit_are_archived_unlearned_and_do_not_block(run: RunDir, ledger: Ledger) -> None:
+    for seed in range(12):
+        put_game(run.buffer, seed, age=4000 + seed)
+    young = put_game(run.buffer, 99)
+    spool = Spool(run, ledger, StorageSettings())
+    assert [game.path for game in spool.next_batch(EXPECTED, 10, 3600)] == [young]
+    assert spool.passed.too_old == 12
+    assert len(names(run.archive)) == 12
+    assert names(run.buffer) == {young.name}
+    assert ledger.games_by_outcome()["skipped"] == 12
+
+
+def test_half_written_files_are_never_looked_at(run: RunDir, ledger: Ledger) -> None:
+    (run.buffer / ".game_20260101_000000_Victory_x.npz.1-abcdef01.tmp").write_bytes(b"half")
+    (run.buffer / ".hidden.npz").write_bytes(b"half")
+    spool = Spool(run, ledger, StorageSettings())
+    assert spool.scan() == 0
+    assert spool.next_batch(EXPECTED, 10, 0) == []
+    assert list(run.rejected.iterdir()) == []
+
+
+def test_the_archive_keeps_the_newest_within_its_bounds(run: RunDir, ledger: Ledger) -> None:
+    paths = [put_game(run.buffer, seed, age=100 - seed) for seed in range(10)]
+    size = paths[0].stat().st_size
+    spool = Spool(run, ledger, StorageSettings(archive_games=4))
+    for version in range(1, 6):
+        batch = spool.next_batch(EXPECTED, 2, 0)
+        ledger.record_version(version, None, "learner", [game.record for game in batch])
+        spool.settle(batch)
+    assert names(run.archive) == {path.name for path in paths[-4:]}
+    assert ledger.games_by_outcome()["learned"] == 10
+    put_game(run.buffer, 50)
+    small = Spool(run, ledger, StorageSettings(archive_bytes=2 * size + 100))
+    batch = small.next_batch(EXPECTED, 1, 0)
+    ledger.record_version(6, None, "learner", [game.record for game in batch])
+    small.settle(batch)
+    assert len(names(run.archive)) == 2
+    assert batch[0].path.name in names(run.archive)
+
+
+def test_rejected_files_are_bounded_too(run: RunDir, ledger: Ledger) -> None:
+    spool = Spool(run, ledger, StorageSettings(rejected_files=5))
+    for i in range(40):
+        (run.buffer / f"bad{i:02d}.npz").write_bytes(b"no zip")
+        spool.next_batch(EXPECTED, 1, 0)
+    assert len(list(run.rejected.glob("*.npz"))) <= 5 * 1.1 + 11
+    assert ledger.games_by_outcome()["rejected"] == 40
+
+
+def test_archive_and_ledger_agree_again_after_a_kill_between_them(run: RunDir, ledger: Ledger) -> None:
+    spool = Spool(run, ledger, StorageSettings())
+    put_game(run.buffer)
+    batch = spool.next_batch(EXPECTED, 10, 0)
+    ledger.record_version(1, None, "learner", [game.record for game in batch])
+    batch[0].path.rename(run.archive / batch[0].path.name)  # moved, but killed before the ledger was told
+    stranger = put_game(run.archive, 7)  # came with an archive whose ledger was lost
+    (run.rejected / "x.npz").write_bytes(b"")
+    (run.rejected / "x.npz.reason.json").write_text('{"reason": "why", "bytes": 3}')
+    Spool(run, ledger, StorageSettings()).recover()
+    assert ledger.archive_size()[0] == 2
+    assert ledger.rejections() == [("x.npz", "why")]
+    stranger.rename(run.buffer / stranger.name)
+    again = Spool(run, ledger, StorageSettings())
+    again.recover()
+    assert again.next_batch(EXPECTED, 10, 0) == []  # a game from the archive is never learned from again
+
+
+def test_a_batch_stops_before_it_needs_too_much_memory(run: RunDir, ledger: Ledger) -> None:
+    for seed in range(6):
+        put_game(run.buffer, seed, age=100 - seed)
+    one = 12 * (STATE_DIM * 4 + 8 + 4 + 4)
+    spool = Spool(run, ledger, StorageSettings(episode_bytes=max(1024, 3 * one)))
+    sizes = []
+    version = 0
+    while batch := spool.next_batch(EXPECTED, 10, 0):
+        version += 1
+        sizes.append(len(batch))
+        ledger.record_version(version, None, "learner", [game.record for game in batch])
+        spool.settle(batch)
+    assert sum(sizes) == 6
+    assert max(sizes) <= 3
+
+
+def test_the_journal_of_a_dead_bot_becomes_a_game_and_that_of_a_living_one_does_not(
+    run: RunDir, ledger: Ledger
+) -> None:
+    living = Journal(run.live, EpisodeMeta(), STATE_DIM, len(ACTIONS))
+    dead = (
+        "import sys; from pathlib import Path\n"
+        "from understudy.experience.episode import EpisodeMeta; from understudy.experience.journal import Journal\n"
+        "j = Journal(Path(sys.argv[1]), EpisodeMeta(), 4, 3)\n"
+        "for t in range(5): j.append([t, 0, 0, 0], t % 3, -1.0, 0.5, None, float(t))\n"
+        "import os; os._exit(9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", dead, str(run.live)], check=False).returncode == 9
+    spool = Spool(run, ledger, StorageSettings())
+    assert spool.salvage() == 1
+    (game,) = spool.next_batch(EXPECTED, 10, 0)
+    assert game.episode.meta.truncated
+    assert game.episode.rewards.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert game.episode.final_state is not None
+    assert game.episode.final_state.tolist() == [4, 0, 0, 0]
+    assert [path.stem for path in run.live.iterdir()] == [living.meta.id]
+    living.discard()
+
+
+def test_many_waiting_files_take_bounded_memory(run: RunDir, ledger: Ledger) -> None:
+    template = put_game(run.buffer).read_bytes()
+    for i in range(3000):
+        (run.buffer / f"game_20260101_{i:06d}_Victory_{i:016x}.npz").write_bytes(template)
+    spool = Spool(run, ledger, StorageSettings())
+    assert spool.scan() == 3001
+    assert len(spool._names) == 1000
+    assert spool._names[0] == f"game_20260101_{0:06d}_Victory_{0:016x}.npz"
+
+
+def test_ages_survive_a_jump_of_the_clock(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    now = time.time()
+    clock = FileClock()
+    assert clock.age(now - 100) == pytest.approx(100, abs=1)
+    day = 86_400.0
+    monkeypatch.setattr(time, "time", lambda: now + day)
+    with caplog.at_level(logging.WARNING):
+        assert clock.age(now - 100) == pytest.approx(100, abs=1)  # written before the jump
+    assert "clock jumped by +86400 s" in caplog.text
+    assert clock.age(now + day - 50) == pytest.approx(50, abs=1)  # written after it
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert clock.age(now + 3 * day) == 0.0  # from the future: as young as can be
+    assert clock.age(now - 7200) == pytest.approx(7200, abs=1)
+
+
+def test_names_of_games_that_end_in_the_same_second_differ(run: RunDir) -> None:
+    assert len({put_game(run.buffer, 0, ended_at=1_000_000.0).name for _ in range(50)}) == 50
+    assert len(os.listdir(run.buffer)) == 51  # and the folder of the journals

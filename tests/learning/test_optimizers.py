@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from understudy.learning.optimizers import EPSILON, Adam, clip_global_norm
+
+
+def test_adam_takes_the_steps_of_the_paper() -> None:
+    rng = np.random.default_rng(0)
+    parameters = rng.normal(size=50)
+    theta, m, v = parameters.copy(), np.zeros(50), np.zeros(50)
+    adam = Adam(parameters, 0.01)
+    for t, scale in enumerate((1, 1e-6, 100, 0, 1), start=1):
+        g = scale * rng.normal(size=50)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
+        theta = theta - 0.01 * m_hat / (np.sqrt(v_hat) + EPSILON)
+        adam.step(g)
+        np.testing.assert_allclose(parameters, theta, rtol=1e-10)
+
+
+def test_adam_moves_against_the_gradient_in_place() -> None:
+    parameters = np.zeros(3, np.float32)
+    Adam(parameters, 0.1).step(np.array([1, -1, 0], np.float32))
+    np.testing.assert_allclose(parameters, [-0.1, 0.1, 0], rtol=1e-4)
+
+
+def test_adam_goes_on_from_its_saved_state() -> None:
+    gradients = np.random.default_rng(0).normal(size=(4, 20)).astype(np.float32)
+    whole, parts = np.ones(20, np.float32), np.ones(20, np.float32)
+    uninterrupted, first = Adam(whole, 0.1), Adam(parts, 0.1)
+    for gradient in gradients:
+        uninterrupted.step(gradient)
+    for gradient in gradients[:2]:
+        first.step(gradient)
+    second = Adam(parts, 0.1)
+    second.m[:], second.v[:], second.steps = first.m, first.v, first.steps
+    for gradient in gradients[2:]:
+        second.step(gradient)
+    np.testing.assert_array_equal(parts, whole)
+
+
+@pytest.mark.parametrize(
+    ("max_norm", "expected"), [(1.0, [0.6, 0.8]), (5.0, [3.0, 4.0]), (50.0, [3.0, 4.0]), (0.0, [3.0, 4.0])]
+)
+def test_clipping_shortens_only_what_is_longer(max_norm: float, expected: list[float]) -> None:
+    gradients = np.array([3, 4], np.float32)
+    assert clip_global_norm(gradients, max_norm) == 5
+    np.testing.assert_allclose(gradients, expected, rtol=1e-6)
+
+
+def test_clipping_reports_a_norm_that_is_not_a_number() -> None:
+    gradients = np.array([1, np.nan], np.float32)
+    assert np.isnan(clip_global_norm(gradients, 1.0))

@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from understudy.errors import EpisodeError, ModelMismatch, NonFiniteError
+from understudy.experience.episode import Episode
+from understudy.learning import trainer as trainer_module
+from understudy.learning.losses import log_softmax, value_loss
+from understudy.learning.trainer import Trainer
+from understudy.networks.factory import model_factory
+from understudy.settings import NetworkSettings, TrainingSettings
+
+S, A = 4, 3
+NETWORKS = {
+    "mlp": NetworkSettings(hidden=(16,)),
+    "transformer": NetworkSettings(policy="transformer", context=5, width=8, heads=2, layers=1),
+}
+ALGORITHMS = ["ppo", "reinforce"]
+
+
+def make(network: str = "mlp", seed: int = 0, state_dim: int = S, **settings: Any) -> Trainer:
+    made = model_factory(state_dim, A, NETWORKS[network], np.random.default_rng(seed))
+    return Trainer(made, TrainingSettings(**({"minibatch": 16} | settings)), seed)
+
+
+def games(seed: int, count: int = 4, **arrays: Any) -> list[Episode]:
+    rng = np.random.default_rng(seed)
+    made = []
+    for i in range(count):
+        steps = int(rng.integers(1, 20))
+        made.append(
+            Episode(
+                states=rng.normal(3, 2, (steps, S)).astype(np.float32),
+                actions=rng.integers(0, A, steps),
+                rewards=rng.normal(size=steps).astype(np.float32),
+                log_probs=np.full(steps, -np.log(A), np.float32),
+                final_state=rng.normal(3, 2, S).astype(np.float32) if i % 2 else None,
+            )
+        )
+    return [dataclasses.replace(game, **arrays) for game in made]
+
+
+def probabilities(trainer: Trainer, states: NDArray[np.float32]) -> NDArray[np.float64]:
+    logits, _ = trainer.network.forward(trainer.normalizer.apply(states))
+    return np.exp(log_softmax(logits).astype(np.float64))
+
+
+def assert_same_state(a: Trainer, b: Trainer) -> None:
+    assert a.counters() == b.counters()
+    for name, array in a.state_arrays().items():
+        np.testing.assert_array_equal(array, b.state_arrays()[name], err_msg=name)
+
+
+# What an update teaches
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_update_raises_the_probability_of_what_was_rewarded(algorithm: str, network: str) -> None:
+    trainer = make(network, algorithm=algorithm, entropy_coefficient=0.0)
+    states = np.random.default_rng(0).normal(size=(30, S)).astype(np.float32)
+    actions = np.arange(30) % A
+    rewards = np.where(actions == 1, 1, -1).astype(np.float32)
+    before = probabilities(trainer, states)[:, 1].mean()
+    trainer.update([Episode(states[i : i + 1], actions[i : i + 1], rewards[i : i + 1]) for i in range(30)])
+    assert probabilities(trainer, states)[:, 1].mean() > before
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_gradient_ascends_the_advantage_weighted_log_probability(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy_only: dict[str, Any] = {"value_coefficient": 0.0, "entropy_coefficient": 0.0, "max_grad_norm": 0.0}
+    one_step: dict[str, Any] = {"epochs": 1, "minibatch": 1000}
+    trainer = make(algorithm=algorithm, gamma=0.0, normalize_states=False, **policy_only, **one_step)
+    rng = np.random.default_rng(0)
+    states, actions = rng.normal(size=(60, S)).astype(np.float32), rng.integers(0, A, 60)
+    rewards = rng.normal(size=60).astype(np.float32)
+    network, rows = trainer.network, np.arange(60)
+    _, values = network.forward(states)
+    advantages = rewards - values
+    advantages = (advantages - advantages.mean()) / advantages.std()
+
+    def objective() -> float:
+        log_probs = log_softmax(network.forward(states)[0].astype(np.float64))
+        return float((advantages * log_probs[rows, actions]).mean())
+
+    slopes = np.empty(network.parameters.size)
+    for i, kept in enumerate(network.parameters.copy()):
+        network.parameters[i] = kept + np.float32(1e-2)
+        above = objective()
+        network.parameters[i] = kept - np.float32(1e-2)
+        slopes[i] = above - objective()
+        network.parameters[i] = kept
+    taken: list[NDArray[Any]] = []
+    monkeypatch.setattr(trainer.adam, "step", lambda gradients: taken.append(gradients.copy()))
+    trainer.update([Episode(states, actions, rewards)])
+    (descent,) = taken
+    cosine = float(-descent @ slopes / (np.linalg.norm(descent) * np.linalg.norm(slopes)))
+    assert cosine > 0.999
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_credit_goes_to_the_decision_that_was_rewarded(algorithm: str) -> None:
+    trainer = make(algorithm=algorithm, gamma=0.0, normalize_states=False, entropy_coefficient=0.0, learning_rate=0.01)
+    states, actions = np.eye(S, dtype=np.float32), np.array([0, 1, 2, 0])
+    rewards = np.array([1, 0, 0, 0], np.float32)
+    for _ in range(20):
+        trainer.update([Episode(states, actions, rewards)])
+    gained = probabilities(trainer, states)[np.arange(4), actions]
+    assert gained[0] > 0.5
+    assert gained[1:].max() < 0.33
+
+
+def test_a_single_decision_teaches() -> None:
+    trainer = make(entropy_coefficient=0.0)
+    game = Episode(np.ones((1, S), np.float32), np.array([2]), np.array([5.0], np.float32))
+    before = probabilities(trainer, game.states)[0, 2]
+    trainer.update([game])
+    assert probabilities(trainer, game.states)[0, 2] > before
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("cut", "worth"), [(False, 1.0), (True, 5.0)])
+def test_a_cut_game_is_worth_what_would_have_followed(algorithm: str, cut: bool, worth: float) -> None:
+    trainer = make(algorithm=algorithm, gamma=0.8, learning_rate=0.02)
+    state = np.ones((1, S), np.float32)
+    game = Episode(state, np.array([0]), np.ones(1, np.float32), final_state=state[0] if cut else None)
+    for _ in range(600):
+        trainer.update([game] * 4)
+    _, values = trainer.network.forward(trainer.normalizer.apply(state))
+    assert values[0] == pytest.approx(worth, abs=0.1)
+
+
+def test_experience_of_another_policy_counts_by_its_ratio() -> None:
+    on_policy, stale = make(), make()
+    fresh = games(0, log_probs=None)
+    assert on_policy.update(fresh).effective_sample_size == 1
+    skewed = [dataclasses.replace(g, log_probs=np.linspace(-5, -0.1, len(g.actions), dtype=np.float32)) for g in fresh]
+    assert stale.update(skewed).effective_sample_size < 0.5
+    assert not np.array_equal(on_policy.network.parameters, stale.network.parameters)
+
+
+def test_reinforce_does_not_correct_for_another_policy() -> None:
+    first, second = make(algorithm="reinforce"), make(algorithm="reinforce")
+    first.update(games(0, log_probs=None))
+    second.update(games(0))
+    assert_same_state(first, second)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_forced_moves_can_be_learned_from(algorithm: str, network: str) -> None:
+    trainer = make(network, algorithm=algorithm)
+    forced = [
+        dataclasses.replace(
+            g, legal=np.eye(A, dtype=np.bool_)[g.actions], log_probs=np.zeros(len(g.actions), np.float32)
+        )
+        for g in games(0)
+    ]
+    stats = trainer.update(forced)
+    assert stats.entropy == 0
+    assert stats.effective_sample_size == 1
+    assert np.isfinite(trainer.network.parameters).all()
+
+
+def test_masked_actions_are_not_learned_about() -> None:
+    trainer = make(value_coefficient=0.0, epochs=1, minibatch=1000)
+    legal = np.array([True, True, False])
+    masked = [
+        dataclasses.replace(g, actions=g.actions % 2, legal=np.tile(legal, (len(g.actions), 1))) for g in games(0)
+    ]
+    head = trainer.network.views(trainer.network.parameters)["head"]
+    before = head.copy()
+    trainer.update(masked)
+    np.testing.assert_array_equal(head[:, 2], before[:, 2])
+    assert not np.array_equal(head[:, :2], before[:, :2])
+
+
+# How it goes about it
+
+
+def test_passes_end_when_the_policy_has_moved_far_enough() -> None:
+    assert make(target_kl=1e-6, learning_rate=0.05, epochs=6).update(games(0)).epochs_done == 1
+    assert make(target_kl=0.0, learning_rate=0.05, epochs=6).update(games(0)).epochs_done == 6
+
+
+def test_stats_count_and_average_what_happened() -> None:
+    batch = games(3)
+    trainer = make()
+    stats = trainer.update(batch)
+    assert stats.games == len(batch)
+    assert stats.total_steps == sum(len(g.actions) for g in batch)
+    assert stats.mean_return == pytest.approx(np.mean([g.rewards.sum(dtype=np.float64) for g in batch]))
+    assert 0 < stats.entropy <= np.log(A)
+    assert stats.kl > 0
+    assert stats.grad_norm > 0
+    assert stats.explained_variance < 1
+    assert trainer.counters() == {
+        "updates": 1,
+        "games": stats.games,
+        "steps": stats.total_steps,
+        "adam_steps": stats.epochs_done * -(-stats.total_steps // 16),
+    }
+
+
+def test_the_loss_reported_is_the_mean_over_gradient_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    def spy(*args: Any) -> tuple[float, Any]:
+        loss, gradient = value_loss(*args)
+        seen.append(loss)
+        return loss, gradient
+
+    monkeypatch.setattr(trainer_module, "value_loss", spy)
+    stats = make().update(games(3))
+    assert len(seen) > 4
+    assert stats.value_loss == pytest.approx(np.mean(seen))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_size_of_pieces_makes_no_difference(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, pieces = make(network), make(network)
+    whole.update(games(0, 8))
+    monkeypatch.setattr(trainer_module, "_PIECE", 7)
+    pieces.update(games(0, 8))
+    np.testing.assert_allclose(pieces.network.parameters, whole.network.parameters, atol=1e-5)
+
+
+def test_states_are_normalised_unless_told_otherwise() -> None:
+    on, off = make(), make(normalize_states=False)
+    on.update(games(0))
+    off.update(games(0))
+    assert on.normalizer.count[0] > 0
+    assert off.normalizer.count[0] == 0
+    assert on.normalizer.mean.mean() == pytest.approx(3, abs=1)
+
+
+# Same seed, same result; restarts included
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_same_seed_and_games_give_the_same_bits(algorithm: str, network: str) -> None:
+    first, second = make(network, algorithm=algorithm), make(network, algorithm=algorithm)
+    for seed in range(3):
+        assert first.update(games(seed)) == second.update(games(seed))
+    assert_same_state(first, second)
+
+
+def test_another_seed_shuffles_otherwise() -> None:
+    first = make()
+    second = Trainer(make().network, first.settings, seed=1)
+    first.update(games(0))
+    second.update(games(0))
+    assert not np.array_equal(first.network.parameters, second.network.parameters)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_restored_trainer_continues_bit_for_bit(algorithm: str, network: str) -> None:
+    uninterrupted, first = make(network, algorithm=algorithm), make(network, algorithm=algorithm)
+    for seed in range(5):
+        uninterrupted.update(games(seed))
+    for seed in range(3):
+        first.update(games(seed))
+    arrays, counters = first.state_arrays(), first.counters()
+    first.update(games(9))  # what was saved must not change with the trainer it came from
+    second = Trainer(model_factory(S, A, NETWORKS[network], np.random.default_rng(77)), first.settings, first.seed)
+    second.restore(arrays, counters)
+    for seed in range(3, 5):
+        second.update(games(seed))
+    assert_same_state(second, uninterrupted)
+
+
+@pytest.mark.parametrize("change", ["missing", "shape", "counter"])
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(change: str) -> None:
+    trainer, untouched = make(), make()
+    donor = make(seed=5)
+    donor.update(games(0))
+    arrays, counters = donor.state_arrays(), donor.counters()
+    if change == "missing":
+        del arrays["adam_v"]
+    elif change == "shape":
+        arrays["adam_v"] = arrays["adam_v"][:-1]
+    else:
+        del counters["adam_steps"]
+    with pytest.raises(ModelMismatch, match="adam_"):
+        trainer.restore(arrays, counters)
+    assert_same_state(trainer, untouched)
+
+
+# All or nothing
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize(
+    ("arrays", "what"),
+    [
+        ({"states": np.array([[1, np.nan, 0, 0]], np.float32)}, "the states"),
+        ({"states": np.array([[1, np.inf, 0, 0]], np.float32)}, "the states"),
+        ({"rewards": np.array([np.nan], np.float32)}, "the value targets"),
+        ({"rewards": np.array([-np.inf], np.float32)}, "the value targets"),
+        ({"rewards": np.array([3e38], np.float32)}, "the value loss"),
+        ({"log_probs": np.array([-np.inf], np.float32)}, "the recorded log_probs"),
+    ],
+)
+def test_an_update_with_nan_or_infinity_is_undone_and_says_where(
+    network: str, arrays: dict[str, Any], what: str
+) -> None:
+    trainer, twin = make(network), make(network)
+    trainer.update(games(0))
+    twin.update(games(0))
+    single = Episode(np.ones((1, S), np.float32), np.array([0]), np.ones(1, np.float32))
+    with pytest.raises(NonFiniteError, match=what):
+        trainer.update([*games(1), dataclasses.replace(single, **arrays)])
+    assert_same_state(trainer, twin)
+    assert trainer.update(games(2)) == twin.update(games(2))
+    assert_same_state(trainer, twin)
+
+
+def test_parameters_that_overflow_are_undone() -> None:
+    trainer, twin = make(learning_rate=1e38), make(learning_rate=1e38)
+    with pytest.raises(NonFiniteError, match="the policy loss"):
+        trainer.update(games(0))
+    assert_same_state(trainer, twin)
+
+
+def test_a_network_that_is_already_broken_is_named() -> None:
+    trainer = make()
+    trainer.network.parameters[3] = np.nan
+    with pytest.raises(NonFiniteError, match="the network's output"):
+        trainer.update(games(0))
+
+
+def test_an_interrupted_update_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, twin = make(), make()
+    original = trainer.adam.step
+
+    def interrupted(gradients: Any) -> None:
+        if trainer.adam.steps == 3:
+            raise KeyboardInterrupt
+        original(gradients)
+
+    monkeypatch.setattr(trainer.adam, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.update(games(0))
+    assert_same_state(trainer, twin)
+
+
+def test_games_that_do_not_fit_leave_the_trainer_as_it_was() -> None:
+    trainer, twin = make(), make()
+    with pytest.raises(EpisodeError, match="the network knows 0 to 2"):
+        trainer.update(games(0, actions=np.array([7])))
+    assert_same_state(trainer, twin)

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from understudy.errors import SettingsError
+from understudy.settings import (
+    NetworkSettings,
+    Settings,
+    TrainingSettings,
+    as_flags,
+    describe,
+    load_settings,
+    section_from,
+)
+
+
+def test_later_sources_win_over_earlier_ones(tmp_path: Path) -> None:
+    file = tmp_path / "understudy.toml"
+    file.write_text("[training]\nlearning_rate = 1\ngamma = 0.5\nclip = 0.3\n")
+    environment = {"UNDERSTUDY_TRAINING_LEARNING_RATE": "2", "UNDERSTUDY_TRAINING_GAMMA": "0.6", "PATH": "/bin"}
+    settings = load_settings(file, environment, {"training.learning-rate": "3e-4"})
+    assert (settings.training.learning_rate, settings.training.gamma, settings.training.clip) == (3e-4, 0.6, 0.3)
+    assert settings.network == NetworkSettings()
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [("[trainin]\ngamma = 1", "'training'"), ("[training]\nlearningrate = 1", "'learning_rate'")],
+)
+def test_an_unknown_key_in_the_file_is_an_error_that_names_the_nearest(tmp_path: Path, text: str, nearest: str) -> None:
+    file = tmp_path / "understudy.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=f"nearest known one is {nearest}"):
+        load_settings(file, {})
+
+
+def test_unknown_variables_and_flags_name_the_nearest_too() -> None:
+    with pytest.raises(SettingsError, match="UNDERSTUDY_LEARNER_MAX_WORKER: .*nearest known one is 'max_workers'"):
+        load_settings(environment={"UNDERSTUDY_LEARNER_MAX_WORKER": "1"})
+    with pytest.raises(SettingsError, match="--learner.bach-games: .*'batch_games'"):
+        load_settings(environment={}, flags={"learner.bach-games": "1"})
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "message"),
+    [
+        ("training.epochs", "1.5", "must be a whole number"),
+        ("training.gamma", "1.01", "at least 0 and at most 1"),
+        ("training.gamma", "nan", "must be a number"),
+        ("learner.verbose", "perhaps", "must be true or false"),
+        ("network.policy", "transformr", "nearest known one is 'transformer'"),
+        ("network.hidden", "64,x", "must be a list of whole numbers"),
+        ("network.hidden", "64,0", "must be at least 1"),
+    ],
+)
+def test_a_wrong_value_is_an_error_that_says_what_was_expected(flag: str, text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        load_settings(environment={}, flags={flag: text})
+
+
+def test_settings_made_in_code_are_checked_as_well() -> None:
+    with pytest.raises(SettingsError, match="learning_rate is -1"):
+        TrainingSettings(learning_rate=-1.0)
+    with pytest.raises(SettingsError, match="epochs is 0"):
+        dataclasses.replace(TrainingSettings(), epochs=0)
+
+
+def test_a_missing_or_broken_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no settings file"):
+        load_settings(tmp_path / "none.toml", {})
+    (tmp_path / "broken.toml").write_text("[training\n")
+    with pytest.raises(SettingsError, match=r"broken\.toml cannot be read"):
+        load_settings(tmp_path / "broken.toml", {})
+
+
+def test_flags_made_from_settings_give_them_back() -> None:
+    settings = Settings(
+        NetworkSettings(policy="transformer", hidden=(32, 16, 8)), TrainingSettings(gamma=0.5, normalize_states=False)
+    )
+    flags = as_flags(settings)
+    parsed = dict(zip([flag.removeprefix("--") for flag in flags[::2]], flags[1::2], strict=True))
+    assert load_settings(environment={}, flags=parsed) == settings
+
+
+def test_a_section_survives_its_plain_form() -> None:
+    network = NetworkSettings(hidden=(7,))
+    assert section_from("network", {"hidden": [7], "policy": "mlp"}, "here") == network
+    with pytest.raises(SettingsError, match="here"):
+        section_from("network", {"hiden": [7]}, "here")
+
+
+def test_every_setting_is_documented() -> None:
+    rows = list(describe())
+    assert len(rows) > 30
+    assert all(len(doc) > 10 for *_, doc in rows)
