@@ -1,8 +1,8 @@
 """All benchmarks, one subject after the other, each in a process of its own with one BLAS thread; about 3 minutes.
 
-    python benchmarks/run.py                     every subject
-    python benchmarks/run.py decision training   some of them
-    python benchmarks/run.py --json results.json
+python benchmarks/run.py                     every subject
+python benchmarks/run.py decision training   some of them
+python benchmarks/run.py --json results.json
 """
 
 from __future__ import annotations

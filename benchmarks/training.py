@@ -42,7 +42,7 @@ def _reinforce() -> list[Row]:
         2 * ROUNDS,
     )
     ours, theirs = (1e3 * typical(results[name]) for name in ("ours", "torch"))
-    return [Row("REINFORCE, update from 10 games × 300", ours, "ms", "torch eager", theirs, limit=27, factor=1)]
+    return [Row("REINFORCE, update from 10 games × 300", ours, "ms", "torch eager", theirs, limit=27)]
 
 
 def _ppo(minibatch: int, factor: float | None) -> list[Row]:

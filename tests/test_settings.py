@@ -38,9 +38,9 @@ def test_an_unknown_key_in_the_file_is_an_error_that_names_the_nearest(tmp_path:
 
 
 def test_unknown_variables_and_flags_name_the_nearest_too() -> None:
-    with pytest.raises(SettingsError, match="UNDERSTUDY_LEARNER_MAX_WORKER: .*nearest known one is 'max_workers'"):
+    with pytest.raises(SettingsError, match=r"UNDERSTUDY_LEARNER_MAX_WORKER: .*nearest known one is 'max_workers'"):
         load_settings(environment={"UNDERSTUDY_LEARNER_MAX_WORKER": "1"})
-    with pytest.raises(SettingsError, match="--learner.bach-games: .*'batch_games'"):
+    with pytest.raises(SettingsError, match=r"--learner\.bach-games: .*'batch_games'"):
         load_settings(environment={}, flags={"learner.bach-games": "1"})
 
 

@@ -87,7 +87,7 @@ class RLAgent:
         self._online_seconds = online_seconds
         self._features_hash = None if features is None else features_hash(features)
         self._storage = (settings or Settings()).storage
-        self._seed = seed
+        self._seed = None if seed is None else int(seed)
         self._rng = np.random.default_rng(seed)
         self._run = None if run_dir is None else RunDir.at(run_dir)
         self._writable = self._run is not None and _made(self._run)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from understudy.errors import ModelDamaged, ModelMissing, RunDirError, UnderstudyError
 from understudy.experience.journal import orphans
@@ -157,7 +158,7 @@ def _files(run: RunDir) -> Iterator[Finding]:
     if rejected > 10 and rejected > dealt_with / 10:
         last = "; ".join(reason for _, reason in rejections)
         yield Finding(f"{rejected} files were rejected. The last: {last}", "Look at what the bot records.")
-    for folder in run.folders:
+    for folder in filter(Path.is_dir, run.folders):
         stale = sum(
             e.name.endswith(".tmp") and e.name.startswith(".") and time.time() - e.stat().st_mtime > 3600
             for e in os.scandir(folder)

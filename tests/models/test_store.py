@@ -110,7 +110,7 @@ def test_threads_that_publish_at_once_lose_nothing(store: ModelStore) -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_weights_that_are_not_finite_are_refused(store: ModelStore, bad: float) -> None:
     base = store.create(make_model())
-    with pytest.raises(NonFiniteError, match="1 of .* numbers in parameters"):
+    with pytest.raises(NonFiniteError, match=r"1 of .* numbers in parameters"):
         store.publish(shifted(base, 0, bad), base, publisher="learner")
     assert store.load().version == 1
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.torture.processes import Process, understudy
+
 from understudy.experience.journal import orphans
 from understudy.ledger import Ledger
 from understudy.models.state import read_model
@@ -111,7 +112,9 @@ def check_run(report: Report, run: RunDir, folder: Path, notebooks: Sequence[Pat
     per_version = Counter(version for *_, version in rows)
     report.check("each version has as many games as it says", all(v.games == per_version[v.version] for v in versions))
     _check_model(report, run, rows=len(rows), steps=sum(game.steps for game, _, _ in rows))
-    report.equal("publishers that mend a loss", {v.publisher for v in versions} & {"restored", "by hand", "adopted"}, set())
+    report.equal(
+        "publishers that mend a loss", {v.publisher for v in versions} & {"restored", "by hand", "adopted"}, set()
+    )
     report.equal("games left in the buffer", len(list(run.buffer.glob("*.npz"))), 0)
     report.equal("journals left behind", [path.name for path in orphans(run.live)], [])
     report.equal("archive and ledger differ by", {p.name for p in run.archive.glob("*.npz")} ^ archived, set())

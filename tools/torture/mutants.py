@@ -6,9 +6,10 @@ import json
 import time
 from pathlib import Path
 
-from experience.corrupt_files import MARKER, corrupt_files, sound_file
 from tools.torture.checks import Report
 from tools.torture.processes import understudy
+
+from experience.corrupt_files import MARKER, corrupt_files, sound_file
 from understudy.agent import RLAgent
 from understudy.experience.episode import Expected, features_hash
 from understudy.ledger import Ledger
@@ -25,7 +26,9 @@ def feed_mutants(report: Report, folder: Path, count: int, seed: int) -> None:
     RLAgent(len(_FEATURES), 5, run_dir=run.root, features=_FEATURES, hidden=(16,), online_training=False).close()
     expected = Expected(len(_FEATURES), 5, features_hash(_FEATURES))
     mutants = {path.name for path, _ in corrupt_files(run.buffer, count, seed, expected)}
-    good = {f"game_20260125_{i // 3600:02}{i // 60 % 60:02}{i % 60:02}_Victory_good{i}.npz" for i in range(0, count, 10)}
+    good = {
+        f"game_20260125_{i // 3600:02}{i // 60 % 60:02}{i % 60:02}_Victory_good{i}.npz" for i in range(0, count, 10)
+    }
     for index, name in enumerate(sorted(good)):
         (run.buffer / name).write_bytes(sound_file(seed + index, expected, run.buffer))
     start = time.monotonic()

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-
 from tools.torture.checks import Report, check_processes, check_run, settle
 from tools.torture.child import N_ACTIONS, STATE_DIM
 from tools.torture.processes import CHILD, Process, end_all, storm, wait_until
+
 from understudy.ledger import Ledger
 from understudy.models.live import new_model
 from understudy.models.state import read_model
@@ -49,9 +49,14 @@ def kill_anything(
         report.check("the first bot makes a model", wait_until(run.model.exists, 60))
         for reader in readers:
             reader.start()
-        folders = [run.models, run.models / "versions", run.buffer, run.live, run.archive, run.ledger.with_name(
-            f"{run.ledger.name}-wal"
-        )]
+        folders = [
+            run.models,
+            run.models / "versions",
+            run.buffer,
+            run.live,
+            run.archive,
+            run.ledger.with_name(f"{run.ledger.name}-wal"),
+        ]
         # A bot lives longer than the learner, in proportion to their numbers: each kind gets half of the kills.
         storm([*players, one_learner], kills, rng, folders, deadline, lambda p: 1.0 if p is one_learner else count)
         alive = [reader.running for reader in readers]

@@ -119,7 +119,9 @@ class LearnerLoop:
         """One turn of the loop; False if there was nothing to do."""
         try:
             self._spool.salvage()
-            if self._train and self._refresh_model() and self._spool.scan() >= at_least:
+            if self._spool.waiting < at_least:  # else the last scan found enough to go on with
+                self._spool.scan()
+            if self._train and self._refresh_model() and self._spool.waiting >= at_least:
                 return self._take_and_learn()
             self._collect()
         except (OSError, RunDirError) as error:

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from game_files import make_model, put_game
+from understudy.cli import main
+from understudy.experience.episode import EpisodeMeta
+from understudy.experience.journal import Journal
+from understudy.ledger import Ledger
+from understudy.models.store import ModelStore
+from understudy.rundir import RunDir
+from understudy.status import write_status
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    run = RunDir.at(tmp_path / "run")
+    run.create()
+    store = ModelStore(run.model, run.ledger)
+    state = store.create(make_model())
+    store.publish(state, state, publisher="learner")
+    return run
+
+
+def doctor(run: RunDir, capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[int, str]:
+    code = main(["doctor", str(run.root), *flags])
+    return code, capsys.readouterr().out
+
+
+def test_a_sound_run_is_well(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = doctor(run, capsys)
+    assert code == 0
+    assert "model version 2" in out
+    assert out.endswith("All is well.\n")
+
+
+def test_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = doctor(RunDir.at(tmp_path / "nowhere"), capsys)
+    assert code == 1
+    assert "no run directory" in out
+
+
+def test_a_missing_folder_is_made_again(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    run.rejected.rmdir()
+    assert doctor(run, capsys)[0] == 1
+    code, out = doctor(run, capsys, "--fix")
+    assert code == 0
+    assert "mended" in out
+    assert run.rejected.is_dir()
+
+
+def test_a_damaged_model_is_put_back(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    run.model.write_bytes(b"garbage")
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert "PROBLEM" in out
+    assert doctor(run, capsys, "--fix")[0] == 0
+    assert ModelStore(run.model, run.ledger).load().version == 2
+
+
+def test_a_publication_that_was_cut_off_is_finished(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    run.model.write_bytes(ModelStore(run.model, run.ledger).version_path(1).read_bytes())
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert "version 1, but the ledger's newest is 2" in out
+    assert doctor(run, capsys, "--fix")[0] == 0
+
+
+def test_a_damaged_ledger_is_put_aside(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    run.ledger.write_bytes(b"this is not a database" * 100)
+    assert doctor(run, capsys)[0] == 1
+    doctor(run, capsys, "--fix")
+    assert len(list(run.root.glob("understudy.sqlite.damaged-*"))) == 1
+    assert doctor(run, capsys, "--fix")[0] == 0
+    with Ledger(run.ledger) as ledger:
+        assert ledger.head() == 2
+
+
+def test_leftovers_of_killed_processes_are_found(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    half = run.buffer / ".game_x.npz.123-0123abcd.tmp"
+    half.write_bytes(b"")
+    os.utime(half, (time.time() - 7200,) * 2)
+    journal = Journal(run.live, EpisodeMeta(), 4, 3)
+    journal.append([0, 0, 0, 0], 0, -1.0, 0.0, None, 0.0)
+    journal.close()
+    code, out = doctor(run, capsys, "--fix")
+    assert code == 1  # salvaging is the learner's work
+    assert "1 game(s) of bots that died" in out
+    assert not half.exists()
+
+
+def test_a_learner_that_died_is_said(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    run.learner_lock.touch()
+    write_status(run.status, {"state": "running", "pid": 4242})
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert "pid 4242) died" in out
+
+
+def test_games_from_the_future_are_said(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    put_game(run.buffer, age=-7200)
+    assert "in the future" in doctor(run, capsys)[1]

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from understudy.errors import RunDirError
+from understudy.ledger import Game, Ledger
+
+
+def game(name: str) -> Game:
+    return Game(name, f"{name}.npz", "Victory", 10, 1.5, 100)
+
+
+def test_a_version_and_its_games_are_recorded_together_or_not_at_all(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.record_version(1, None, "learner", [game("a")], {"loss": 0.5, "seconds": 2.0, "entropy": 0.1})
+        with pytest.raises(sqlite3.IntegrityError):
+            ledger.record_version(2, 1, "learner", [game("b"), game("a")], {"loss": 0.5})
+        assert ledger.head() == 1
+        assert ledger.known(["a", "b"]) == {"a"}
+        (version,) = ledger.versions()
+    assert (version.games, version.steps, version.loss, version.seconds) == (1, 10, 0.5, 2.0)
+    assert version.stats == {"entropy": 0.1}
+
+
+def test_totals_are_of_one_publisher(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.record_version(1, None, "new")
+        for i, loss in enumerate((1.0, 2.0, 6.0)):
+            ledger.record_version(i + 2, i + 1, "learner", [game(f"{i}")], {"loss": loss, "seconds": 1.0})
+        ledger.record_version(9, 4, "bot", [game("x")], {"loss": 100.0}, "online")
+        totals = ledger.totals("learner")
+    assert (totals.batches, totals.games, totals.steps, totals.seconds) == (3, 3, 30, 3.0)
+    assert (totals.average_loss, totals.last_loss) == (3.0, 6.0)
+
+
+def test_an_empty_ledger_has_empty_totals(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        totals = ledger.totals("learner")
+        assert (totals.batches, totals.average_loss, totals.last_loss, ledger.head()) == (0, None, None, None)
+
+
+def test_many_ids_can_be_asked_for_at_once(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.record_version(1, None, "learner", [game(f"{i}") for i in range(1200)])
+        assert len(ledger.known(f"{i}" for i in range(3000))) == 1200
+
+
+def test_a_file_that_is_no_database_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "l.sqlite").write_bytes(b"no database at all, whatever its name" * 50)
+    with pytest.raises(RunDirError, match="understudy doctor"):
+        Ledger(tmp_path / "l.sqlite")
+
+
+def test_a_reader_does_not_disturb_a_writer(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite") as writer:
+        writer.record_version(1, None, "learner")
+        with Ledger(tmp_path / "l.sqlite", read_only=True) as reader:
+            assert reader.head() == 1
+            writer.record_version(2, 1, "learner")
+            assert reader.head() == 2
+            with pytest.raises(RunDirError, match="cannot be written"):
+                reader.record_rejected("x", "why", 1)
