@@ -94,9 +94,9 @@ def _torch_forward(states: Sequence[NDArray[np.float32]]) -> Turn:
 def _torch_sample(states: Sequence[NDArray[np.float32]]) -> Turn:
     network = TorchMlp().eval()
 
-    def decide(state: NDArray[np.float32]) -> float:
+    def decide(state: NDArray[np.float32]) -> int:
         logits = network(torch.from_numpy(state)[None])[:, :-1]
-        return torch.distributions.Categorical(logits=logits).sample().item()  # type: ignore[no-untyped-call]
+        return int(torch.distributions.Categorical(logits=logits).sample())  # type: ignore[no-untyped-call]
 
     return torch.inference_mode()(lambda: timed(decide, states))
 

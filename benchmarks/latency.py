@@ -1,7 +1,7 @@
 """How long the loop takes: from a publish to a bot that plays with it, and from a game's end to a new model.
 
-The bot is another process that calls `reload_if_newer` every millisecond. Its peer does the least that one can: np.savez,
-fsync and rename on one side, a look at the file's date and np.load on the other.
+The bot is another process that calls `reload_if_newer` every millisecond. Its peer does the least that one can:
+np.savez, fsync and rename on one side, a look at the file's date and np.load on the other.
 """
 
 from __future__ import annotations

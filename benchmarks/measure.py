@@ -27,7 +27,7 @@ _MORE_IS_BETTER = ("k/s", "%")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measurement. `limit` bounds the figure itself, `factor` says how many times better than the peer it must be."""
+    """One measurement. `limit` bounds the figure itself; `factor` is how many times better than the peer it must be."""
 
     what: str
     ours: float

@@ -81,7 +81,7 @@ class TorchTrainer:
     def ppo_passes(self, samples: TorchSamples, minibatch: int) -> None:
         """Only the passes: the targets are given, where understudy computes them."""
         for _ in range(EPOCHS):
-            for rows in torch.randperm(len(samples.actions)).split(minibatch):
+            for rows in torch.split(torch.randperm(len(samples.actions)), minibatch):
                 part = samples.rows(rows)
                 log_probs, entropy, values = self._evaluate(part.states, part.actions)
                 ratio = (log_probs - part.old_log_probs).exp()
@@ -122,7 +122,7 @@ class TorchTrainer:
         self.adam.step()
 
 
-class _NoGame(gymnasium.Env[NDArray[np.float32], int]):
+class _NoGame(gymnasium.Env[NDArray[np.float32], np.int64]):
     """Stable-Baselines3 wants an environment; nothing is played in it."""
 
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (STATE_DIM,), np.float32)

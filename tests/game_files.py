@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from understudy.experience.episode import Episode, EpisodeMeta, file_name, write_episode
-from understudy.models.live import new_model
+from understudy.models.live import Interface, new_model
 from understudy.models.state import ModelState
 from understudy.settings import NetworkSettings, TrainingSettings
 
@@ -43,4 +43,4 @@ def put_game(folder: Path, seed: int = 0, age: float = 0.0, **meta: Any) -> Path
 def make_model(seed: int = 0, **training: Any) -> ModelState:
     """An untrained model that fits the games above."""
     settings = dataclasses.replace(TrainingSettings(), **training)
-    return new_model(STATE_DIM, ACTIONS, None, NetworkSettings(hidden=(8,)), settings, seed)
+    return new_model(Interface(STATE_DIM, ACTIONS), NetworkSettings(hidden=(8,)), settings, seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import math
 import os
@@ -16,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from understudy.chance import Chance
 from understudy.errors import EpisodeError, ModelMissing, NonFiniteError, RunDirError, SettingsError
 from understudy.experience.archive import archive
 from understudy.experience.episode import (
@@ -30,12 +30,12 @@ from understudy.experience.journal import Journal
 from understudy.files import write_atomically
 from understudy.learning.trainer import UpdateStats
 from understudy.ledger import Game, Ledger
-from understudy.models.live import LiveModel, new_model
-from understudy.models.state import ModelSpec, read_model, to_bytes
+from understudy.models.live import Interface, open_model
+from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.sampling import best, policy, sample
-from understudy.settings import NetworkSettings, Settings, TrainingSettings
+from understudy.settings import Settings
 from understudy.status import is_alive, read_status
 
 logger = logging.getLogger(__name__)
@@ -85,21 +85,25 @@ class RLAgent:
         _check_arguments(state_dim, self.actions, features, online_training)
         self._online_training = online_training
         self._online_seconds = online_seconds
-        self._features_hash = None if features is None else features_hash(features)
         self._storage = (settings or Settings()).storage
         self._seed = None if seed is None else int(seed)
-        self._rng = np.random.default_rng(seed)
         self._run = None if run_dir is None else RunDir.at(run_dir)
         self._writable = self._run is not None and _made(self._run)
         self._record = record and self._writable
         self._store = self._open_store(model_path)
         self._signature = None if self._store is None else self._store.signature()
-        self._model = self._open_model(
+        network = {"policy": policy, "hidden": None if hidden is None else tuple(hidden)}
+        training = {"algorithm": algorithm, "learning_rate": learning_rate, "gamma": gamma}
+        self._model = open_model(
+            self._store,
+            Interface(state_dim, self.actions, None if features is None else features_hash(features)),
             settings,
-            {"policy": policy, "hidden": None if hidden is None else tuple(hidden)},
-            {"algorithm": algorithm, "learning_rate": learning_rate, "gamma": gamma},
+            {name: value for name, value in network.items() if value is not None},
+            {name: value for name, value in training.items() if value is not None},
+            seed=self._seed,
+            publish=self._writable,
         )
-        self._restore_random_state()
+        self._chance = Chance(self._seed, self._run.models if self._run is not None and self._writable else None)
         self._state = np.zeros(state_dim, np.float32)
         self._normalized = np.zeros(state_dim, np.float32)
         self._reward = 0.0
@@ -132,7 +136,7 @@ class RLAgent:
         if not math.isfinite(value):
             logits, value = self._step_without_broken_features()
         probabilities = policy(logits, legal, self._exploring if explore else 0.0)
-        action, probability = sample(probabilities, self._rng.random()) if explore else best(probabilities)
+        action, probability = sample(probabilities, self._chance.uniform()) if explore else best(probabilities)
         log_prob = math.log(probability) if explore else 0.0  # a greedy choice was certain
         journal.append(self._state, action, log_prob, value, legal, self._reward)
         self._reward = 0.0
@@ -183,7 +187,7 @@ class RLAgent:
         self._last = episode
         self._unsaved.append((episode, journal))
         saved = self._save_games()
-        self._save_random_state()
+        self._chance.save()
         return stats | {"trained_online": update is not None, "saved": saved.get(episode.meta.id)}
 
     def close(self) -> None:
@@ -228,7 +232,7 @@ class RLAgent:
         self._reward = 0.0
         meta = EpisodeMeta(
             model_version=self.model_version,
-            features_hash=self._features_hash,
+            features_hash=self._model.base.spec.features_hash,
             actions=self.actions,
             seed=self._seed,
             **_notes(about, {}),
@@ -321,7 +325,7 @@ class RLAgent:
     def save_model(self, path: str | os.PathLike[str] | None = None) -> bool:
         """Publish what was trained here, or write the model to another file; True once the file is there."""
         if path is not None and (self._store is None or Path(path).absolute() != self._store.model):
-            content = to_bytes(dataclasses.replace(self._model.export(), agent=self._random_state()))
+            content = to_bytes(dataclasses.replace(self._model.export(), agent=self._chance.state()))
             write_atomically(Path(path), lambda stream: stream.write(content))
             return True
         if self._store is None:
@@ -343,7 +347,7 @@ class RLAgent:
             self._model.adopt(state)
         else:  # weights from elsewhere: a change to the published model, which save_model would publish
             self._model.trainer.restore(state.arrays, state.counters)
-        self._set_random_state(state.agent)
+        self._chance.restore(state.agent)
         return True
 
     def export_arrays(self) -> dict[str, NDArray[Any]]:
@@ -378,7 +382,7 @@ class RLAgent:
             consumed=consumed,
             outcome="online",
             stats=stats,
-            agent=self._random_state(),
+            agent=self._chance.state(),
         )
 
     def _open_store(self, model_path: str | os.PathLike[str] | None) -> ModelStore | None:
@@ -386,62 +390,6 @@ class RLAgent:
             return None
         model = self._run.model if model_path is None else Path(model_path).absolute()
         return ModelStore(model, self._run.ledger, keep=self._storage.model_versions)
-
-    def _open_model(
-        self, settings: Settings | None, network_given: Mapping[str, Any], training_given: Mapping[str, Any]
-    ) -> LiveModel:
-        """The published model if there is one that fits, else a new one, published if that is possible."""
-        try:
-            head = None if self._store is None else self._store.load()
-        except ModelMissing:
-            head = None
-        network = (head.spec.network if head else NetworkSettings()) if settings is None else settings.network
-        training = (head.training if head else TrainingSettings()) if settings is None else settings.training
-        network = dataclasses.replace(network, **{k: v for k, v in network_given.items() if v is not None})
-        training = dataclasses.replace(training, **{k: v for k, v in training_given.items() if v is not None})
-        if head is None:
-            seed = int.from_bytes(os.urandom(6)) if self._seed is None else self._seed
-            head = new_model(self.state_dim, self.actions, self._features_hash, network, training, seed)
-            if self._store is not None and self._writable:
-                head = self._store.create(head)
-        spec = ModelSpec(self.state_dim, self.actions, self._features_hash, network, head.spec.layout)
-        spec.require(head.spec, "in the store" if self._store is None else str(self._store.model))
-        if head.training != training:
-            changed = dataclasses.replace(head, training=training)
-            published = self._store is not None and self._writable
-            head = self._store.publish(changed, head, publisher="settings") if self._store and published else changed
-        return LiveModel(head)
-
-    # ---- chance -----------------------------------------------------------------------------------------------------
-    # A seeded agent goes on with its random numbers where it was when its last game ended, also in another process.
-
-    def _random_state(self) -> dict[str, Any]:
-        return {"rng": self._rng.bit_generator.state}
-
-    def _random_state_path(self) -> Path | None:
-        return None if self._seed is None or self._run is None else self._run.models / f"agent_{self._seed}.json"
-
-    def _save_random_state(self) -> None:
-        path = self._random_state_path()
-        if path is None or not self._writable:
-            return
-        text = json.dumps(self._random_state()).encode()
-        try:
-            write_atomically(path, lambda stream: stream.write(text), durable=False)
-        except OSError as error:
-            logger.warning("The state of the random numbers was not saved: %s", error)
-
-    def _restore_random_state(self) -> None:
-        path = self._random_state_path()
-        if path is not None and path.exists():
-            try:
-                self._set_random_state(json.loads(path.read_bytes()))
-            except (OSError, ValueError) as error:
-                logger.warning("The random numbers begin anew; %s cannot be read: %s", path, error)
-
-    def _set_random_state(self, state: Mapping[str, Any]) -> None:
-        if self._seed is not None and "rng" in state:
-            self._rng.bit_generator.state = state["rng"]
 
 
 def _notes(about: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import accumulate, compress
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -33,9 +35,10 @@ def policy(
         count = len(weights)
     else:
         mask = legal.tolist() if isinstance(legal, np.ndarray) else legal
-        top = max(value for value, allowed in zip(values, mask, strict=True) if allowed)
+        possible = list(compress(values, mask))
+        top = max(possible)
         weights = [math.exp(value - top) if allowed else 0.0 for value, allowed in zip(values, mask, strict=True)]
-        count = sum(map(bool, mask))
+        count = len(possible)
     scale = (1.0 - exploration) / sum(weights)
     if not exploration:
         return [weight * scale for weight in weights]
@@ -52,13 +55,10 @@ def sample(probabilities: Sequence[float], uniform: float) -> Choice:
         cumulative = np.cumsum(probabilities[possible])
         drawn = min(int(np.searchsorted(cumulative, uniform, side="right")), len(possible) - 1)
         return Choice(int(possible[drawn]), float(probabilities[possible[drawn]]))
-    drawn = 0
-    for action, probability in enumerate(probabilities):
-        if probability:
-            drawn = action
-            uniform -= probability
-            if uniform < 0:
-                break
+    cumulative = list(accumulate(probabilities))
+    drawn = bisect_right(cumulative, uniform)
+    if drawn == len(cumulative):  # rounding has left the sum below `uniform`: the last possible action
+        drawn = bisect_left(cumulative, cumulative[-1])
     return Choice(drawn, probabilities[drawn])
 
 

@@ -52,11 +52,11 @@ def test_what_two_processes_saw_adds_up() -> None:
     np.testing.assert_allclose(merged.scale, both.scale, rtol=1e-5)
 
 
-@pytest.mark.parametrize("constant", [0.0, 0.1, 12345.678, 1e30])
+@pytest.mark.parametrize("constant", [0.0, 0.1, 0.3, 7.7, 12345.678, 1e30])
 def test_a_constant_feature_becomes_zero_and_keeps_its_unit(constant: float) -> None:
     normalizer = StateNormalizer(1)
-    states = np.full((1000, 1), constant, np.float32)
-    for _ in range(20):
+    states = np.full((333, 1), constant, np.float32)
+    for _ in range(50):  # so many that rounding leaves a spread above zero in some
         normalizer.update(states)
     assert normalizer.scale[0] == 1
     np.testing.assert_allclose(normalizer.apply(states), 0, atol=1e-6)

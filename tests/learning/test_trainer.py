@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from understudy.errors import EpisodeError, ModelMismatch, NonFiniteError
 from understudy.experience.episode import Episode
 from understudy.learning import trainer as trainer_module
-from understudy.learning.losses import log_softmax, value_loss
+from understudy.learning.losses import log_softmax, ppo_clip, value_loss
+from understudy.learning.returns import vtrace
 from understudy.learning.trainer import Trainer
 from understudy.networks.factory import model_factory
 from understudy.settings import NetworkSettings, TrainingSettings
@@ -221,6 +222,62 @@ def test_the_loss_reported_is_the_mean_over_gradient_steps(monkeypatch: pytest.M
     stats = make().update(games(3))
     assert len(seen) > 4
     assert stats.value_loss == pytest.approx(np.mean(seen))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_targets_are_made_of_the_policy_and_values_before_the_update(
+    network: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+
+    def spy(*args: Any, **kwargs: Any) -> Any:
+        given.extend([array.copy() for array in args[:4]])
+        return vtrace(*args, **kwargs)
+
+    monkeypatch.setattr(trainer_module, "vtrace", spy)
+    trainer, batch = make(network), games(0)
+    player = make(network)  # plays the same games with the same parameters, a decision at a time
+    player.normalizer.update(np.concatenate([s for g in batch for s in (g.states, *_final(g))]))
+    values, bootstraps, log_ratios = [], [], []
+    for game in batch:
+        player.network.begin_episode()
+        assert game.log_probs is not None
+        for state, action, log_prob in zip(game.states, game.actions, game.log_probs, strict=True):
+            logits, value = player.network.step(player.normalizer.apply(state))
+            values.append(value)
+            log_ratios.append(log_softmax(logits[None])[0, action] - log_prob)
+        final = [player.network.step(player.normalizer.apply(state))[1] for (state,) in _final(game)]
+        bootstraps.append(sum(final))
+    trainer.update(batch)
+    expected = [np.concatenate([g.rewards for g in batch]), values, bootstraps, log_ratios]
+    for actual, array in zip(given, expected, strict=True):
+        np.testing.assert_allclose(actual, np.array(array), atol=1e-5)
+
+
+def _final(game: Episode) -> list[NDArray[np.float32]]:
+    return [] if game.final_state is None else [game.final_state[None]]
+
+
+def test_every_update_shuffles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders: list[list[int]] = []
+
+    def spy(*args: Any) -> Any:
+        orders.append(args[1].tolist())
+        return ppo_clip(*args)
+
+    monkeypatch.setattr(trainer_module, "ppo_clip", spy)
+    trainer = make(epochs=2, target_kl=0.0, minibatch=1000)
+    trainer.update(games(0))
+    trainer.update(games(0))
+    assert len({tuple(order) for order in orders}) == 4
+
+
+def test_the_entropy_coefficient_flattens_the_policy() -> None:
+    trainer = make(entropy_coefficient=1.0, learning_rate=0.01)
+    trainer.network.views(trainer.network.parameters)["head"][-1, 0] = 3  # the policy prefers action 0
+    unrewarded = [dataclasses.replace(g, rewards=np.zeros_like(g.rewards), final_state=None) for g in games(0)]
+    entropies = [trainer.update(unrewarded).entropy for _ in range(10)]
+    assert entropies[-1] > 1.5 * entropies[0]
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -13,7 +13,7 @@ import pytest
 from game_files import STATE_DIM, make_episode, make_model
 from understudy.errors import AlreadyLearned, ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError
 from understudy.ledger import Game, Ledger
-from understudy.models.live import LiveModel, new_model
+from understudy.models.live import Interface, LiveModel, new_model
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
 from understudy.models.store import ModelStore
 from understudy.settings import NetworkSettings, TrainingSettings
@@ -207,7 +207,7 @@ def test_a_damaged_model_with_nothing_to_replace_it_is_an_error(tmp_path: Path) 
 
 def test_another_architecture_is_refused_with_what_differs() -> None:
     ours = make_model().spec
-    other = new_model(STATE_DIM + 1, ("A", "B"), None, NetworkSettings(hidden=(9, 9)), TrainingSettings(), 0).spec
+    other = new_model(Interface(STATE_DIM + 1, ("A", "B")), NetworkSettings(hidden=(9, 9)), TrainingSettings(), 0).spec
     with pytest.raises(
         ModelMismatch, match=r"state_dim: 5 there, 4 here; actions: .*; hidden: \(9, 9\) there, \(8,\) here"
     ):

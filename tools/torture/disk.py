@@ -140,8 +140,7 @@ def read_only(report: Report, disk: Path, folder: Path) -> None:
         wait_until(lambda: is_at("paused"), 10)
         report.check("the disk can be written again", _mount("-o", "remount,rw", str(disk)))
         pause.unlink()
-        saved = "ended \\w+ saved"
-        report.check("games are saved again", wait_until(lambda: notebooks[0].read_text().count("saved") > 6, 20), saved)
+        report.check("games are saved again", wait_until(lambda: notebooks[0].read_text().count("saved") > 6, 20))
         report.equal("the bot ends properly", bot.stop(), 0)
     finally:
         _mount("-o", "remount,rw", str(disk))
@@ -161,7 +160,7 @@ def _check_commands_on_read_only(report: Report, run: RunDir, folder: Path) -> N
 
 
 def clock_jumps(report: Report, folder: Path) -> None:
-    """Games wait for others while the clock jumps a day ahead, then two back; none is skipped as too old."""
+    """Games wait for others while the clock jumps a day back, then two ahead; none is skipped as too old."""
     run, clock = RunDir.at(folder / "run"), folder / "clock"
     clock.write_text("0")
     players, notebooks = bots(run, folder, 1)
@@ -178,19 +177,21 @@ def clock_jumps(report: Report, folder: Path) -> None:
         time.sleep(0.3)
         for path in set(run.buffer.glob("*.npz")) - there:
             os.utime(path, (path.stat().st_mtime + shift,) * 2)
+            dated.append(path)
 
+    dated: list[Path] = []
     try:
         pause.touch()
         players[0].start()
         wait_until(run.model.exists, 30)
         shifted.start()
         wait_until(lambda: "Watching" in shifted.printed(), 30)
-        for shift in (0.0, _DAY, -_DAY):
+        for shift in (0.0, -_DAY, _DAY):
             clock.write_text(str(shift))
             time.sleep(0.5)
             games_come(shift)
         pause.unlink(missing_ok=True)
-        report.check("they are learned", wait_until(lambda: "Training complete" in shifted.printed(), 60))
+        report.check("they are learned", wait_until(lambda: not any(path.exists() for path in dated), 60), len(dated))
         report.equal("the bot ends properly", players[0].stop(), 0)
         report.equal("the learner ends properly", shifted.stop(), 0)
     finally:

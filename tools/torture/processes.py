@@ -166,7 +166,7 @@ def storm(
     done = 0
     while done < kills and time.monotonic() < deadline:
         for process in victims:
-            if not process.running:
+            if not process.running or process.name not in sentences:
                 process.start()
                 sentences[process.name] = _Sentence(rng, patience(process), folders)
             elif sentences[process.name].is_due():

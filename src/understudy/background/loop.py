@@ -96,6 +96,7 @@ class LearnerLoop:
         self.stats = self._stats_of_run()
         heartbeat = threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True)
         self._ending = threading.Event()
+        self.stats.state = "running"
         self._write_status()
         heartbeat.start()
         self._say(f"Watching {self._run.buffer}")

@@ -6,33 +6,72 @@ Bot and learner both work with this, so that what is trained is what plays.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from understudy.errors import ModelMissing
 from understudy.experience.episode import Expected
 from understudy.learning.trainer import Trainer
 from understudy.ledger import Game, Outcome
 from understudy.models.state import ModelSpec, ModelState, rebase
 from understudy.models.store import ModelStore
 from understudy.networks.factory import model_factory
-from understudy.settings import NetworkSettings, TrainingSettings
+from understudy.settings import NetworkSettings, Settings, TrainingSettings
 
 
-def new_model(
-    state_dim: int,
-    actions: Sequence[str],
-    features_hash: str | None,
-    network: NetworkSettings,
-    training: TrainingSettings,
-    seed: int,
-) -> ModelState:
+class Interface(NamedTuple):
+    """What goes into a model and what comes out of it."""
+
+    state_dim: int
+    actions: tuple[str, ...]
+    features_hash: str | None = None
+
+
+def new_model(interface: Interface, network: NetworkSettings, training: TrainingSettings, seed: int) -> ModelState:
     """An untrained model; the same seed gives the same weights."""
+    state_dim, actions, features_hash = interface
     built = model_factory(state_dim, len(actions), network, np.random.default_rng(seed))
-    spec = ModelSpec(state_dim, tuple(actions), features_hash, network, built.layout)
+    spec = ModelSpec(state_dim, actions, features_hash, network, built.layout)
     trainer = Trainer(built, training, seed)
     return ModelState(spec, training, trainer.state_arrays(), trainer.counters(), seed, publisher="new")
+
+
+def open_model(
+    store: ModelStore | None,
+    interface: Interface,
+    settings: Settings | None,
+    network_given: Mapping[str, Any],
+    training_given: Mapping[str, Any],
+    *,
+    seed: int | None,
+    publish: bool,
+) -> LiveModel:
+    """The published model if there is one that fits, else a new one.
+
+    What neither `settings` nor the given values say is as the published model has it, else the default. With `publish`,
+    a new model, and a change of the training settings, are published, so that the learner trains accordingly.
+    """
+    try:
+        head = None if store is None else store.load()
+    except ModelMissing:
+        head = None
+    network = settings.network if settings else head.spec.network if head else NetworkSettings()
+    training = settings.training if settings else head.training if head else TrainingSettings()
+    network = dataclasses.replace(network, **network_given)
+    training = dataclasses.replace(training, **training_given)
+    if head is None:
+        head = new_model(interface, network, training, int.from_bytes(os.urandom(6)) if seed is None else seed)
+        if store is not None and publish:
+            head = store.create(head)
+    wanted = ModelSpec(*interface, network, head.spec.layout)
+    wanted.require(head.spec, "in memory" if store is None else str(store.model))
+    if head.training != training:
+        changed = dataclasses.replace(head, training=training)
+        head = store.publish(changed, head, publisher="settings") if store is not None and publish else changed
+    return LiveModel(head)
 
 
 class LiveModel:
