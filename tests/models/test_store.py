@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from game_files import STATE_DIM, make_episode, make_model
-from understudy.errors import AlreadyLearned, ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError
+from understudy.errors import AlreadyLearned, ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, RunDirError
+from understudy.files import FileLock
 from understudy.ledger import Game, Ledger
 from understudy.models.live import Interface, LiveModel, new_model
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
@@ -233,3 +234,14 @@ def test_readers_in_other_processes_never_see_a_model_they_cannot_load(store: Mo
         for child in children:
             child.kill()
             child.wait()
+
+
+def test_a_publisher_that_hangs_does_not_hang_the_others(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = store.create(make_model())
+    monkeypatch.setattr("understudy.models.store.LOCK_SECONDS", 0.05)
+    with (
+        FileLock(store.model.parent / "publish.lock", what="hanging"),
+        pytest.raises(RunDirError, match=r"pid \d+ on .* has held"),
+    ):
+        store.publish(state, state, publisher="bot")
+    assert store.publish(state, state, publisher="bot").version == 2

@@ -87,13 +87,12 @@ class LearnerLoop:
         self._model: LiveModel | None = None
         self._signature: Signature | None = None
         self._started_at = time.time()
+        self._troubled = False
         self.stats = self._stats_of_run()
 
     def run(self, request: StopRequest) -> None:
         """Learn until asked to stop; what is under way is finished."""
-        self._spool.recover()
-        self._store.recover()
-        self.stats = self._stats_of_run()
+        self._recover()
         heartbeat = threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True)
         self._ending = threading.Event()
         self.stats.state = "running"
@@ -116,9 +115,22 @@ class LearnerLoop:
         stats = self.stats
         self._say(f"Stopped. {stats.files_processed} games learned from in all, {stats.buffer_files} waiting.")
 
+    def _recover(self) -> None:
+        """Put right what a kill, or trouble with the disk, left between ledger, models and games."""
+        self._spool.recover()
+        self._store.recover()
+        self._signature = None
+        before = self.stats
+        self.stats = self._stats_of_run()
+        self.stats.errors, self.stats.last_error = before.errors, before.last_error
+        self.stats.games_salvaged = before.games_salvaged
+        self._troubled = False
+
     def _pass(self, request: StopRequest, at_least: int) -> bool:
         """One turn of the loop; False if there was nothing to do."""
         try:
+            if self._troubled:
+                self._recover()
             self._spool.salvage()
             if self._spool.waiting < at_least:  # else the last scan found enough to go on with
                 self._spool.scan()
@@ -184,8 +196,9 @@ class LearnerLoop:
         except (OSError, RunDirError):
             model.adopt(model.base)
             raise
+        self.stats.add_batch(len(batch), update.total_steps, update.loss, seconds, time.time())
         self._spool.settle(batch)
-        self._report_batch(len(batch), facts, seconds)
+        self._report_batch(len(batch), facts)
 
     def _split(self, model: LiveModel, batch: Sequence[WaitingGame], error: NonFiniteError) -> None:
         if len(batch) == 1:
@@ -196,15 +209,13 @@ class LearnerLoop:
         self._learn(model, batch[:middle])
         self._learn(model, batch[middle:])
 
-    def _report_batch(self, games: int, facts: dict[str, Any], seconds: float) -> None:
+    def _report_batch(self, games: int, facts: dict[str, Any]) -> None:
         assert self._model is not None
-        now = time.time()
         stats = self.stats
-        stats.add_batch(games, facts["total_steps"], facts["loss"], seconds, now)
         stats.model_version = self._model.version
         stats.staleness, stats.effective_sample_size = facts["staleness"], facts["effective_sample_size"]
-        entry = reports.batch_facts(games, facts, seconds, stats.as_dict())
-        reports.append_entry(self._run.log, "Batch Training Complete", entry, now)
+        entry = reports.batch_facts(games, facts, stats.as_dict())
+        reports.append_entry(self._run.log, "Batch Training Complete", entry, time.time())
         self._write_status()
         self._say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {games} files")
 
@@ -225,7 +236,7 @@ class LearnerLoop:
             if time.monotonic() >= next_report:
                 next_report += self._settings.report_seconds
                 if self._settings.verbose:
-                    print(reports.status_report(self.stats.as_dict()), flush=True)
+                    reports.show(reports.status_report(self.stats.as_dict()))
 
     def _write_status(self) -> None:
         try:
@@ -254,6 +265,7 @@ class LearnerLoop:
         if message != self.stats.last_error:
             reports.say(f"Waiting: {message} Nothing is lost; trying again every {_TROUBLE_SECONDS:g} s.")
         self._count_error(message)
+        self._troubled = True
         self.stats.state = f"waiting: {message}"
         self._write_status()
         request.event.wait(_TROUBLE_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,11 +15,14 @@ _WIDTH = 70
 
 
 def say(text: str) -> None:
-    """Print a line of the learner's; a terminal that has gone away is no reason to stop learning."""
-    try:
-        print(f"[BG_LEARNER] {text}", flush=True)
-    except (OSError, ValueError):  # the parent's end of the pipe is closed
-        return
+    """Print a line of the learner's."""
+    show(f"[BG_LEARNER] {text}")
+
+
+def show(text: str) -> None:
+    """Print; a terminal that has gone away is no reason to stop learning."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, flush=True)
 
 
 def append_entry(log: Path, title: str, facts: Mapping[str, str], at: float) -> None:
@@ -33,7 +37,7 @@ def append_entry(log: Path, title: str, facts: Mapping[str, str], at: float) -> 
         stream.write("\n".join(lines) + "\n")
 
 
-def batch_facts(games: int, stats: Mapping[str, Any], seconds: float, totals: Mapping[str, Any]) -> dict[str, str]:
+def batch_facts(games: int, stats: Mapping[str, Any], totals: Mapping[str, Any]) -> dict[str, str]:
     """The facts of one batch for the log."""
     return {
         "Batch Size": f"{games} games",
@@ -41,7 +45,7 @@ def batch_facts(games: int, stats: Mapping[str, Any], seconds: float, totals: Ma
         "Loss": f"{stats['loss']:.4f}",
         "Entropy": f"{stats['entropy']:.4f}",
         "Sample Size": f"{stats['effective_sample_size']:.0%} effective, {stats['staleness']:.1f} versions behind",
-        "Processing Time": f"{seconds:.2f}s",
+        "Processing Time": f"{stats['seconds']:.2f}s",
         "Total Processed": f"{totals['files_processed']} files",
         "Total Batches": str(totals["batches_trained"]),
         "Model Version": str(totals["model_version"]),

@@ -18,14 +18,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing
-from understudy.files import FileLock, remove_if_there, write_atomically
+from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing, RunDirError
+from understudy.files import FileLock, read_holder, remove_if_there, write_atomically
 from understudy.ledger import Game, Ledger, Outcome
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
 
 logger = logging.getLogger(__name__)
 
 Signature = tuple[int, int, int]
+
+LOCK_SECONDS = 20.0  # publishing takes milliseconds; a bot on a ladder must exit within a minute
 
 
 class ModelStore:
@@ -130,8 +132,18 @@ class ModelStore:
     @contextmanager
     def _publishing(self) -> Iterator[Ledger]:
         self.folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._lock_path), Ledger(self._ledger_path) as ledger:
-            yield ledger
+        lock = FileLock(self._lock_path, what="publishing a model")
+        if not lock.acquire(timeout=LOCK_SECONDS):
+            holder = read_holder(self._lock_path) or {}
+            raise RunDirError(
+                f"Nothing can be published: pid {holder.get('pid', '?')} on {holder.get('host', '?')} has held "
+                f"{self._lock_path} for over {LOCK_SECONDS:g} s. End that process; nothing is lost by that."
+            )
+        try:
+            with Ledger(self._ledger_path) as ledger:
+                yield ledger
+        finally:
+            lock.release()
 
     def _put(
         self,
