@@ -55,7 +55,7 @@ def rows() -> list[Row]:
         row("select_action", "torch forward", 0.99),
         row("select_action", "torch forward + sample"),
         row("select_action", "SB3 predict"),
-        row("select_action, legal mask", "torch forward", factor=2),
+        row("select_action, legal mask", "torch forward"),
         row("select_action, legal mask", "torch forward", 0.99),
         row("network.step", "torch forward", factor=2),
         row("network.step", "torch forward", 0.99),

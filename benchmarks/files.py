@@ -21,14 +21,15 @@ from measure import Row, run_alone, take_turns, timed, typical
 from peers import TorchTrainer
 
 from understudy import Episode, ModelStore, RLAgent, read_episode, write_episode
+from understudy.ledger import Ledger
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
 TITLE = "Files"
-ROUNDS = 40
-CALLS = 5
+ROUNDS = 60
+CALLS = 3
 
 Turn = Callable[[], Sequence[float]]
 
@@ -72,7 +73,7 @@ def _models(folder: Path) -> list[Row]:
     run = RunDir.at(folder / "run")
     elsewhere, peer = folder / "model.npz", folder / "model.pt"
     weights = _torch_state()
-    with RLAgent(STATE_DIM, ACTIONS, run_dir=run.root, seed=0) as agent:
+    with RLAgent(STATE_DIM, ACTIONS, run_dir=run.root, seed=0) as agent, Ledger(run.ledger):  # open, as by a learner
         store = ModelStore(run.model, run.ledger)
         model = LiveModel(store.load())
         results = take_turns(

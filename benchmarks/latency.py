@@ -21,6 +21,7 @@ from measure import Row, quantile, run_alone
 from numpy.typing import NDArray
 
 from understudy import BackgroundParallelLearner, ModelStore, RLAgent
+from understudy.ledger import Ledger
 from understudy.models.live import LiveModel
 from understudy.rundir import RunDir
 
@@ -58,13 +59,14 @@ def _publish_to_usable(folder: Path) -> tuple[list[float], list[float]]:
     reader.start()
     _next(here)  # it is ready
     ours, theirs = [], []
-    for _ in range(PUBLISHES):
-        start = time.perf_counter()
-        model.publish(store, publisher="benchmark")
-        ours.append(1e3 * (_next(here) - start))
-        start = time.perf_counter()
-        _save_plainly(plain, model.base.arrays)
-        theirs.append(1e3 * (_next(here) - start))
+    with Ledger(run.ledger):  # the learner has it open too; the last one to close it would tidy it up each time
+        for _ in range(PUBLISHES):
+            start = time.perf_counter()
+            model.publish(store, publisher="benchmark")
+            ours.append(1e3 * (_next(here) - start))
+            start = time.perf_counter()
+            _save_plainly(plain, model.base.arrays)
+            theirs.append(1e3 * (_next(here) - start))
     here.send("stop")
     reader.join(PATIENCE_SECONDS)
     return ours, theirs

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from games import ACTIONS, STATE_DIM, STEPS, random_game
-from measure import Row, quantile, run_alone
+from measure import Row, quantile, run_alone, typical
 from numpy.typing import NDArray
 
 from understudy import BackgroundParallelLearner, EpisodeMeta, RLAgent, Settings, write_episode
@@ -36,16 +36,16 @@ WAITING_GAMES = 40  # four batches
 SETTINGS = Settings(training=TrainingSettings(epochs=40, target_kl=0, learning_rate=1e-6))
 
 
-@dataclasses.dataclass(slots=True)
-class Block:
-    """Milliseconds of one way to run the loop: tick to action, and the decision alone."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Way:
+    """One way to run the loop: milliseconds from tick to action, and of the decision alone, block by block."""
 
-    actions: list[float] = dataclasses.field(default_factory=list)
-    decisions: list[float] = dataclasses.field(default_factory=list)
+    actions: list[list[float]] = dataclasses.field(default_factory=list)
+    decisions: list[list[float]] = dataclasses.field(default_factory=list)
 
 
 def rows() -> list[Row]:
-    none, idle, busy = Block(), Block(), Block()
+    none, idle, busy = Way(), Way(), Way()
     trained = 0.0
     bot_step = _calibrated_bot_step()
     states = np.random.default_rng(0).standard_normal((STEPS, STATE_DIM), np.float32)
@@ -72,33 +72,31 @@ def rows() -> list[Row]:
     return [*_comparison(none, idle, busy), Row("busy learner: time inside updates", busy_share, "%")]
 
 
-def _comparison(none: Block, idle: Block, busy: Block) -> list[Row]:
-    def p(milliseconds: list[float], share: float) -> float:
-        return quantile(milliseconds, share)
+def _comparison(none: Way, idle: Way, busy: Way) -> list[Row]:
+    def row(what: str, ours: list[list[float]], peer: str, theirs: list[list[float]], share: float) -> Row:
+        return Row(f"{what} p{100 * share:.0f}", typical(ours, share), "ms", peer, typical(theirs, share))
 
-    idle_p99 = p(idle.actions, 0.99)
+    worst = row("tick → action, learner busy", busy.actions, "learner idle", idle.actions, 0.99)
     return [
-        Row("tick → action p50, learner idle", p(idle.actions, 0.5), "ms", "no learner", p(none.actions, 0.5)),
-        Row("tick → action p99, learner idle", idle_p99, "ms", "no learner", p(none.actions, 0.99)),
-        Row("tick → action max, learner idle", max(idle.actions), "ms", "no learner", max(none.actions)),
-        Row("tick → action p50, learner busy", p(busy.actions, 0.5), "ms", "learner idle", p(idle.actions, 0.5)),
-        Row(
-            "tick → action p99, busy (limit 1.5 × idle)",
-            p(busy.actions, 0.99),
-            "ms",
-            "learner idle",
-            idle_p99,
-            limit=1.5 * idle_p99,
-        ),
-        Row("tick → action max, learner busy", max(busy.actions), "ms", "learner idle", max(idle.actions)),
-        Row("decision in the loop p50, busy", p(busy.decisions, 0.5), "ms", "no learner", p(none.decisions, 0.5)),
-        Row("decision in the loop p99, busy", p(busy.decisions, 0.99), "ms", "no learner", p(none.decisions, 0.99)),
+        row("tick → action, learner idle", idle.actions, "no learner", none.actions, 0.5),
+        row("tick → action, learner idle", idle.actions, "no learner", none.actions, 0.99),
+        row("tick → action, learner busy", busy.actions, "learner idle", idle.actions, 0.5),
+        dataclasses.replace(worst, limit=1.5 * typical(idle.actions, 0.99)),
+        Row("tick → action, learner idle max", _max(idle), "ms", "no learner", _max(none)),
+        Row("tick → action, learner busy max", _max(busy), "ms", "learner idle", _max(idle)),
+        row("the decision alone, learner busy", busy.decisions, "no learner", none.decisions, 0.5),
+        row("the decision alone, learner busy", busy.decisions, "no learner", none.decisions, 0.99),
     ]
 
 
-def _play(agent: RLAgent, states: NDArray[np.float32], bot_step: Callable[[], float], block: Block) -> None:
+def _max(way: Way) -> float:
+    return max(max(block) for block in way.actions)
+
+
+def _play(agent: RLAgent, states: NDArray[np.float32], bot_step: Callable[[], float], way: Way) -> None:
     """One block of ticks; the first decision, which begins the game and may reload the model, comes before it."""
     agent.select_action(states[0])
+    actions, decisions = [], []
     start = time.perf_counter()
     for i in range(1, int(BLOCK_SECONDS / TICK_SECONDS)):
         tick = start + i * TICK_SECONDS
@@ -107,8 +105,10 @@ def _play(agent: RLAgent, states: NDArray[np.float32], bot_step: Callable[[], fl
         asked = time.perf_counter()
         agent.select_action(states[i % STEPS])
         acted = time.perf_counter()
-        block.actions.append(1e3 * (acted - tick))
-        block.decisions.append(1e3 * (acted - asked))
+        actions.append(1e3 * (acted - tick))
+        decisions.append(1e3 * (acted - asked))
+    way.actions.append(actions)
+    way.decisions.append(decisions)
     agent.end_episode("Victory")
 
 

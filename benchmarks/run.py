@@ -30,6 +30,8 @@ def main() -> int:
     if unknown := set(options.subjects) - set(SUBJECTS):
         parser.error(f"there is no subject {', '.join(sorted(unknown))}")
     print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, one BLAS thread each")
+    if hasattr(os, "getloadavg"):  # not on Windows
+        print(f"Load before the start: {os.getloadavg()[0]:.1f}. On a busy machine, trust the ratios only.")
     results = {subject: measured(subject) for subject in options.subjects or SUBJECTS}
     failed = [subject for subject, rows in results.items() if rows is None]
     summarise([row for rows in results.values() for row in rows or ()], failed)

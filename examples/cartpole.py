@@ -15,16 +15,19 @@ import sys
 import tempfile
 import time
 from collections import deque
-from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
 
 from understudy import BackgroundParallelLearner, RLAgent, Settings
+from understudy.settings import LearnerSettings, TrainingSettings
 
 GOAL = 475.0
-SETTINGS = Settings()
-SETTINGS = replace(SETTINGS, training=replace(SETTINGS.training, gamma=0.98, gae_lambda=0.9, exploration=0.0))
+BATCH_GAMES = 4
+SETTINGS = Settings(
+    training=TrainingSettings(gamma=0.98, gae_lambda=0.9, epochs=10, exploration=0.0),
+    learner=LearnerSettings(min_batch_games=BATCH_GAMES),
+)
 
 
 def main() -> int:
@@ -57,12 +60,12 @@ def run(folder: Path, seed: int, most_steps: int) -> bool:
     steps = games = 0
     start = time.perf_counter()
     print(f"CartPole-v1, seed {seed}: playing here, learning in another process ({folder})")
-    with BackgroundParallelLearner(run_dir=folder, verbose=False) as learner:
+    with BackgroundParallelLearner(run_dir=folder, verbose=False, settings=SETTINGS) as learner:
         while steps < most_steps and (len(returns) < 100 or mean(returns) < GOAL):
             returns.append(play(env, agent, seed=seed if games == 0 else None))
             steps += int(returns[-1])
             games += 1
-            agent.wait_for_learner(backlog=4)  # a simulation outruns any learner; a real game would not have to wait
+            agent.wait_for_learner(backlog=BATCH_GAMES - 1)  # a simulation outruns any learner; a real game does not
             if games % 50 == 0:
                 progress = f"{steps:>7} steps  {games:>5} games  mean return {mean(returns):6.1f}"
                 print(f"  {progress}  model {agent.model_version}")

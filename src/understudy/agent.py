@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.chance import Chance
-from understudy.errors import EpisodeError, ModelMissing, NonFiniteError, RunDirError, SettingsError
+from understudy.errors import EpisodeError, ModelError, ModelMissing, NonFiniteError, RunDirError, SettingsError
 from understudy.experience.archive import archive
 from understudy.experience.episode import (
     Episode,
@@ -30,7 +31,7 @@ from understudy.experience.journal import Journal
 from understudy.files import write_atomically
 from understudy.learning.trainer import UpdateStats
 from understudy.ledger import Game, Ledger
-from understudy.models.live import Interface, open_model
+from understudy.models.live import Interface, open_model, publish_if_possible
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
@@ -307,9 +308,9 @@ class RLAgent:
             episode.meta.id, file_name(episode.meta), episode.meta.result, len(episode), float(episode.rewards.sum()), 0
         )
         try:
-            update = self._model.trainer.update([episode])
+            update = self._model.trainer.update([episode], deadline=time.monotonic() + self._online_seconds)
             self._publish("bot", [game], dataclasses.asdict(update))
-        except (NonFiniteError, OSError, RunDirError) as error:
+        except (ModelError, OSError, RunDirError) as error:
             logger.warning("The game was not learned from here (%s); it is left to the learner.", error)
             self._model.adopt(self._model.base)
             return None
@@ -361,18 +362,23 @@ class RLAgent:
         """
         if self._store is None:
             return False
-        signature = self._store.signature()
-        if signature == self._signature:
-            return False
         try:
+            signature = self._store.signature()
+            if signature is None and self._writable:  # it could not be published when this agent began
+                mine = self._model.base
+                self._model.adopt_on_top(publish_if_possible(partial(self._store.create, mine), mine))
+            if signature == self._signature:
+                return False
             head = self._store.load()
+            if newer := head.version != self.model_version:
+                self._model.adopt_on_top(head)
         except ModelMissing:
             return False
-        self._signature = signature
-        if head.version == self.model_version:
+        except (ModelError, OSError) as error:  # a game goes on with what it has
+            logger.warning("The newest model cannot be played, version %d is: %s", self.model_version, error)
             return False
-        self._model.adopt_on_top(head)
-        return True
+        self._signature = signature
+        return newer
 
     def _publish(self, publisher: str, consumed: Sequence[Game], stats: Mapping[str, Any]) -> None:
         assert self._store is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -100,6 +101,9 @@ def _ledger(run: RunDir) -> Iterator[Finding]:
         with Ledger(run.ledger, read_only=True) as ledger:
             problems = ledger.problems()
     except RunDirError as error:
+        if isinstance(error.__cause__, sqlite3.OperationalError):  # nothing that a new ledger would mend
+            yield Finding(f"{error}", "Make room on the disk and allow writing to the run directory; then look again.")
+            return
         problems = [str(error)]
     if problems:
         yield Finding(

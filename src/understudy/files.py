@@ -160,7 +160,8 @@ class FileLock:
         descriptor, self._descriptor = self._descriptor, None
         try:
             if self._what is not None:
-                _write_note(descriptor, b"")
+                with contextlib.suppress(OSError):
+                    _write_note(descriptor, b"")
         finally:
             _unlock_and_close(descriptor)
 
@@ -182,7 +183,8 @@ class FileLock:
                     return False
                 if _is_at(descriptor, self.path):
                     if self._what is not None:
-                        _write_note(descriptor, _note(self._what))
+                        with contextlib.suppress(OSError):  # no room for a note is no reason to be without a lock
+                            _write_note(descriptor, _note(self._what))
                     self._descriptor = descriptor
                     return True
             finally:

@@ -146,9 +146,17 @@ class Ledger:
                 self._db.execute("ROLLBACK")
             raise RunDirError(f"The ledger {self.path} cannot be written: {error}. Nothing was recorded.") from error
 
+    def _rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        try:
+            return self._db.execute(query, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise RunDirError(
+                f"The ledger {self.path} cannot be read: {error}. `understudy doctor` says how to mend it."
+            ) from error
+
     def head(self) -> int | None:
         """The newest published version, or None before the first."""
-        row = self._db.execute("SELECT max(version) FROM versions").fetchone()
+        (row,) = self._rows("SELECT max(version) FROM versions")
         return None if row[0] is None else int(row[0])
 
     def record_version(
@@ -198,7 +206,7 @@ class Ledger:
         for start in range(0, len(wanted), 500):
             part = wanted[start : start + 500]
             marks = ",".join("?" * len(part))
-            found.update(row[0] for row in self._db.execute(f"SELECT id FROM games WHERE id IN ({marks})", part))
+            found.update(row[0] for row in self._rows(f"SELECT id FROM games WHERE id IN ({marks})", part))
         return found
 
     def mark_archived(self, files: Iterable[tuple[str, int, str]]) -> None:
@@ -208,8 +216,7 @@ class Ledger:
 
     def oldest_archived(self, count: int) -> list[tuple[str, str, int]]:
         """(id, file name, bytes) of the games that have been in the archive longest."""
-        rows = self._db.execute("SELECT id, name, bytes FROM games WHERE archived = 1 ORDER BY rowid LIMIT ?", (count,))
-        return rows.fetchall()
+        return self._rows("SELECT id, name, bytes FROM games WHERE archived = 1 ORDER BY rowid LIMIT ?", (count,))
 
     def mark_deleted(self, ids: Iterable[str]) -> None:
         """Note that these games' files are no longer in the archive."""
@@ -218,7 +225,7 @@ class Ledger:
 
     def archive_size(self) -> tuple[int, int]:
         """(files, bytes) in the archive."""
-        row = self._db.execute("SELECT count(*), coalesce(sum(bytes), 0) FROM games WHERE archived = 1").fetchone()
+        (row,) = self._rows("SELECT count(*), coalesce(sum(bytes), 0) FROM games WHERE archived = 1")
         return int(row[0]), int(row[1])
 
     def reconcile_archive(self, on_disk: Mapping[str, int]) -> None:
@@ -226,7 +233,7 @@ class Ledger:
 
         A file that no row names came without its ledger; it counts as learned from, so that it never is again.
         """
-        recorded = dict(self._db.execute("SELECT name, id FROM games WHERE archived = 1"))
+        recorded = dict(self._rows("SELECT name, id FROM games WHERE archived = 1"))
         with self._transaction() as db:
             db.executemany(
                 "UPDATE games SET archived = 0 WHERE id = ?", [(recorded[n],) for n in recorded.keys() - on_disk]
@@ -242,50 +249,50 @@ class Ledger:
     def games_by_outcome(self) -> dict[str, int]:
         """How many games were learned, learned online, skipped, and how many files rejected."""
         counts = {"learned": 0, "online": 0, "skipped": 0}
-        counts.update(self._db.execute("SELECT outcome, count(*) FROM games GROUP BY outcome").fetchall())
-        counts["rejected"] = int(self._db.execute("SELECT count(*) FROM rejected").fetchone()[0])
+        counts.update(self._rows("SELECT outcome, count(*) FROM games GROUP BY outcome"))
+        counts["rejected"] = int(self._rows("SELECT count(*) FROM rejected")[0][0])
         return counts
 
     def versions(self, newest: int | None = None) -> list[Version]:
         """Published versions, oldest first; only the newest few if a number is given."""
-        rows = self._db.execute(
-            "SELECT * FROM versions ORDER BY version DESC LIMIT ?", (-1 if newest is None else newest,)
-        )
-        return [Version(*(*row[:-1], json.loads(row[-1]))) for row in reversed(rows.fetchall())]
+        rows = self._rows("SELECT * FROM versions ORDER BY version DESC LIMIT ?", (-1 if newest is None else newest,))
+        return [Version(*(*row[:-1], json.loads(row[-1]))) for row in reversed(rows)]
 
     def totals(self, publisher: str) -> Totals:
         """What a publisher has done since the run began."""
-        row = self._db.execute(
+        (row,) = self._rows(
             "SELECT count(loss), coalesce(sum(games), 0), coalesce(sum(steps), 0), coalesce(sum(seconds), 0), avg(loss)"
             " FROM versions WHERE publisher = ?",
             (publisher,),
-        ).fetchone()
-        last = self._db.execute(
+        )
+        last = self._rows(
             "SELECT loss, at FROM versions WHERE publisher = ? AND loss IS NOT NULL ORDER BY version DESC LIMIT 1",
             (publisher,),
-        ).fetchone()
-        return Totals(*row, *(last or (None, None)))
+        )
+        return Totals(*row, *(last[0] if last else (None, None)))
 
     def games(self, newest: int | None = None) -> list[tuple[Game, str, int | None]]:
         """(game, outcome, version) of the games dealt with, oldest first."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT id, name, result, steps, reward, bytes, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
             (-1 if newest is None else newest,),
         )
-        return [(Game(*row[:6]), row[6], row[7]) for row in reversed(rows.fetchall())]
+        return [(Game(*row[:6]), row[6], row[7]) for row in reversed(rows)]
 
     def rejections(self, newest: int | None = None) -> list[tuple[str, str]]:
         """(file name, reason) of rejected files, oldest first."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT name, reason FROM rejected ORDER BY at DESC, rowid DESC LIMIT ?",
             (-1 if newest is None else newest,),
         )
-        return list(reversed(rows.fetchall()))
+        return list(reversed(rows))
 
     def problems(self) -> list[str]:
         """What SQLite's own check finds wrong with the file; empty when it is sound."""
         try:
             rows = self._db.execute("PRAGMA integrity_check").fetchall()
+        except sqlite3.OperationalError as error:  # a full disk, a locked file: no damage
+            raise RunDirError(f"The ledger {self.path} cannot be read: {error}.") from error
         except sqlite3.DatabaseError as error:
             return [str(error)]
         return [row[0] for row in rows if row[0] != "ok"]

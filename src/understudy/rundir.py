@@ -53,6 +53,11 @@ class RunDir:
         return self.models / "rl_agent_model.npz"
 
     @property
+    def versions(self) -> Path:
+        """Earlier versions of the model."""
+        return self.models / "versions"
+
+    @property
     def logs(self) -> Path:
         """Logs for people and programs."""
         return self.root / "logs"
@@ -80,7 +85,7 @@ class RunDir:
     @property
     def folders(self) -> tuple[Path, ...]:
         """Every folder of a run, parents first."""
-        return (self.root, self.buffer, self.live, self.archive, self.rejected, self.models, self.logs)
+        return (self.root, self.buffer, self.live, self.archive, self.rejected, self.models, self.versions, self.logs)
 
     def create(self) -> None:
         """Make the folders that are not there yet, and make sure that they can be written to."""

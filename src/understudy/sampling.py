@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, compress
+from math import exp
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -31,13 +31,13 @@ def policy(
     values = logits.tolist()
     if legal is None:
         top = max(values)
-        weights = [math.exp(value - top) for value in values]
+        weights = [exp(value - top) for value in values]
         count = len(weights)
     else:
         mask = legal.tolist() if isinstance(legal, np.ndarray) else legal
         possible = list(compress(values, mask))
         top = max(possible)
-        weights = [math.exp(value - top) if allowed else 0.0 for value, allowed in zip(values, mask, strict=True)]
+        weights = [exp(value - top) if allowed else 0.0 for value, allowed in zip(values, mask, strict=True)]
         count = len(possible)
     scale = (1.0 - exploration) / sum(weights)
     if not exploration:

@@ -259,3 +259,10 @@ def test_states_are_normalised_unless_told_otherwise() -> None:
     assert on.normalizer.count[0] > 0
     assert off.normalizer.count[0] == 0
     assert on.normalizer.mean.mean() == pytest.approx(3, abs=1)
+
+
+def test_no_gradient_step_begins_after_the_deadline() -> None:
+    trainer = make(epochs=5, minibatch=8, target_kl=0.0)
+    assert trainer.update(games(1), deadline=0.0).epochs_done == 1
+    assert trainer.adam.steps == 1
+    assert trainer.update(games(2)).epochs_done == 5

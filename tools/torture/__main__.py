@@ -15,8 +15,9 @@ import time
 from pathlib import Path
 from types import FrameType
 
-_ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(_ROOT), str(_ROOT / "src"), str(_ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tools.torture.checks import Report
 from tools.torture.crash_points import crash_at_every_step

@@ -38,7 +38,8 @@ class Report:
 
     def equal(self, what: str, found: object, wanted: object) -> None:
         """Note whether two things are equal."""
-        self.check(what, found == wanted, found if found == wanted else f"{found!r}, not {wanted!r}")
+        nothing = found == wanted and found in ([], {}, set())
+        self.check(what, found == wanted, "" if nothing else found if found == wanted else f"{found!r}, not {wanted!r}")
 
     def skip(self, why: str) -> None:
         """Note a part that cannot be run here."""
@@ -103,7 +104,7 @@ def check_run(report: Report, run: RunDir, folder: Path, notebooks: Sequence[Pat
         archived = {name for _, name, _ in ledger.oldest_archived(-1)}
     recorded = Counter(game.id for game, _, _ in rows)
     learned = {game.id for game, outcome, _ in rows if outcome in outcomes}
-    report.fact("games that bots ended, and that their killers ended", f"{len(ended)}, {len(ending - set(ended))}")
+    report.fact("games that ended, and that were being ended when killed", f"{len(ended)}, {len(ending - set(ended))}")
     report.fact("games in the ledger, model versions", f"{len(rows)}, {len(versions)}")
     report.equal("games that had ended but were not learned", len(set(ended) - learned), 0)
     report.check("no game is in the ledger twice", max(recorded.values(), default=0) <= 1)
@@ -119,7 +120,7 @@ def check_run(report: Report, run: RunDir, folder: Path, notebooks: Sequence[Pat
     report.equal("journals left behind", [path.name for path in orphans(run.live)], [])
     report.equal("archive and ledger differ by", {p.name for p in run.archive.glob("*.npz")} ^ archived, set())
     report.equal("what SQLite's integrity check finds", problems, [])
-    _check_temporaries(report, run)
+    _check_temporaries(report, run, folder)
     code, printed, _ = understudy("doctor", str(run.root), folder=folder)
     report.check("`understudy doctor` ends with 0", code == 0, "" if code == 0 else printed)
 
@@ -138,12 +139,12 @@ def _check_model(report: Report, run: RunDir, rows: int, steps: int) -> None:
     report.check("kept versions stay within their bound", kept <= most + 1, f"{kept} of {most}")
 
 
-def _check_temporaries(report: Report, run: RunDir) -> None:
+def _check_temporaries(report: Report, run: RunDir, folder: Path) -> None:
     """Half-written files are what a kill leaves; an hour later the next learner must sweep them all."""
     left = [path for path in run.root.rglob(".*") if _TEMPORARY.fullmatch(path.name)]
     report.fact("half-written files left by kills", len(left))
     for path in left:
         os.utime(path, (path.stat().st_mtime - 3700,) * 2)
-    understudy("learn", str(run.root), "--once", folder=run.root.parent)
+    understudy("learn", str(run.root), "--once", folder=folder)
     unswept = [str(path.relative_to(run.root)) for path in left if path.exists()]
     report.equal("of them, not swept an hour later", unswept, [])

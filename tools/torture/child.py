@@ -8,8 +8,17 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+
+import numpy as np
+
+from understudy.agent import RLAgent
+from understudy.cli import main
+from understudy.models.state import read_model
+from understudy.models.store import ModelStore
+from understudy.rundir import RunDir
 
 STATE_DIM, N_ACTIONS = 4, 3
 
@@ -38,10 +47,6 @@ class Ending:
 
 def bot(run: str, notebook: str, online: str, pause: str) -> None:
     """Play short games for ever. A file `pause` makes it wait between two games, for as long as it is there."""
-    import numpy as np
-
-    from understudy.agent import RLAgent
-
     logging.basicConfig(format="[%(levelname)s] %(message)s")
     ending, notes = Ending(), Notebook(notebook)
     rng = np.random.default_rng()
@@ -60,14 +65,12 @@ def bot(run: str, notebook: str, online: str, pause: str) -> None:
                 while Path(pause).exists() and not ending.asked:
                     time.sleep(0.005)
                 notes.write("resumed")
-            agent.wait_for_learner(backlog=100, timeout=0.2)
+            agent.wait_for_learner(backlog=300, timeout=0.05)
     notes.write("closed")
 
 
 def reader(model: str, notebook: str) -> None:
     """Load the published model again and again; complain when it cannot be loaded, or is older than the last one."""
-    from understudy.models.state import read_model
-
     os.nice(10)
     ending, notes = Ending(), Notebook(notebook)
     newest = loads = 0
@@ -82,11 +85,6 @@ def reader(model: str, notebook: str) -> None:
 
 def publisher(run: str, index: str) -> None:
     """Publish for ever: each time, add exactly 1 to the parameter that is this publisher's own."""
-    import numpy as np
-
-    from understudy.models.store import ModelStore
-    from understudy.rundir import RunDir
-
     place, slot, ending = RunDir.at(run), int(index), Ending()
     store = ModelStore(place.model, place.ledger)
     while not ending.asked:
@@ -106,10 +104,10 @@ def learner(clock: str, *arguments: str) -> None:
         return true_time() + float(Path(clock).read_text() or 0)
 
     time.time = shifted_time
-    from understudy.cli import main
-
     sys.exit(main(arguments))
 
 
+ROLES: dict[str, Callable[..., None]] = {"bot": bot, "reader": reader, "publisher": publisher, "learner": learner}
+
 if __name__ == "__main__":
-    {"bot": bot, "reader": reader, "publisher": publisher, "learner": learner}[sys.argv[1]](*sys.argv[2:])
+    ROLES[sys.argv[1]](*sys.argv[2:])

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from tools.torture.checks import Report, games_told
 from tools.torture.child import N_ACTIONS, STATE_DIM, Notebook
+
 from understudy.agent import RLAgent
 from understudy.background.loop import LearnerLoop, StopRequest
 from understudy.experience.journal import orphans
@@ -54,7 +54,9 @@ def crash_at_every_step(report: Report, folder: Path, stride: int) -> None:
             if code == 0:
                 break
             crashes += 1
-        report.check(f"{who}: ended at each of its steps, and nothing is lost or learned twice", not wrong, wrong[:5])
+        report.check(
+            f"{who}: ended at each of its steps, and nothing is lost or learned twice", not wrong, wrong[:5] or ""
+        )
         report.check(f"{who}: the last step was reached", steps < _MOST_STEPS - stride, f"{crashes} crashes")
 
 
@@ -105,7 +107,7 @@ def _count_steps(root: Path, steps: int) -> None:
     connect = sqlite3.connect
 
     def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*arguments, **options)
+        connection: sqlite3.Connection = connect(*arguments, **options)
         connection.set_trace_callback(lambda _statement: step())
         return connection
 

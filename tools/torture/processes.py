@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -95,11 +94,12 @@ def wait_until(holds: Callable[[], bool], timeout: float) -> bool:
     return True
 
 
-def run_command(*command: str, folder: Path, timeout: float = 600.0) -> tuple[int, str, int]:
-    """Run a command to its end; return its exit code, what it printed, and its peak memory in bytes."""
+def understudy(*arguments: str, folder: Path, timeout: float = 600.0) -> tuple[int, str, int]:
+    """Run an `understudy` command to its end; return its exit code, what it printed, and its peak memory in bytes."""
+    command = [sys.executable, "-m", "understudy", *arguments]
     output = folder / "command.out"
     with output.open("wb") as stream:
-        popen = subprocess.Popen([sys.executable, *command], stdout=stream, stderr=stream, env=environment())
+        popen = subprocess.Popen(command, stdout=stream, stderr=stream, env=environment())
         deadline = time.monotonic() + timeout
         while True:
             pid, status, usage = os.wait4(popen.pid, os.WNOHANG)
@@ -110,16 +110,7 @@ def run_command(*command: str, folder: Path, timeout: float = 600.0) -> tuple[in
             time.sleep(0.01)
     popen.returncode = os.waitstatus_to_exitcode(status)
     unit = 1 if sys.platform == "darwin" else 1024
-    return popen.returncode, output.read_text(errors="replace"), _peak(usage) * unit
-
-
-def _peak(usage: resource.struct_rusage) -> int:
-    return usage.ru_maxrss
-
-
-def understudy(*arguments: str, folder: Path, timeout: float = 600.0) -> tuple[int, str, int]:
-    """Run an `understudy` command to its end."""
-    return run_command("-m", "understudy", *arguments, folder=folder, timeout=timeout)
+    return popen.returncode, output.read_text(errors="replace"), usage.ru_maxrss * unit
 
 
 class _Sentence:

@@ -13,7 +13,7 @@ from tools.torture.child import N_ACTIONS, STATE_DIM
 from tools.torture.processes import CHILD, Process, end_all, storm, wait_until
 
 from understudy.ledger import Ledger
-from understudy.models.live import new_model
+from understudy.models.live import Interface, new_model
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
@@ -64,8 +64,8 @@ def kill_anything(
     finally:
         end_all([*players, one_learner, *readers])
     killed = sum(player.kills for player in players)
-    report.equal("kills", killed + one_learner.kills, kills)
-    report.fact("of bots, of the learner", f"{killed}, {one_learner.kills}")
+    found = f"{killed} of bots, {one_learner.kills} of the learner"
+    report.check(f"at least {kills} kills", killed + one_learner.kills >= kills, found)
     told = [line for path in watching if path.exists() for line in path.read_text().splitlines()]
     report.check("readers never met a model they could not load", all(alive) and codes == [0] * len(readers), codes)
     report.equal("times a reader saw an older version", sum(line.startswith("backwards") for line in told), 0)
@@ -81,7 +81,7 @@ def no_lost_update(report: Report, folder: Path, rng: random.Random, kills: int,
     run.create()
     store = ModelStore(run.model, run.ledger)
     actions = tuple(f"action {i}" for i in range(N_ACTIONS))
-    model = new_model(STATE_DIM, actions, None, NetworkSettings(hidden=(16,)), TrainingSettings(), seed=0)
+    model = new_model(Interface(STATE_DIM, actions), NetworkSettings(hidden=(16,)), TrainingSettings(), seed=0)
     zeros = {name: np.zeros_like(array) for name, array in model.arrays.items()}
     store.create(dataclasses.replace(model, arrays=zeros))
     role = [str(CHILD), "publisher", str(run.root)]
@@ -91,6 +91,8 @@ def no_lost_update(report: Report, folder: Path, rng: random.Random, kills: int,
         time.sleep(0.5)
     finally:
         end_all(publishers)
+    killed = sum(publisher.kills for publisher in publishers)
+    report.check(f"at least {kills} kills", killed >= kills, killed)
     check_processes(report, publishers)
     store.recover()
     final = read_model(run.model)

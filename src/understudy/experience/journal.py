@@ -161,6 +161,8 @@ class Journal:
             self._give_up(error)
         else:
             self._write(head)
+            if self._descriptor is None:  # nothing is on file, and nothing will be
+                self.discard()
 
     def _write(self, data: bytes) -> None:
         """One write, whole or the last one: after a gap, later records would have no place in the game."""
@@ -196,7 +198,7 @@ def orphans(live: Path) -> Iterator[Path]:
     found = []
     with os.scandir(live) as entries:
         for entry in entries:
-            if entry.name.endswith(".journal") and not entry.name.startswith("."):
+            if entry.name.endswith(".journal") and not entry.name.startswith(".") and not entry.is_dir():
                 try:
                     found.append((entry.stat().st_mtime, entry.name))
                 except FileNotFoundError:  # its owner has just saved the game
@@ -242,7 +244,7 @@ def _lock_orphan(journal: Path) -> FileLock | None:
     lock = FileLock(journal, create=False)
     try:
         return lock if lock.acquire(blocking=False) else None
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # gone, or another user's: either way not ours to salvage
         return None
 
 

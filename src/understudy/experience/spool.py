@@ -6,12 +6,14 @@ by looking at the ledger again.
 
 from __future__ import annotations
 
+import errno
 import heapq
 import json
 import logging
 import os
 import re
 import time
+import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +31,8 @@ from understudy.settings import StorageSettings
 logger = logging.getLogger(__name__)
 
 _TIMED_NAME = re.compile(r"game_(\d{8}_\d{6})_")
+_SURROGATES = re.compile("[\ud800-\udfff]")  # how Python shows bytes in a name that are no text
+_NAME_BYTES = 200  # leaves room for what the names of notes and temporary files add
 _LOOKAHEAD = 1000  # names taken from one scan of the buffer; bounds memory however many files wait
 
 
@@ -68,8 +72,9 @@ class Spool:
         """Once, at the start: mend what a kill between the ledger and the files left apart."""
         for folder in self._run.folders:
             remove_stale_temporaries(folder, older_than_seconds=3600)
-        on_disk = {entry.name: entry.stat().st_size for entry in os.scandir(self._run.archive) if _is_game(entry.name)}
-        self._ledger.reconcile_archive(on_disk)
+        sizes = {path.name: _size(path) for path in self._run.archive.iterdir() if _is_game(path.name)}
+        # A bot that trains online may be pruning the archive meanwhile: what has no size is gone.
+        self._ledger.reconcile_archive({name: size for name, size in sizes.items() if size is not None})
         for note in self._run.rejected.glob("*.reason.json"):
             self._rejected_kept += 1
             name = note.name.removesuffix(".reason.json")
@@ -78,6 +83,7 @@ class Spool:
     def scan(self) -> int:
         """Look into the buffer and return how many games wait. Costs no more for a large archive."""
         count = 0
+        self._clock.look()
 
         def keys() -> Iterator[tuple[str, str]]:
             nonlocal count
@@ -137,12 +143,12 @@ class Spool:
         size = _size(path)
         if size is None:
             return
-        target = self._run.rejected / path.name
-        note = {"file": path.name, "reason": reason, "bytes": size, "at": time.strftime("%Y-%m-%d %H:%M:%S")}
+        target = self._run.rejected / _plain(path.name)
+        note = {"file": target.name, "reason": reason, "bytes": size, "at": time.strftime("%Y-%m-%d %H:%M:%S")}
         text = json.dumps(note, indent=2, ensure_ascii=False).encode()
-        write_atomically(target.with_name(f"{path.name}.reason.json"), lambda stream: stream.write(text))
+        write_atomically(target.with_name(f"{target.name}.reason.json"), lambda stream: stream.write(text))
         move(path, target)
-        self._ledger.record_rejected(path.name, reason, size)
+        self._ledger.record_rejected(target.name, reason, size)
         self.passed.rejected += 1
         self.waiting = max(self.waiting - 1, 0)
         self._rejected_kept += 1
@@ -152,9 +158,18 @@ class Spool:
     def _open(self, path: Path, expected: Expected, max_age: float) -> WaitingGame | None:
         """Read one file, or see it off to where it belongs and return None."""
         try:
+            if _plain(path.name) != path.name:
+                raise EpisodeError("its name is too long, or holds bytes that are no text.")
             stat = path.stat()
             episode = read_episode(path, self._storage, expected)
-        except FileNotFoundError:  # somebody took it away
+        except FileNotFoundError:
+            if path.is_symlink():
+                self.reject(path, "it is a link to a file that is not there.")
+            return None  # else somebody took it away
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.EACCES):  # a disk in trouble says nothing about the file
+                raise
+            self.reject(path, f"it cannot be opened: {error.strerror}.")
             return None
         except EpisodeError as error:
             self.reject(path, str(error))
@@ -193,18 +208,30 @@ class FileClock:
 
     def age(self, modified: float) -> float:
         """Seconds since a file was modified, in the youngest reading that does not put it into the future."""
+        monotonic = self.look()
+        ages = [monotonic + then - modified for then in self._offsets]
+        return min((age for age in ages if age >= 0), default=0.0)
+
+    def look(self) -> float:
+        """Notice a jump, and return the monotonic time; to be called often, for files written between two jumps."""
         monotonic = time.monotonic()
         offset = time.time() - monotonic
         jump = offset - self._offsets[-1]
         if abs(jump) > self._JUMP_SECONDS:
             logger.warning("The system clock jumped by %+.0f s; games keep their true age.", jump)
             self._offsets = [*self._offsets[-7:], offset]
-        ages = [monotonic + then - modified for then in self._offsets]
-        return min((age for age in ages if age >= 0), default=0.0)
+        return monotonic
 
 
 def _is_game(name: str) -> bool:
     return name.endswith(".npz") and not name.startswith(".")
+
+
+def _plain(name: str) -> str:
+    """A name that notes, temporary files and the ledger can hold; nearly every name is that already."""
+    if len(os.fsencode(name)) > _NAME_BYTES:
+        name = f"{name[:40]}-{zlib.crc32(os.fsencode(name)):08x}.npz"
+    return _SURROGATES.sub("_", name)
 
 
 def _age_key(entry: os.DirEntry[str]) -> str:
@@ -213,13 +240,13 @@ def _age_key(entry: os.DirEntry[str]) -> str:
         return match[1]
     try:
         return time.strftime("%Y%m%d_%H%M%S", time.localtime(entry.stat().st_mtime))
-    except FileNotFoundError:
+    except OSError:  # gone, or a link that leads nowhere
         return ""
 
 
 def _size(path: Path) -> int | None:
     try:
-        return path.stat().st_size
+        return path.lstat().st_size
     except FileNotFoundError:
         return None
 

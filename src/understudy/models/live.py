@@ -6,13 +6,15 @@ Bot and learner both work with this, so that what is trained is what plays.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from understudy.errors import ModelMissing
+from understudy.errors import ModelMissing, RunDirError
 from understudy.experience.episode import Expected
 from understudy.learning.trainer import Trainer
 from understudy.ledger import Game, Outcome
@@ -20,6 +22,8 @@ from understudy.models.state import ModelSpec, ModelState, rebase
 from understudy.models.store import ModelStore
 from understudy.networks.factory import model_factory
 from understudy.settings import NetworkSettings, Settings, TrainingSettings
+
+logger = logging.getLogger(__name__)
 
 
 class Interface(NamedTuple):
@@ -65,13 +69,24 @@ def open_model(
     if head is None:
         head = new_model(interface, network, training, int.from_bytes(os.urandom(6)) if seed is None else seed)
         if store is not None and publish:
-            head = store.create(head)
+            head = publish_if_possible(partial(store.create, head), head)
     wanted = ModelSpec(*interface, network, head.spec.layout)
     wanted.require(head.spec, "in memory" if store is None else str(store.model))
     if head.training != training:
         changed = dataclasses.replace(head, training=training)
-        head = store.publish(changed, head, publisher="settings") if store is not None and publish else changed
+        if store is not None and publish:
+            changed = publish_if_possible(partial(store.publish, changed, head, publisher="settings"), changed)
+        head = changed
     return LiveModel(head)
+
+
+def publish_if_possible(publish: Callable[[], ModelState], otherwise: ModelState) -> ModelState:
+    """What `publish` returns; `otherwise`, with a warning, on a disk that cannot take it: no reason not to play."""
+    try:
+        return publish()
+    except (OSError, RunDirError) as error:
+        logger.warning("The model cannot be published (%s); it is played all the same.", error)
+        return otherwise
 
 
 class LiveModel:

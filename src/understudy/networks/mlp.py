@@ -88,13 +88,13 @@ class Mlp(Network):
         """Nothing to forget: every state stands alone."""
 
     def step(self, state: Floats) -> tuple[Floats, float]:
-        """See Network.step."""
-        self._play_state[:] = state
+        """See Network.step. The method `dot` spares the dispatch of `np.dot`, a quarter of such a small product."""
+        self._play_state[...] = state
         for inputs, weights, sums, outputs in self._play_hidden:
-            np.dot(inputs, weights, sums)
+            inputs.dot(weights, sums)
             np.maximum(outputs, _ZERO, out=outputs)
         inputs, weights, outputs = self._play_head
-        np.dot(inputs, weights, outputs)
+        inputs.dot(weights, outputs)
         return self._play_logits, outputs.item(-1)
 
     def _prepare_play(self) -> None:
