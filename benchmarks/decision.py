@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+
 from games import ACTIONS, N_ACTIONS, STATE_DIM, STEPS
 from measure import Row, run_alone, take_turns, timed, typical
-from numpy.typing import NDArray
 from peers import TorchMlp, TorchTransformer, sb3_ppo
-
 from understudy import RLAgent, model_factory
 from understudy.settings import NetworkSettings
 

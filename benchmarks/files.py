@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import torch
+
 from games import ACTIONS, STATE_DIM, random_game
 from measure import Row, run_alone, take_turns, timed, typical
 from peers import TorchTrainer
-
 from understudy import Episode, ModelStore, RLAgent, read_episode, write_episode
 from understudy.ledger import Ledger
 from understudy.models.live import LiveModel

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from games import ACTIONS, STATE_DIM, STEPS
-from measure import Row, quantile, run_alone
 from numpy.typing import NDArray
 
+from games import ACTIONS, STATE_DIM, STEPS
+from measure import Row, quantile, run_alone
 from understudy import BackgroundParallelLearner, ModelStore, RLAgent
 from understudy.ledger import Ledger
 from understudy.models.live import LiveModel

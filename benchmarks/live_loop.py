@@ -17,10 +17,10 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import numpy as np
-from games import ACTIONS, STATE_DIM, STEPS, random_game
-from measure import Row, quantile, run_alone, typical
 from numpy.typing import NDArray
 
+from games import ACTIONS, STATE_DIM, STEPS, random_game
+from measure import Row, quantile, run_alone, typical
 from understudy import BackgroundParallelLearner, EpisodeMeta, RLAgent, Settings, write_episode
 from understudy.background.priority import lower_priority
 from understudy.experience.episode import file_name

@@ -8,11 +8,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from games import N_ACTIONS, STATE_DIM
 from numpy.typing import NDArray
 from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
 from torch import Tensor, nn
+
+from games import N_ACTIONS, STATE_DIM
 
 HIDDEN = (128, 64)
 EPOCHS, CLIP, VALUE_COEFFICIENT, ENTROPY_COEFFICIENT, MAX_GRAD_NORM = 4, 0.2, 0.5, 0.01, 0.5

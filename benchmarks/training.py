@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from games import N_ACTIONS, STATE_DIM, random_game
 from measure import Row, run_alone, take_turns, timed, typical
 from peers import EPOCHS, LEARNING_RATE, TorchSamples, TorchTrainer, sb3_ppo
-
 from understudy import Episode, model_factory
 from understudy.learning.trainer import Trainer
 from understudy.settings import NetworkSettings, TrainingSettings

@@ -140,7 +140,7 @@ def test_experience_can_be_saved_elsewhere_and_trained_from_in_any_form(tmp_path
     assert agent.save_experience_data(tmp_path / "none.npz") is False
     stats = play(agent)
     assert agent.save_experience_data(tmp_path / "mine.npz") is True
-    plain = {"states": np.ones((5, 4)), "actions": np.zeros(5, int), "rewards": np.ones(5)}
+    plain: dict[str, Any] = {"states": np.ones((5, 4)), "actions": np.zeros(5, int), "rewards": np.ones(5)}
     np.savez(tmp_path / "plain.npz", **plain)
     with np.load(tmp_path / "mine.npz") as opened, np.load(tmp_path / "plain.npz") as simple:
         trained = agent.train_from_batch([opened, simple, plain, saved_game(stats)])

@@ -101,4 +101,6 @@ def test_every_setting_is_documented() -> None:
 def test_the_documentation_lists_the_settings_as_they_are() -> None:
     documented = (Path(__file__).parent.parent / "docs" / "settings.md").read_text(encoding="utf-8")
     for section, name, default, doc in describe():
-        assert f"| `{name}` | `{default}` | {doc} |" in documented, f"[{section}] {name}: run tools/write_settings_doc.py"
+        assert f"| `{name}` | `{default}` | {doc} |" in documented, (
+            f"[{section}] {name}: run tools/write_settings_doc.py"
+        )

@@ -77,8 +77,8 @@ def batch_training(folder: Path) -> None:
     expect(stats["total_steps"] == 60 and math.isfinite(stats["loss"]), "3 games of 20 steps were trained on")
     expect(not np.array_equal(before, agent.export_arrays()["parameters"]), "the weights changed")
     expect(agent.save_model(), "the model was saved")
-    on_disk = read_model(folder / "models" / "rl_agent_model.npz")
-    expect(np.array_equal(on_disk.arrays["parameters"], agent.export_arrays()["parameters"]), "the file holds those weights")
+    on_disk = read_model(folder / "models" / "rl_agent_model.npz").arrays["parameters"]
+    expect(np.array_equal(on_disk, agent.export_arrays()["parameters"]), "the file holds those weights")
     expect(agent_in(folder).model_version == 2, "another agent loads it as version 2")
 
 

@@ -35,7 +35,7 @@ from understudy.models.live import Interface, open_model, publish_if_possible
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.sampling import best, policy, sample
+from understudy.sampling import best, draw
 from understudy.settings import Settings
 from understudy.status import is_alive, read_status
 
@@ -132,13 +132,16 @@ class RLAgent:
         Features that are NaN or infinite count as 0, which is said in the log.
         """
         journal = self._begin_episode() if self._journal is None else self._journal
-        self._state[:] = state
+        self._state[...] = state
         logits, value = self._step(self._normalize(self._state, self._normalized))
         if not math.isfinite(value):
             logits, value = self._step_without_broken_features()
-        probabilities = policy(logits, legal, self._exploring if explore else 0.0)
-        action, probability = sample(probabilities, self._chance.uniform()) if explore else best(probabilities)
-        log_prob = math.log(probability) if explore else 0.0  # a greedy choice was certain
+        if explore:
+            action, probability = draw(logits, legal, self._exploring, self._chance.uniform())
+            log_prob = math.log(probability)
+        else:
+            action, probability = best(logits, legal)
+            log_prob = 0.0  # the choice was certain
         journal.append(self._state, action, log_prob, value, legal, self._reward)
         self._reward = 0.0
         return Decision(action, self.actions[action], probability, value)
@@ -228,7 +231,7 @@ class RLAgent:
         self.reload_if_newer()
         self._exploring = self._model.exploration
         self._step = self._model.network.step
-        self._normalize = self._model.trainer.normalizer.apply_one
+        self._normalize = self._model.trainer.normalizer.apply
         self._model.network.begin_episode()
         self._reward = 0.0
         meta = EpisodeMeta(

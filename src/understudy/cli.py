@@ -99,8 +99,8 @@ def _learn(options: argparse.Namespace) -> int:
     with hold_run(run, request, wait=options.wait):
         if options.once:
             request.stop(drain=True)
-        LearnerLoop(run, settings, train=not options.no_training).run(request)
-    return 0
+        well = LearnerLoop(run, settings, train=not options.no_training).run(request)
+    return 0 if well or not options.once else 1
 
 
 def _stop_on_signals(request: StopRequest) -> None:

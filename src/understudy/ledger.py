@@ -107,7 +107,7 @@ class Ledger:
                 self._db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=10, isolation_level=None)
             else:
                 self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
-                self._db.execute("PRAGMA journal_mode = WAL")
+                _use_wal(self._db)
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
                     self._db.executescript(_SCHEMA)
@@ -296,3 +296,17 @@ class Ledger:
         except sqlite3.DatabaseError as error:
             return [str(error)]
         return [row[0] for row in rows if row[0] != "ok"]
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; SQLite's own timeout does not cover two processes that do so at the same time."""
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return

@@ -79,7 +79,7 @@ def test_disabled_it_is_the_identity_and_keeps_no_sums() -> None:
     normalizer.update(states)
     assert normalizer.count[0] == 0
     np.testing.assert_array_equal(normalizer.apply(states), states)
-    np.testing.assert_array_equal(normalizer.apply_one(states[0], np.empty(3, np.float32)), states[0])
+    np.testing.assert_array_equal(normalizer.apply(states[0], np.empty(3, np.float32)), states[0])
 
 
 def test_a_single_state_in_play_is_normalised_like_a_batch() -> None:
@@ -87,7 +87,7 @@ def test_a_single_state_in_play_is_normalised_like_a_batch() -> None:
     states = normal(5, 2)
     normalizer.update(states)
     out = np.empty(3, np.float32)
-    assert normalizer.apply_one(states[7], out) is out
+    assert normalizer.apply(states[7], out) is out
     np.testing.assert_array_equal(out, normalizer.apply(states)[7])
 
 

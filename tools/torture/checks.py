@@ -107,6 +107,8 @@ def check_run(report: Report, run: RunDir, folder: Path, notebooks: Sequence[Pat
     report.fact("games that ended, and that were being ended when killed", f"{len(ended)}, {len(ending - set(ended))}")
     report.fact("games in the ledger, model versions", f"{len(rows)}, {len(versions)}")
     report.equal("games that had ended but were not learned", len(set(ended) - learned), 0)
+    # Every decision of such a game was in its journal, so that it is salvaged, wherever its end was cut off.
+    report.equal("games that were being ended but were not learned", len(ending - learned), 0)
     report.check("no game is in the ledger twice", max(recorded.values(), default=0) <= 1)
     report.equal("games in the ledger without a version", sum(version is None for *_, version in rows), 0)
     report.equal("games with an outcome other than expected", len(recorded) - len(learned), 0)

@@ -50,7 +50,8 @@ def bot(run: str, notebook: str, online: str, pause: str) -> None:
     logging.basicConfig(format="[%(levelname)s] %(message)s")
     ending, notes = Ending(), Notebook(notebook)
     rng = np.random.default_rng()
-    with RLAgent(STATE_DIM, N_ACTIONS, run_dir=run, hidden=(16,), online_training=online == "online") as agent:
+    # The network is of the default size: a model that were not written atomically should have time to show it.
+    with RLAgent(STATE_DIM, N_ACTIONS, run_dir=run, online_training=online == "online") as agent:
         while not ending.asked:
             for _ in range(int(rng.integers(10, 61))):
                 agent.select_action(rng.standard_normal(STATE_DIM))

@@ -137,13 +137,15 @@ def _decide(agent: RLAgent, rng: np.random.Generator) -> None:
 
 
 def _play(root: Path, *, online: bool) -> None:
-    """Play two games, and note what has ended beside the run."""
+    """Play two games, and note them beside the run before they end."""
     notes = Notebook(str(root.with_name(f"{root.name}.notes")))
     rng = np.random.default_rng(0)
     with _agent(root, online=online) as agent:
         for _ in range(2):
             _decide(agent, rng)
-            notes.write(f"ended {agent.end_episode('Victory')['episode_id']}")
+            assert agent._journal is not None
+            notes.write(f"ending {agent._journal.meta.id}")  # from here on its journal must do
+            agent.end_episode("Victory")
 
 
 def _learn(root: Path) -> None:
@@ -162,7 +164,7 @@ def _after_recovery(root: Path) -> list[str]:
     if code := _in_fork(lambda: _learn(root), root, None):
         return [f"the learner after it ended with {code}"]
     notebooks = [root.with_name(f"{name}.notes") for name in ("template", root.name)]
-    ended = set(games_told(notebooks)[0])
+    played = games_told(notebooks)[1]
     model = read_model(run.model)
     with Ledger(run.ledger) as ledger:
         rows, versions, head, problems = ledger.games(), ledger.versions(), ledger.head(), ledger.problems()
@@ -170,7 +172,7 @@ def _after_recovery(root: Path) -> list[str]:
         rejected = {name for name, _ in ledger.rejections()}
     learned = {game.id for game, outcome, version in rows if outcome != "skipped" and version is not None}
     facts = {
-        "lost games": ended - learned,
+        "lost games": played - learned,
         "games learned from, by the model and by the ledger": {model.counters["games"], len(rows), len(learned)}
         - {len(learned)},
         "versions whose games do not add up": {sum(v.games for v in versions)} - {len(learned)},

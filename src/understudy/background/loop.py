@@ -90,8 +90,8 @@ class LearnerLoop:
         self._troubled = False
         self.stats = self._stats_of_run()
 
-    def run(self, request: StopRequest) -> None:
-        """Learn until asked to stop; what is under way is finished."""
+    def run(self, request: StopRequest) -> bool:
+        """Learn until asked to stop; what is under way is finished. False if trouble outside was left at the end."""
         self._recover()
         heartbeat = threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True)
         self._ending = threading.Event()
@@ -114,6 +114,7 @@ class LearnerLoop:
             self._ledger.close()
         stats = self.stats
         self._say(f"Stopped. {stats.files_processed} games learned from in all, {stats.buffer_files} waiting.")
+        return not self._troubled
 
     def _recover(self) -> None:
         """Put right what a kill, or trouble with the disk, left between ledger, models and games."""
@@ -193,7 +194,7 @@ class LearnerLoop:
             logger.warning("%s The others are learned with the next batch.", error)
             model.adopt(model.base)
             return
-        except (OSError, RunDirError):
+        except (ModelError, OSError, RunDirError):
             model.adopt(model.base)
             raise
         self.stats.add_batch(len(batch), update.total_steps, update.loss, seconds, time.time())

@@ -44,11 +44,6 @@ class StateNormalizer:
         """The normalised states, (N, S) or (S,), in `out` or a new array; disabled, the states themselves."""
         if not self.enabled:
             return states
-        out = np.subtract(states, self.mean, out=out)
-        np.multiply(out, self.scale, out=out)
-        np.maximum(out, _LOW, out=out)
-        return np.minimum(out, _HIGH, out=out)
-
-    def apply_one(self, state: Floats, out: Floats) -> Floats:
-        """The normalised state (S,) of a decision in play, without allocating."""
-        return self.apply(state, out)
+        out = np.subtract(states, self.mean, out)
+        np.multiply(out, self.scale, out)
+        return out.clip(_LOW, _HIGH, out)
