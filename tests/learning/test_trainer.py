@@ -71,7 +71,12 @@ def test_the_gradient_ascends_the_advantage_weighted_log_probability(
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_credit_goes_to_the_decision_that_was_rewarded(algorithm: str) -> None:
-    lasting: dict[str, Any] = {"normalize_states": False, "entropy_coefficient": 0.0, "target_kl": 0.0, "learning_rate": 0.01}
+    lasting: dict[str, Any] = {
+        "normalize_states": False,
+        "entropy_coefficient": 0.0,
+        "target_kl": 0.0,
+        "learning_rate": 0.01,
+    }
     trainer = make(algorithm=algorithm, gamma=0.0, **lasting)
     states, actions = np.eye(S, dtype=np.float32), np.array([0, 1, 2, 0])
     rewards = np.array([1, 0, 0, 0], np.float32)
