@@ -19,7 +19,7 @@ bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 4 mi
 	$(IN_VENV) --with bench benchmarks/run.py
 
 torture:  ## kill -9 hundreds of times, fill the disk, jump the clock, feed garbage (several minutes)
-	$(IN_VENV) --with dev tools/torture.py
+	$(IN_VENV) --with dev tools/torture
 
 learn-check:  ## CartPole to a mean return of 475 for three seeds (about a minute)
 	$(IN_VENV) --with gym examples/cartpole.py --check 0 1 2
