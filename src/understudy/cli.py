@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LearnerBusy as error:
         print(f"understudy: {error}", file=sys.stderr)
         return error.exit_code
-    except UnderstudyError as error:
+    except (UnderstudyError, OSError) as error:
         print(f"understudy: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -87,12 +87,12 @@ class LearnerLoop:
         self._model: LiveModel | None = None
         self._signature: Signature | None = None
         self._started_at = time.time()
+        self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
         self.stats = self._stats_of_run()
 
     def run(self, request: StopRequest) -> bool:
         """Learn until asked to stop; what is under way is finished. False if trouble outside was left at the end."""
-        self._recover()
         heartbeat = threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True)
         self._ending = threading.Event()
         self.stats.state = "running"
@@ -125,12 +125,12 @@ class LearnerLoop:
         self.stats = self._stats_of_run()
         self.stats.errors, self.stats.last_error = before.errors, before.last_error
         self.stats.games_salvaged = before.games_salvaged
-        self._troubled = False
+        self._to_recover = self._troubled = False
 
     def _pass(self, request: StopRequest, at_least: int) -> bool:
         """One turn of the loop; False if there was nothing to do."""
         try:
-            if self._troubled:
+            if self._to_recover:
                 self._recover()
             self._spool.salvage()
             if self._spool.waiting < at_least:  # else the last scan found enough to go on with
@@ -266,7 +266,7 @@ class LearnerLoop:
         if message != self.stats.last_error:
             reports.say(f"Waiting: {message} Nothing is lost; trying again every {_TROUBLE_SECONDS:g} s.")
         self._count_error(message)
-        self._troubled = True
+        self._to_recover = self._troubled = True
         self.stats.state = f"waiting: {message}"
         self._write_status()
         request.event.wait(_TROUBLE_SECONDS)
