@@ -37,7 +37,7 @@ def kernel(function: Function) -> Function:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(cache_folder())
     try:
-        compiled: Function = numba.njit(cache=True, nogil=True)(function)
+        compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:
         config.CACHE_DIR = before
     return compiled

@@ -63,6 +63,7 @@ RULES = np.dtype(
         ("bonus_mask", "i4", (KINDS, 2)),
         ("bonus", "f8", (KINDS, 2)),
         ("splash", "f8", KINDS),
+        ("put_off", "f8", KINDS),  # how much a target is put off, as a distance
         ("how", "u1", (KINDS, KINDS)),  # [producer, product]
         ("techlab", "u1", (KINDS, KINDS)),
         ("minerals", "f8", (KINDS, KINDS)),
@@ -84,6 +85,9 @@ RULES = np.dtype(
     ]
 )
 Rules = NDArray[Any]
+
+# Those that shoot are shot at first, then workers, then the rest.
+PUT_OFF_WORKER, PUT_OFF_UNARMED, PUT_OFF_STRUCTURE, PUT_OFF_LARVA = 3.0, 18.0, 30.0, 60.0
 
 WORKERS = {"SCV", "Drone", "Probe", "MULE"}
 TOWNHALLS = {"CommandCenter", "OrbitalCommand", "PlanetaryFortress", "Nexus", "Hatchery", "Lair", "Hive"}
@@ -187,6 +191,10 @@ def _describe(block: Any, unit: UnitType) -> None:
 def _arm(block: Any, unit: UnitType) -> None:
     k = unit.kind
     block["splash"][k] = SPLASH.get(unit.name, 0.0)
+    unarmed = PUT_OFF_STRUCTURE if block["structure"][k] else PUT_OFF_UNARMED
+    block["put_off"][k] = PUT_OFF_WORKER if block["worker"][k] else 0.0 if unit.fighting_weapons else unarmed
+    if unit.name in {"Larva", "Egg"}:
+        block["put_off"][k] = PUT_OFF_LARVA
     for weapon in unit.fighting_weapons:
         for against, types in enumerate(((GROUND_WEAPON, ANY_WEAPON), (AIR_WEAPON, ANY_WEAPON))):
             if weapon.type in types and block["damage"][k, against] == 0:

@@ -48,7 +48,7 @@ class Simulation:
         for player, race in enumerate(races):
             self._place_start(player, race)
         state["creep"][:] = self.rules["creep_radius"][0][state["kind"]]
-        doors.look(self.block, self.terrain, self.rules)
+        doors.look(self.block, self.terrain, self.rules, self.scratch)
 
     def _place_resources(self) -> None:
         near, far, geyser = kind("MineralField750"), kind("MineralField"), kind("VespeneGeyser")

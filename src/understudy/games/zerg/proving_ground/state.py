@@ -94,7 +94,8 @@ STATE = np.dtype(
         ("generation", "i4", _UNIT),
         ("x", "f8", _UNIT),
         ("y", "f8", _UNIT),
-        ("facing", "f8", _UNIT),
+        ("heading_x", "f8", _UNIT),
+        ("heading_y", "f8", _UNIT),
         ("health", "f8", _UNIT),
         ("shield", "f8", _UNIT),
         ("energy", "f8", _UNIT),
@@ -106,6 +107,7 @@ STATE = np.dtype(
         ("way_y", "f8", _UNIT),
         ("way_goal", "i4", _UNIT),  # cell the waypoint leads to
         ("way_until", "i8", _UNIT),
+        ("way_straight", "u1", _UNIT),
         ("moving", "u1", _UNIT),
         ("carry_minerals", "f8", _UNIT),
         ("carry_vespene", "f8", _UNIT),
@@ -187,6 +189,7 @@ STATE = np.dtype(
 TERRAIN = np.dtype([("pathable", "u1", _GRID), ("placeable", "u1", _GRID), ("height", "u1", _GRID)])
 
 FIELDS = 96
+AHEAD = 12  # cells a unit looks down its way
 CELLS, BUCKET = 88, 2  # the fine grid of neighbours
 COARSE, WIDE = 22, 8  # the grid that targets are looked up in
 # Derived from the state and the terrain, and so no part of a game's state: distance fields and the grids of neighbours.
@@ -198,9 +201,11 @@ SCRATCH = np.dtype(
         ("distance", "u2", (FIELDS, SIZE, SIZE)),
         ("ring", "i4", (16, SIZE * SIZE // 4)),
         ("ring_length", "i4", 16),
+        ("trail", "i4", AHEAD),
         ("fine", "i2", CELLS * CELLS),
         ("fine_next", "i2", SLOTS),
-        ("coarse", "i2", COARSE * COARSE),
+        ("coarse", "i2", (2, COARSE * COARSE)),  # by owner
+        ("stamped", "u1", (2, SIZE, SIZE)),  # sight already laid out from a cell
         ("coarse_next", "i2", SLOTS),
     ]
 )

@@ -16,13 +16,11 @@ from understudy.games.zerg.proving_ground.state import (
     COARSE,
     DAMAGE_DEALT_LIFE,
     DAMAGE_DEALT_SHIELDS,
-    EGG,
-    LARVA,
     NEUTRAL,
     WIDE,
 )
 
-ACQUIRE = 6.0  # how far beyond its reach a unit minds an enemy, at the most
+ACQUIRE = 7.0  # how far a unit minds an enemy, or a little beyond its reach if that is more
 LEAST_DAMAGE = 0.5
 BUILDING_BONUS = 64.0  # banelings: 80 against structures
 
@@ -43,37 +41,29 @@ def gap(s: Any, r: Any, i: int, j: int) -> float:
 
 
 @kernel
-def worth(s: Any, r: Any, j: int) -> float:
-    """How much a target is put off, as a distance: those that shoot come first, then workers, then the rest."""
-    k = s.kind[j]
-    if k == LARVA or k == EGG:
-        return 60.0
-    if r.damage[k, 0] == 0.0 and r.damage[k, 1] == 0.0:
-        return 30.0 if r.structure[k] else 18.0
-    return 3.0 if r.worker[k] else 0.0
-
-
-@kernel
 def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
     """The best target that can be seen within reach and a little beyond; -1 for none."""
     k, p = s.kind[i], s.owner[i]
     bonus = s.range_bonus[p, k]
     ground = r.reach[k, 0] + bonus if r.damage[k, 0] > 0.0 else -99.0
     air = r.reach[k, 1] + bonus if r.damage[k, 1] > 0.0 else -99.0
-    far = max(ground, air) + beyond + r.radius[k] + 2.0
+    if beyond > 0.0:
+        ground = max(ground + 1.0, beyond) if ground >= 0.0 else ground
+        air = max(air + 1.0, beyond) if air >= 0.0 else air
+    far = max(ground, air) + r.radius[k] + 1.0
     x, y = s.x[i], s.y[i]
     best, found = 1e18, -1
     for by in range(max(0, int(y - far) // WIDE), min(COARSE, int(y + far) // WIDE + 1)):
         for bx in range(max(0, int(x - far) // WIDE), min(COARSE, int(x + far) // WIDE + 1)):
-            j = w.coarse[by * COARSE + bx]
+            j = w.coarse[1 - p, by * COARSE + bx]
             while j >= 0:
-                if s.owner[j] != p and s.alive[j] and s.seen[p, j]:
-                    reach = air if r.flying[s.kind[j]] else ground
-                    dx, dy = x - s.x[j], y - s.y[j]
-                    room = reach + beyond + r.radius[k] + r.radius[s.kind[j]]
-                    d2 = dx * dx + dy * dy
-                    if room > 0.0 and d2 <= room * room:
-                        score = np.sqrt(d2) - r.radius[s.kind[j]] + worth(s, r, j)
+                other = s.kind[j]
+                dx, dy = x - s.x[j], y - s.y[j]
+                room = (air if r.flying[other] else ground) + r.radius[k] + r.radius[other]
+                d2 = dx * dx + dy * dy
+                if d2 <= room * room and room > 0.0 and r.put_off[other] < best:
+                    if s.alive[j] and s.seen[p, j]:
+                        score = np.sqrt(d2) - r.radius[other] + r.put_off[other]
                         if score < best:
                             best, found = score, j
                 j = w.coarse_next[j]
@@ -118,9 +108,9 @@ def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
     if radius > 0.0:
         for by in range(max(0, int(y - 4) // WIDE), min(COARSE, int(y + 4) // WIDE + 1)):
             for bx in range(max(0, int(x - 4) // WIDE), min(COARSE, int(x + 4) // WIDE + 1)):
-                other = w.coarse[by * COARSE + bx]
+                other = w.coarse[1 - p, by * COARSE + bx]
                 while other >= 0:
-                    if other != j and s.alive[other] and s.owner[other] != p and r.flying[s.kind[other]] == flying:
+                    if other != j and s.alive[other] and r.flying[s.kind[other]] == flying:
                         d = np.sqrt((s.x[other] - x) ** 2 + (s.y[other] - y) ** 2) - r.radius[s.kind[other]]
                         if d <= radius:
                             shot(s, r, i, other, 1.0 if k == BANELING else 0.5)
@@ -156,11 +146,11 @@ def engage(s: Any, t: Any, r: Any, w: Any, i: int, j: int, chase: bool) -> bool:
         s.moving[i] = 0
         if s.cooldown[i] <= 0.0:
             dx, dy = s.x[j] - s.x[i], s.y[j] - s.y[i]
-            s.facing[i] = np.arctan2(dy, dx) if dy >= 0 else np.arctan2(dy, dx) + 6.283185307179586
+            s.heading_x[i], s.heading_y[i] = dx, dy
             strike(s, r, w, i, j)
         return True
     if chase and r.speed[s.kind[i]] > 0.0:
-        go(s, t, r, w, i, s.x[j], s.y[j])
+        go(s, t, r, w, i, s.x[j], s.y[j], reach + r.radius[s.kind[j]])
         return True
     return False
 
@@ -175,7 +165,7 @@ def defend(s: Any, t: Any, r: Any, w: Any, i: int, beyond: float, chase: bool) -
     valid = j >= 0 and same(s, j, s.target_generation[i]) and s.seen[s.owner[i], j] == 1
     if valid and (s.loop + i) & 15 and engage(s, t, r, w, i, j, chase):
         return True
-    if not valid and (s.loop + i) & 3:
+    if not valid and (s.loop + i) & 7:
         s.target[i] = -1
         return False
     j = acquire(s, r, w, i, beyond)

@@ -41,11 +41,11 @@ def destroy(states: Any, rules: Any, i: int) -> None:
 
 
 @kernel
-def look(states: Any, terrains: Any, rules: Any) -> None:
+def look(states: Any, terrains: Any, rules: Any, scratches: Any) -> None:
     """Bring sight, creep and power up to date."""
     vision.grow_creep(states[0], terrains[0], rules[0])
     vision.power(states[0], rules[0])
-    vision.look(states[0], terrains[0], rules[0])
+    vision.look(states[0], terrains[0], rules[0], scratches[0])
 
 
 @kernel

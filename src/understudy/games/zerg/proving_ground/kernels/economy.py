@@ -102,7 +102,7 @@ def gather(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         s.phase[i] = HOME
         return
     if gap(s, r, i, j) > TOUCH:
-        go(s, t, r, w, i, s.x[j], s.y[j])
+        go(s, t, r, w, i, s.x[j], s.y[j], r.radius[s.kind[j]] + TOUCH)
         return
     s.moving[i] = 0
     if s.kind[i] == MULE_UNIT or s.busy_until[j] <= s.loop:
@@ -147,7 +147,7 @@ def bring_home(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     if hall < 0:
         return
     if gap(s, r, i, hall) > TOUCH:
-        go(s, t, r, w, i, s.x[hall], s.y[hall])
+        go(s, t, r, w, i, s.x[hall], s.y[hall], r.radius[s.kind[hall]])
         return
     s.minerals[p] += s.carry_minerals[i] * s.income_factor[p]
     s.vespene[p] += s.carry_vespene[i] * s.income_factor[p]

@@ -10,7 +10,7 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.paths import clear_line, descend, field_to, nearest_walkable, walkable
 from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SIZE, SLOTS, WIDE
 
-LOOK_AGAIN = 24  # loops a waypoint is trusted
+LOOK_AGAIN = 40  # loops a waypoint is trusted
 
 
 @kernel
@@ -23,8 +23,8 @@ def fill_grids(s: Any, r: Any, w: Any) -> None:
             continue
         x, y = int(s.x[i]), int(s.y[i])
         c = (y // WIDE) * COARSE + x // WIDE
-        w.coarse_next[i] = w.coarse[c]
-        w.coarse[c] = i
+        w.coarse_next[i] = w.coarse[s.owner[i], c]
+        w.coarse[s.owner[i], c] = i
         if not r.structure[s.kind[i]] and r.speed[s.kind[i]] > 0.0:
             c = (y // BUCKET) * CELLS + x // BUCKET
             w.fine_next[i] = w.fine[c]
@@ -53,7 +53,7 @@ def advance(s: Any, t: Any, r: Any, i: int, tx: float, ty: float, v: float) -> N
         return
     part = min(1.0, v / d)
     nx, ny = s.x[i] + dx * part, s.y[i] + dy * part
-    s.facing[i] = np.arctan2(dy, dx) if dy >= 0 else np.arctan2(dy, dx) + 6.283185307179586
+    s.heading_x[i], s.heading_y[i] = dx, dy
     if r.flying[s.kind[i]]:
         s.x[i], s.y[i] = min(max(nx, 1.0), SIZE - 1.0), min(max(ny, 1.0), SIZE - 1.0)
     elif walkable(t, nx, ny) or not walkable(t, s.x[i], s.y[i]):
@@ -65,23 +65,27 @@ def advance(s: Any, t: Any, r: Any, i: int, tx: float, ty: float, v: float) -> N
 
 
 @kernel
-def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float) -> None:
-    """One step towards a goal, around what is in the way."""
+def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float) -> None:
+    """One step towards a goal, around what is in the way; the last `near` cells need not be walkable."""
     v = speed_of(s, r, i)
     if r.flying[s.kind[i]]:
         advance(s, t, r, i, gx, gy, v)
         return
     goal = int(min(max(gy, 0.0), SIZE - 1.0)) * SIZE + int(min(max(gx, 0.0), SIZE - 1.0))
-    close = abs(s.way_x[i] - s.x[i]) + abs(s.way_y[i] - s.y[i]) < 0.6
-    if s.way_goal[i] != goal or s.loop >= s.way_until[i] or close:
-        s.way_goal[i], s.way_until[i] = goal, s.loop + LOOK_AGAIN + i % 8
-        s.way_x[i], s.way_y[i] = gx, gy
-        near = abs(gx - s.x[i]) + abs(gy - s.y[i]) < 20.0
-        if not (near and (clear_line(t, s.x[i], s.y[i], gx, gy) or abs(gx - s.x[i]) + abs(gy - s.y[i]) < 1.5)):
+    far = abs(gx - s.x[i]) + abs(gy - s.y[i])
+    fresh = s.way_goal[i] >= 0 and s.loop < s.way_until[i]
+    if fresh and s.way_straight[i] and abs(s.way_x[i] - gx) + abs(s.way_y[i] - gy) < 3.0:
+        s.way_x[i], s.way_y[i] = gx, gy  # the target has moved a little: still straight on
+    elif not fresh or s.way_goal[i] != goal or abs(s.way_x[i] - s.x[i]) + abs(s.way_y[i] - s.y[i]) < 0.6:
+        s.way_goal[i], s.way_until[i] = goal, s.loop + LOOK_AGAIN + i % 16
+        s.way_x[i], s.way_y[i], s.way_straight[i] = gx, gy, 1
+        short = max(0.0, 1.0 - (near + 0.1) / max(far * 0.7071, 1e-9))
+        tx, ty = s.x[i] + (gx - s.x[i]) * short, s.y[i] + (gy - s.y[i]) * short
+        if far >= 1.5 and not (far < 24.0 and clear_line(t, s.x[i], s.y[i], tx, ty)):
             end = nearest_walkable(t, gx, gy)
             cell = descend(t, w, field_to(t, w, end), s.x[i], s.y[i])
             if cell != end:
-                s.way_x[i], s.way_y[i] = cell % SIZE + 0.5, cell // SIZE + 0.5
+                s.way_x[i], s.way_y[i], s.way_straight[i] = cell % SIZE + 0.5, cell // SIZE + 0.5, 0
     advance(s, t, r, i, s.way_x[i], s.way_y[i], v)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.state import FIELDS, SIZE
+from understudy.games.zerg.proving_ground.state import AHEAD, FIELDS, SIZE
 
 FAR = 65535
 STRAIGHT, DIAGONAL = 5, 7  # cost of a step; 16 rings of cells in order of distance are enough for both
@@ -127,11 +127,11 @@ def way_length(t: Any, w: Any, x: float, y: float, gx: float, gy: float) -> floa
 
 @kernel
 def descend(t: Any, w: Any, f: int, x: float, y: float) -> int:
-    """The farthest of the next cells on the way that can be reached in a straight line."""
+    """A cell some way down the field that can be reached in a straight line."""
     cell = nearest_walkable(t, x, y)
     cy, cx = cell // SIZE, cell % SIZE
-    best = cell
-    for _ in range(10):
+    steps = 0
+    for n in range(AHEAD):
         by, bx = cy, cx
         least = w.distance[f, cy, cx]
         for dy in range(-1, 2):
@@ -144,7 +144,8 @@ def descend(t: Any, w: Any, f: int, x: float, y: float) -> int:
         if by == cy and bx == cx:
             break
         cy, cx = by, bx
-        if best != cell and not clear_line(t, x, y, cx + 0.5, cy + 0.5):
-            break
-        best = cy * SIZE + cx
-    return best
+        w.trail[n] = cy * SIZE + cx
+        steps = n + 1
+    while steps > 1 and not clear_line(t, x, y, w.trail[steps - 1] % SIZE + 0.5, w.trail[steps - 1] // SIZE + 0.5):
+        steps //= 2
+    return w.trail[steps - 1] if steps > 0 else cell

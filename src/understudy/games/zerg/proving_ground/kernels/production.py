@@ -12,6 +12,7 @@ from understudy.games.zerg.proving_ground.kernels.paths import nearest_walkable,
 from understudy.games.zerg.proving_ground.kernels.placement import can_place, geyser_at, snap
 from understudy.games.zerg.proving_ground.kernels.units import (
     fail,
+    length,
     pop_order,
     push_order,
     same,
@@ -103,8 +104,8 @@ def build(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         near = 1.5
     if r.gas[kind]:
         near = 2.6
-    if r.speed[s.kind[i]] > 0.0 and np.hypot(s.x[i] - x, s.y[i] - y) > near:
-        go(s, t, r, w, i, x, y)
+    if r.speed[s.kind[i]] > 0.0 and length(s.x[i] - x, s.y[i] - y) > near:
+        go(s, t, r, w, i, x, y, near)
         return
     b = start_building(s, t, r, i, kind, x, y)
     if b < 0:

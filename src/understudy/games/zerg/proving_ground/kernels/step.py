@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.combat import ACQUIRE, defend, engage, gap
 from understudy.games.zerg.proving_ground.kernels.economy import INJECT_LOOPS, count_workers, gather, hatch_larva, recover
 from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, separate
 from understudy.games.zerg.proving_ground.kernels.production import build, construct, morph, research, train
-from understudy.games.zerg.proving_ground.kernels.units import pop_order, remove, same
+from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, remove, same
 from understudy.games.zerg.proving_ground.kernels.vision import grow_creep, look, power
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,
@@ -58,8 +56,8 @@ def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int) -> 
                 act(s, t, r, w, i)
         separate(s, t, r, w)
         if s.loop % SLOW == 0:
-            slow(s, t, r)
-    look(s, t, r)
+            slow(s, t, r, w)
+    look(s, t, r, w)
 
 
 @kernel
@@ -113,13 +111,13 @@ def idle(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     if r.structure[k] or r.speed[k] == 0.0:
         defend(s, t, r, w, i, 0.0, False)
     else:
-        defend(s, t, r, w, i, min(ACQUIRE, 4.0), True)
+        defend(s, t, r, w, i, ACQUIRE, True)
 
 
 @kernel
 def goal_reached(s: Any, r: Any, i: int, near: float) -> bool:
     """Whether a unit is where its order leads, or as close as the crowd lets it."""
-    d = np.hypot(s.order_x[i, 0] - s.x[i], s.order_y[i, 0] - s.y[i])
+    d = length(s.order_x[i, 0] - s.x[i], s.order_y[i, 0] - s.y[i])
     if d <= near:
         return True
     if s.order_progress[i, 0] == 0.0 or d < s.order_progress[i, 0] - 0.05:
@@ -144,7 +142,7 @@ def move(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     if goal_reached(s, r, i, near):
         pop_order(s, i)
         return
-    go(s, t, r, w, i, s.order_x[i, 0], s.order_y[i, 0])
+    go(s, t, r, w, i, s.order_x[i, 0], s.order_y[i, 0], 0.0)
 
 
 @kernel
@@ -163,7 +161,7 @@ def attack(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     if goal_reached(s, r, i, 1.0):
         pop_order(s, i)
         return
-    go(s, t, r, w, i, s.order_x[i, 0], s.order_y[i, 0])
+    go(s, t, r, w, i, s.order_x[i, 0], s.order_y[i, 0], 0.0)
 
 
 @kernel
@@ -187,7 +185,7 @@ def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
         if j < 0:
             return False
     if gap(s, r, i, j) > 4.0:
-        go(s, t, r, w, i, s.x[j], s.y[j])
+        go(s, t, r, w, i, s.x[j], s.y[j], 1.0)
     else:
         s.health[j] = min(r.health[s.kind[j]], s.health[j] + 0.5625)
         s.energy[i] -= 0.1875
@@ -204,7 +202,7 @@ def cast_at(s: Any, t: Any, r: Any, w: Any, i: int, order: int) -> None:
         return
     k = s.kind[j]
     if gap(s, r, i, j) > (7.0 if order == TRANSFUSE else 0.5):
-        go(s, t, r, w, i, s.x[j], s.y[j])
+        go(s, t, r, w, i, s.x[j], s.y[j], 1.0)
         return
     s.moving[i] = 0
     if order == INJECT and s.energy[i] >= 25.0:
@@ -222,9 +220,9 @@ def cast_at(s: Any, t: Any, r: Any, w: Any, i: int, order: int) -> None:
 
 
 @kernel
-def slow(s: Any, t: Any, r: Any) -> None:
+def slow(s: Any, t: Any, r: Any, w: Any) -> None:
     """What happens every sixteenth loop: recovery, larva, sight, creep, power, rates, and whether somebody has won."""
-    look(s, t, r)
+    look(s, t, r, w)
     count_workers(s, r)
     power(s, r)
     if s.loop % (2 * SLOW) == 0:

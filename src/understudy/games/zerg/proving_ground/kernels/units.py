@@ -40,6 +40,12 @@ def random(s: Any) -> float:
 
 
 @kernel
+def length(dx: float, dy: float) -> float:
+    """Length of a vector."""
+    return np.sqrt(dx * dx + dy * dy)
+
+
+@kernel
 def stamp(s: Any, r: Any, i: int, value: int) -> None:
     """Mark the cells under a structure or resource."""
     k = s.kind[i]
@@ -79,7 +85,7 @@ def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: f
     s.top = max(s.top, i + 1)
     s.alive[i], s.kind[i], s.owner[i] = 1, kind, owner
     s.generation[i] += 1
-    s.x[i], s.y[i], s.facing[i] = x, y, 4.71
+    s.x[i], s.y[i], s.heading_x[i], s.heading_y[i] = x, y, 0.0, -1.0
     extra = s.health_bonus[owner, kind] if owner < NEUTRAL else 0.0
     share = 1.0 if progress >= 1.0 else 0.1
     s.health[i], s.shield[i] = (r.health[kind] + extra) * share, r.shields[kind] * share

@@ -15,13 +15,13 @@ CREEP_GROWTH = 0.35  # cells every 32 loops
 
 
 @kernel
-def look(s: Any, t: Any, r: Any) -> None:
+def look(s: Any, t: Any, r: Any, w: Any) -> None:
     """Bring the visibility grids and the lists of seen units up to date."""
     for p in range(2):
         for y in range(SIZE):
             for x in range(SIZE):
-                if s.visibility[p, y, x] == 2:
-                    s.visibility[p, y, x] = 1
+                s.visibility[p, y, x] = min(s.visibility[p, y, x], 1)
+    w.stamped[:] = 0
     for i in range(s.top):
         p = s.owner[i]
         if not s.alive[i] or p >= NEUTRAL:
@@ -30,8 +30,12 @@ def look(s: Any, t: Any, r: Any) -> None:
         reach = r.sight[k]
         if s.progress[i] < 1.0:
             reach = min(reach, 5.0)
-        cx, cy = s.x[i], s.y[i]
-        limit = 255 if r.flying[k] else int(t.height[int(cy), int(cx)]) + HIGHER
+        column, row = int(s.x[i]), int(s.y[i])
+        if w.stamped[p, row, column] >= reach + 20 * r.flying[k]:
+            continue
+        w.stamped[p, row, column] = int(reach) + 20 * r.flying[k]
+        cx, cy = column + 0.5, row + 0.5
+        limit = 255 if r.flying[k] else min(255, int(t.height[row, column]) + HIGHER)
         for y in range(max(0, int(cy - reach)), min(SIZE, int(cy + reach) + 1)):
             dy = y + 0.5 - cy
             half2 = reach * reach - dy * dy
@@ -39,8 +43,7 @@ def look(s: Any, t: Any, r: Any) -> None:
                 continue
             half = np.sqrt(half2)
             for x in range(max(0, int(np.ceil(cx - half - 0.5))), min(SIZE, int(np.floor(cx + half - 0.5)) + 1)):
-                if t.height[y, x] <= limit:
-                    s.visibility[p, y, x] = 2
+                s.visibility[p, y, x] = 2 if t.height[y, x] <= limit else s.visibility[p, y, x]
     for i in range(s.top):
         if s.alive[i]:
             for p in range(2):
