@@ -10,6 +10,7 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.paths import clear_line, descend, field_to, nearest_walkable, walkable
 from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SIZE, SLOTS, WIDE
 
+LARGEST = 1.0  # radius of a neighbour that still counts in full
 LOOK_AGAIN = 40  # loops a waypoint is trusted
 
 
@@ -91,18 +92,23 @@ def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float
 
 @kernel
 def separate(s: Any, t: Any, r: Any, w: Any) -> None:
-    """Push units apart that overlap; half of all units each loop. Workers at work pass through each other, as in the game."""
+    """Push units apart that overlap: those on the move every second loop, the others every sixteenth.
+
+    Workers at work pass through each other, as in the game.
+    """
     for i in range(s.loop & 1, s.top, 2):
         k = s.kind[i]
         if not s.alive[i] or s.owner[i] > 1 or r.structure[k] or r.speed[k] == 0.0:
+            continue
+        if not s.moving[i] and (s.loop + i) & 15 > 1:
             continue
         if s.order[i, 0] == GATHER or s.order[i, 0] == RETURN:
             continue
         x, y, radius, flying = s.x[i], s.y[i], r.radius[k], r.flying[k]
         px, py = 0.0, 0.0
-        cx, cy = int(x) // BUCKET, int(y) // BUCKET
-        for by in range(max(0, cy - 1), min(CELLS, cy + 2)):
-            for bx in range(max(0, cx - 1), min(CELLS, cx + 2)):
+        far = radius + LARGEST
+        for by in range(max(0, int(y - far) // BUCKET), min(CELLS, int(y + far) // BUCKET + 1)):
+            for bx in range(max(0, int(x - far) // BUCKET), min(CELLS, int(x + far) // BUCKET + 1)):
                 j = w.fine[by * CELLS + bx]
                 while j >= 0:
                     dx, dy = x - s.x[j], y - s.y[j]
