@@ -36,7 +36,9 @@ def main(recorded: Path) -> None:
     kept = {unit.value for unit in melee_types()}
     write("units", UNIT_COLUMNS, (unit_row(unit) for unit in data.units if unit.available and unit.unit_id in kept))
     known = {ability.value for ability in AbilityId}
-    write("abilities", ABILITY_COLUMNS, (ability_row(a) for a in data.abilities if a.available and a.ability_id in known))
+    made_by = {int(str(row[3])) for row in production_rows()} | {u.ability_id for u in data.units if u.unit_id in kept}
+    offered = (a for a in data.abilities if a.ability_id in known and (a.available or a.ability_id in made_by))
+    write("abilities", ABILITY_COLUMNS, map(ability_row, offered))
     upgrades = (u for u in data.upgrades if u.ability_id)
     write("upgrades", UPGRADE_COLUMNS, ([getattr(u, c) for c in UPGRADE_COLUMNS] for u in upgrades))
     write("production", PRODUCTION_COLUMNS, production_rows())

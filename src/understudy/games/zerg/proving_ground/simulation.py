@@ -91,9 +91,9 @@ class Simulation:
         """Whether the game has a result."""
         return bool(self.state["over"])
 
-    def step(self, loops: int = 1) -> None:
-        """Advance the game by this many loops, or until it is over."""
-        step_kernel(self.block, self.terrain, self.rules, self.scratch, loops)
+    def step(self, loops: int = 1, see: bool = True) -> None:
+        """Advance the game by this many loops, or until it is over; without `see`, sight may lag by up to 16 loops."""
+        step_kernel(self.block, self.terrain, self.rules, self.scratch, loops, see)
 
     def order(
         self,

@@ -43,8 +43,8 @@ STUCK = 96  # loops without progress at a crowded goal after which a unit calls 
 
 
 @kernel
-def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int) -> None:
-    """Advance the game by this many loops, or until it is over."""
+def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int, see: bool) -> None:
+    """Advance the game by this many loops, or until it is over; `see` brings the players' sight up to date at the end."""
     s, t, r, w = states[0], terrains[0], rules[0], scratches[0]
     for _ in range(loops):
         if s.over:
@@ -57,7 +57,8 @@ def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int) -> 
         separate(s, t, r, w)
         if s.loop % SLOW == 0:
             slow(s, t, r, w)
-    look(s, t, r, w)
+    if see:
+        look(s, t, r, w)
 
 
 @kernel
