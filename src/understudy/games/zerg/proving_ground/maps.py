@@ -139,10 +139,9 @@ def _first_half(main: Point, pad: int, rng: np.random.Generator) -> list[tuple[P
         (main, "left"),
         natural,
         third,
-        ((mx + 36.0, my + 34 + shift[2]), "below"),
-        ((mx + 68 + shift[3], pad + 15.5), "below"),
-        ((pad + 15.5, my + 68 + shift[4]), "left"),
-        ((SIZE - pad - 20.5, pad + 20.5), "below"),
+        ((mx + 33.0, my + 36 + shift[2]), "left"),
+        ((mx + 66 + shift[3], my + 29.0 + shift[4]), "below"),
+        ((SIZE - pad - 18.5, pad + 15.5 + shift[5]), "below"),
     ]
 
 
@@ -174,7 +173,8 @@ def _turned(base: Base) -> Base:
     def turn(point: Point) -> Point:
         return SIZE - point[0], SIZE - point[1]
 
-    return Base(turn(base.center), tuple(map(turn, base.minerals)), tuple(map(turn, base.geysers)))
+    minerals, geysers = tuple(map(turn, base.minerals)), tuple(map(turn, base.geysers))
+    return Base(_townhall_place(minerals, geysers), minerals, geysers)
 
 
 def _mirror(grid: Grid) -> None:
