@@ -11,6 +11,7 @@ import logging
 
 import aiohttp
 from aiohttp import WSMsgType, web
+from google.protobuf.message import DecodeError
 from s2clientprotocol import sc2api_pb2
 
 from understudy.games.zerg.proving_ground.lobby import Lobby
@@ -136,8 +137,7 @@ def meeting_port(data: bytes) -> int:
         return 0
     try:
         request = sc2api_pb2.Request.FromString(data)
-    except Exception as broken:  # noqa: BLE001 - protobuf's own error classes differ between its backends
-        log.debug("not a request: %s", broken)
+    except DecodeError:
         return 0
     return request.join_game.server_ports.game_port if request.HasField("join_game") else 0
 
