@@ -37,8 +37,6 @@ def main(arguments: list[str]) -> int:
 
 def prepare(extras: list[str]) -> None:
     """Create `.venv` if needed and install the project with these extras, unless that was done already."""
-    if sys.version_info < (3, 11):
-        sys.exit(f"Understudy needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
     if not PYTHON.exists():
         print(f"Creating the environment in {ENVIRONMENT} ...", flush=True)
         venv.create(ENVIRONMENT, with_pip=True)

@@ -191,7 +191,11 @@ def labels() -> Labels:
         make[unit.kind] = unit.ability_id if unit.ability_id in known else 0
     for (_, ability), commands in _commands_by_kind().items():
         for command in commands:
-            if command.order in (orders.MORPH_INTO, orders.BUILD_AT) and ability in known and make[command.argument] == 0:
+            if (
+                command.order in (orders.MORPH_INTO, orders.BUILD_AT)
+                and ability in known
+                and make[command.argument] == 0
+            ):
                 make[command.argument] = ability
     for upgrade in unit_data.upgrades():
         research[upgrade.upgrade_id] = upgrade.ability_id if upgrade.ability_id in known else 0

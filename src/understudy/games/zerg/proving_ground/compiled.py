@@ -26,9 +26,18 @@ def cache_folder() -> Path:
     digest = hashlib.sha256(numba.__version__.encode())
     here = Path(__file__).parent
     for path in sorted([*here.glob("*.py"), *here.glob("kernels/*.py"), *here.glob("data/*.tsv")]):
-        if path.parent.name == "kernels" or path.suffix == ".tsv" or path.stem in {"compiled", "rules", "state", "vitals", "unit_data", "wire", "upgrade_effects"}:
+        if (
+            path.parent.name == "kernels"
+            or path.suffix == ".tsv"
+            or path.stem in {"compiled", "rules", "state", "vitals", "unit_data", "wire", "upgrade_effects"}
+        ):
             digest.update(path.read_bytes())
-    base = os.environ.get("UNDERSTUDY_CACHE") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
+    base = (
+        os.environ.get("UNDERSTUDY_CACHE")
+        or os.environ.get("XDG_CACHE_HOME")
+        or os.environ.get("LOCALAPPDATA")
+        or Path.home() / ".cache"
+    )
     return Path(base) / "understudy" / f"kernels-{digest.hexdigest()[:16]}"
 
 

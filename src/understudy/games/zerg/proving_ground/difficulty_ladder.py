@@ -32,7 +32,9 @@ class Rung:
         return self.points / self.games
 
 
-def play_computers(race: int, difficulties: tuple[int, int], build: int, seed: int, longest: int = LONGEST) -> tuple[int, int]:
+def play_computers(
+    race: int, difficulties: tuple[int, int], build: int, seed: int, longest: int = LONGEST
+) -> tuple[int, int]:
     """One mirrored game between two computers; the API's result of each."""
     match = Match(make_map(seed), [Seat(race, race, computer=True), Seat(race, race, computer=True)], seed, longest)
     for player, difficulty in enumerate(difficulties):

@@ -42,10 +42,19 @@ class Pairing:
         return Computer(Race[self.race], Difficulty[self.difficulty], AIBuild[self.build])
 
 
-def play_through(door: str, bot: Bot, pairing: Pairing, time_limit: float | None = None, recorder: Recorder | None = None) -> Result | None:
+def play_through(
+    door: str, bot: Bot, pairing: Pairing, time_limit: float | None = None, recorder: Recorder | None = None
+) -> Result | None:
     """Play one game through one door; the bot's result."""
     if door == IN_PROCESS:
-        report = play(bot, pairing.computer, map_seed=pairing.map_seed, seed=pairing.seed, game_time_limit=time_limit, recorder=recorder)
+        report = play(
+            bot,
+            pairing.computer,
+            map_seed=pairing.map_seed,
+            seed=pairing.seed,
+            game_time_limit=time_limit,
+            recorder=recorder,
+        )
         return report.result
     if door == EXECUTABLE:
         return _through_executable(bot, pairing, time_limit)
@@ -61,7 +70,9 @@ def _through_executable(bot: Bot, pairing: Pairing, time_limit: float | None) ->
             paths.Paths.__class__._MetaPaths__setup(paths.Paths)  # type: ignore[attr-defined] # forget an SC2PATH of before
             game_map = maps.get(f"ProvingGround-{pairing.map_seed}")
             limit = None if time_limit is None else int(time_limit)
-            result = run_game(game_map, [bot, pairing.computer], realtime=False, random_seed=pairing.seed, game_time_limit=limit)
+            result = run_game(
+                game_map, [bot, pairing.computer], realtime=False, random_seed=pairing.seed, game_time_limit=limit
+            )
     return result if isinstance(result, Result) else result[0] if result else None
 
 

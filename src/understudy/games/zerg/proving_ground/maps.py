@@ -83,7 +83,9 @@ def make_map(seed: int) -> Map:
         _mirror(grid)
     placeable &= pathable
     both = [base for pair in ((b, _turned(b)) for b in bases) for base in pair]
-    return Map(f"ProvingGround-{seed}", seed, pathable, placeable, height, (pad, pad, SIZE - pad, SIZE - pad), tuple(both))
+    return Map(
+        f"ProvingGround-{seed}", seed, pathable, placeable, height, (pad, pad, SIZE - pad, SIZE - pad), tuple(both)
+    )
 
 
 def _plateau(pathable: Grid, height: Grid, center: Point, radius: float) -> None:
@@ -101,7 +103,9 @@ def _ramp(pathable: Grid, placeable: Grid, height: Grid, center: Point, radius: 
 
     Exactly two cells of it have the full height, corner to corner: that is how bots tell the ramp to the main, and wall it.
     """
-    corner = int(center[0] + radius * 0.8409) + int(center[1] + radius * 0.8409)  # x + y where the diagonal leaves the plateau
+    corner = int(center[0] + radius * 0.8409) + int(
+        center[1] + radius * 0.8409
+    )  # x + y where the diagonal leaves the plateau
     middle = int(center[0]) - int(center[1])
     middle += (corner + middle) % 2
     length = 9

@@ -65,7 +65,11 @@ class Match:
         """Run the game to this loop, letting computers think on their way."""
         game = self.simulation
         while game.loop < loop and not game.over:
-            loops = min(loop, (game.loop // THINK_EVERY + 1) * THINK_EVERY) - game.loop if self.opponents else loop - game.loop
+            loops = (
+                min(loop, (game.loop // THINK_EVERY + 1) * THINK_EVERY) - game.loop
+                if self.opponents
+                else loop - game.loop
+            )
             loops = min(loops, self.max_loops - game.loop)
             game.step(loops, see=game.loop + loops >= loop)
             if self.opponents and game.loop % THINK_EVERY == 0:

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import unit_data
-from understudy.games.zerg.proving_ground.unit_data import AIR_WEAPON, ANY_WEAPON, GROUND_WEAPON, STRUCTURE, UnitType, kind
+from understudy.games.zerg.proving_ground.unit_data import (
+    AIR_WEAPON,
+    ANY_WEAPON,
+    GROUND_WEAPON,
+    STRUCTURE,
+    UnitType,
+    kind,
+)
 from understudy.games.zerg.proving_ground.upgrade_effects import EFFECTS
 from understudy.games.zerg.proving_ground.vitals import CLOAKED, CREEP_SPEED, DETECTORS, FLYING, SPLASH
 
@@ -94,8 +101,24 @@ TOWNHALLS = {"CommandCenter", "OrbitalCommand", "PlanetaryFortress", "Nexus", "H
 GAS_BUILDINGS = {"Refinery", "RefineryRich", "Assimilator", "AssimilatorRich", "Extractor", "ExtractorRich"}
 UNPOWERED = {"Nexus", "Pylon", "Assimilator", "AssimilatorRich"}
 FREE_OF_CREEP = {"Hatchery", "Extractor"}
-CREEP_RADIUS = {"Hatchery": 12.0, "Lair": 12.0, "Hive": 12.0, "CreepTumorBurrowed": 10.0, "CreepTumor": 10.0, "CreepTumorQueen": 10.0, "NydusCanal": 10.0}
-FOOTPRINTS = {"CreepTumor": 1, "CreepTumorQueen": 1, "CreepTumorBurrowed": 1, "Lair": 5, "Hive": 5, "OrbitalCommand": 5, "PlanetaryFortress": 5}
+CREEP_RADIUS = {
+    "Hatchery": 12.0,
+    "Lair": 12.0,
+    "Hive": 12.0,
+    "CreepTumorBurrowed": 10.0,
+    "CreepTumor": 10.0,
+    "CreepTumorQueen": 10.0,
+    "NydusCanal": 10.0,
+}
+FOOTPRINTS = {
+    "CreepTumor": 1,
+    "CreepTumorQueen": 1,
+    "CreepTumorBurrowed": 1,
+    "Lair": 5,
+    "Hive": 5,
+    "OrbitalCommand": 5,
+    "PlanetaryFortress": 5,
+}
 NOT_ARMY = {"Overlord", "Overseer", "OverlordTransport", "Larva", "Egg", "Queen"}
 MORPHS = [
     ("Hatchery", "Lair"),
@@ -176,7 +199,11 @@ def _describe(block: Any, unit: UnitType) -> None:
     block["sight"][k], block["armor"][k] = unit.sight_range, unit.armor
     block["attributes"][k] = sum(1 << a for a in unit.attributes)
     block["flying"][k], block["structure"][k] = name in FLYING, structure
-    block["worker"][k], block["townhall"][k], block["gas"][k] = name in WORKERS, name in TOWNHALLS, name in GAS_BUILDINGS
+    block["worker"][k], block["townhall"][k], block["gas"][k] = (
+        name in WORKERS,
+        name in TOWNHALLS,
+        name in GAS_BUILDINGS,
+    )
     block["minerals_here"][k], block["geyser"][k] = unit.has_minerals, unit.has_vespene and name not in GAS_BUILDINGS
     block["is_techlab"][k] = name.endswith("TechLab")
     block["cloaked"][k], block["detector"][k] = name in CLOAKED, name in DETECTORS

@@ -114,7 +114,9 @@ class Server:
         async with aiohttp.ClientSession() as client:
             host = await _connect(client, port)
             if host is None:
-                response = sc2api_pb2.Response(error=[f"No game to join was found on port {port}"], status=sc2api_pb2.launched)
+                response = sc2api_pb2.Response(
+                    error=[f"No game to join was found on port {port}"], status=sc2api_pb2.launched
+                )
                 response.join_game.error = sc2api_pb2.ResponseJoinGame.NetworkError
                 await socket.send_bytes(response.SerializeToString())
                 return

@@ -31,7 +31,11 @@ def data_response() -> bytes:
     for upgrade in unit_data.upgrades():
         known = response.data.upgrades.add()
         known.upgrade_id, known.name, known.ability_id = upgrade.upgrade_id, upgrade.name, upgrade.ability_id
-        known.mineral_cost, known.vespene_cost, known.research_time = upgrade.minerals, upgrade.vespene, upgrade.research_time
+        known.mineral_cost, known.vespene_cost, known.research_time = (
+            upgrade.minerals,
+            upgrade.vespene,
+            upgrade.research_time,
+        )
     return response.SerializePartialToString()
 
 

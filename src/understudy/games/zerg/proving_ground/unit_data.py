@@ -58,7 +58,9 @@ class UnitType(NamedTuple):
     @property
     def vitals(self) -> Vitals:
         """Health, shields, energy and radius; a stand-in for types that no melee game makes."""
-        family = "MineralField" if "MineralField" in self.name else "VespeneGeyser" if "Geyser" in self.name else self.name
+        family = (
+            "MineralField" if "MineralField" in self.name else "VespeneGeyser" if "Geyser" in self.name else self.name
+        )
         return VITALS.get(family, UNKNOWN)
 
     @property
@@ -163,7 +165,14 @@ def abilities() -> tuple[Ability, ...]:
     """All abilities that burnysc2 knows and the game offers."""
     return tuple(
         Ability(
-            int(r[0]), int(r[1]), int(r[2]), *(v == "1" for v in r[3:7]), float(r[7]), float(r[8]), int(r[9]), *r[10:13]  # type: ignore[call-arg]
+            int(r[0]),
+            int(r[1]),
+            int(r[2]),
+            *(v == "1" for v in r[3:7]),
+            float(r[7]),
+            float(r[8]),
+            int(r[9]),
+            *r[10:13],  # type: ignore[call-arg]
         )
         for r in _rows("abilities")
     )
@@ -179,7 +188,8 @@ def upgrades() -> tuple[Upgrade, ...]:
 def production() -> tuple[Production, ...]:
     """Who makes what, by which ability, and what must stand or be known before."""
     return tuple(
-        Production(int(r[0]), int(r[1]), r[2] == "1", int(r[3]), int(r[4]), int(r[5]), r[6] == "1") for r in _rows("production")
+        Production(int(r[0]), int(r[1]), r[2] == "1", int(r[3]), int(r[4]), int(r[5]), r[6] == "1")
+        for r in _rows("production")
     )
 
 

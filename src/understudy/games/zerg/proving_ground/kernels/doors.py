@@ -10,7 +10,17 @@ from understudy.games.zerg.proving_ground.kernels import orders, paths, placemen
 
 @kernel
 def issue(
-    states: Any, terrains: Any, rules: Any, p: int, i: int, order: int, argument: int, target: int, x: float, y: float, queued: bool
+    states: Any,
+    terrains: Any,
+    rules: Any,
+    p: int,
+    i: int,
+    order: int,
+    argument: int,
+    target: int,
+    x: float,
+    y: float,
+    queued: bool,
 ) -> int:
     """Give one unit one order; see orders.issue."""
     return orders.issue(states[0], terrains[0], rules[0], p, i, order, argument, target, x, y, queued)

@@ -92,15 +92,15 @@ def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float
 
 @kernel
 def separate(s: Any, t: Any, r: Any, w: Any) -> None:
-    """Push units apart that overlap: those on the move every second loop, the others every sixteenth.
+    """Push units apart that overlap: those on the move every fourth loop, the others every sixteenth.
 
     Workers at work pass through each other, as in the game.
     """
-    for i in range(s.loop & 1, s.top, 2):
+    for i in range(s.loop & 3, s.top, 4):
         k = s.kind[i]
         if not s.alive[i] or s.owner[i] > 1 or r.structure[k] or r.speed[k] == 0.0:
             continue
-        if not s.moving[i] and (s.loop + i) & 15 > 1:
+        if not s.moving[i] and (i - s.loop) & 15:
             continue
         if s.order[i, 0] == GATHER or s.order[i, 0] == RETURN:
             continue
@@ -118,14 +118,14 @@ def separate(s: Any, t: Any, r: Any, w: Any) -> None:
                         if d2 < 1e-8:
                             dx, dy, d2 = 0.02 * (1 if i < j else -1), 0.01 * (1 if i < j else -1), 0.0005
                         d = np.sqrt(d2)
-                        push = 0.4 * (room - d) / d
+                        push = 0.6 * (room - d) / d
                         px += dx * push
                         py += dy * push
                     j = w.fine_next[j]
         if px != 0.0 or py != 0.0:
             big = max(abs(px), abs(py))
-            if big > 0.3:
-                px, py = px * 0.3 / big, py * 0.3 / big
+            if big > 0.5:
+                px, py = px * 0.5 / big, py * 0.5 / big
             nx, ny = x + px, y + py
             if flying:
                 s.x[i], s.y[i] = min(max(nx, 1.0), SIZE - 1.0), min(max(ny, 1.0), SIZE - 1.0)

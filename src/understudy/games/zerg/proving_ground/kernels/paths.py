@@ -51,7 +51,7 @@ def clear_line(t: Any, x: float, y: float, gx: float, gy: float) -> bool:
     """Whether a ground unit can walk straight from one point to the other."""
     dx, dy = gx - x, gy - y
     steps = int(max(abs(dx), abs(dy)) * 2.0) + 1
-    for n in range(1, steps + 1):
+    for n in range(1, steps + 1):  # noqa: SIM110 - numba compiles no generators
         if not walkable(t, x + dx * n / steps, y + dy * n / steps):
             return False
     return True

@@ -72,6 +72,7 @@ def clear_orders(s: Any, i: int) -> None:
     s.target[i] = -1
     s.way_goal[i] = -1
     s.moving[i] = 0
+    s.busy_until[i] = 0
 
 
 @kernel
@@ -104,7 +105,9 @@ def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: f
         stamp(s, r, i, i + 1)
     if owner < NEUTRAL:
         s.seen[owner, i] = 1
-        s.score[owner, STRUCTURES_VALUE if r.structure[kind] else UNITS_VALUE] += r.value_minerals[kind] + r.value_vespene[kind]
+        s.score[owner, STRUCTURES_VALUE if r.structure[kind] else UNITS_VALUE] += (
+            r.value_minerals[kind] + r.value_vespene[kind]
+        )
     return i
 
 
@@ -128,7 +131,12 @@ def remember(s: Any, p: int, i: int) -> None:
     n = s.ghosts[p]
     if n == GHOSTS:
         return
-    s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n], s.ghost_owner[p, n] = i, s.generation[i], s.kind[i], s.owner[i]
+    s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n], s.ghost_owner[p, n] = (
+        i,
+        s.generation[i],
+        s.kind[i],
+        s.owner[i],
+    )
     s.ghost_x[p, n], s.ghost_y[p, n] = s.x[i], s.y[i]
     s.ghosts[p] = n + 1
 

@@ -30,12 +30,12 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
         reach = r.sight[k]
         if s.progress[i] < 1.0:
             reach = min(reach, 5.0)
-        column, row = int(s.x[i]), int(s.y[i])
+        column, row = int(s.x[i]) // 2, int(s.y[i]) // 2  # units that stand together see the same
         if w.stamped[p, row, column] >= reach + 20 * r.flying[k]:
             continue
         w.stamped[p, row, column] = int(reach) + 20 * r.flying[k]
-        cx, cy = column + 0.5, row + 0.5
-        limit = 255 if r.flying[k] else min(255, int(t.height[row, column]) + HIGHER)
+        cx, cy = 2.0 * column + 1.0, 2.0 * row + 1.0
+        limit = 255 if r.flying[k] else min(255, int(t.height[int(s.y[i]), int(s.x[i])]) + HIGHER)
         for y in range(max(0, int(cy - reach)), min(SIZE, int(cy + reach) + 1)):
             dy = y + 0.5 - cy
             half2 = reach * reach - dy * dy
@@ -85,8 +85,16 @@ def forget(s: Any) -> None:
         for g in range(s.ghosts[p]):
             if s.visibility[p, int(s.ghost_y[p, g]), int(s.ghost_x[p, g])] == 2:
                 continue
-            s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n] = s.ghost_slot[p, g], s.ghost_generation[p, g], s.ghost_kind[p, g]
-            s.ghost_owner[p, n], s.ghost_x[p, n], s.ghost_y[p, n] = s.ghost_owner[p, g], s.ghost_x[p, g], s.ghost_y[p, g]
+            s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n] = (
+                s.ghost_slot[p, g],
+                s.ghost_generation[p, g],
+                s.ghost_kind[p, g],
+            )
+            s.ghost_owner[p, n], s.ghost_x[p, n], s.ghost_y[p, n] = (
+                s.ghost_owner[p, g],
+                s.ghost_x[p, g],
+                s.ghost_y[p, g],
+            )
             n += 1
         s.ghosts[p] = n
 
