@@ -2,7 +2,8 @@
 
     python benchmarks/proving_ground_simulation.py [--seconds 5]
 
-100 roaches and zerglings meet 100 marines and marauders in the open. The dead are replaced, so that 200 units fight all the time.
+100 roaches and zerglings meet 100 marines and marauders in the open. The dead are replaced, so that 200 units fight
+all the time.
 """
 
 from __future__ import annotations

@@ -12,9 +12,14 @@ from understudy.games.zerg.proving_ground.install import install
 
 def test_the_folder_has_executables_and_maps_where_burnysc2_looks(tmp_path: Path) -> None:
     install(tmp_path, ("AcropolisLE",))
-    code = "from sc2.paths import Paths; from sc2 import maps; print(Paths.EXECUTABLE); print(maps.get('ProvingGround-3').name, maps.get('AcropolisLE').name)"
+    code = (
+        "from sc2 import maps, paths; print(paths.Paths.EXECUTABLE); "
+        "print(maps.get('ProvingGround-3').name, maps.get('AcropolisLE').name)"
+    )
     environment = {**os.environ, "SC2PATH": str(tmp_path)}
-    shown = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=60).stdout
+    shown = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     executable = Path(shown.splitlines()[0])
     assert executable.is_relative_to(tmp_path)
     assert executable.exists()

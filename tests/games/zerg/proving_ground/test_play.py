@@ -41,7 +41,9 @@ class Surveyor(BotAI):  # type: ignore[misc]
             self.bases = sorted((p.x, p.y) for p in self.expansion_locations_list)
             self.ramp = self.main_base_ramp
             self.next_base = await self.get_next_expansion()
-            self.placed = await self.find_placement(UnitTypeId.EVOLUTIONCHAMBER, self.start_location.towards(self.game_info.map_center, 7))
+            self.placed = await self.find_placement(
+                UnitTypeId.EVOLUTIONCHAMBER, self.start_location.towards(self.game_info.map_center, 7)
+            )
             self.can = await self.can_place(UnitTypeId.HATCHERY, [self.next_base, self.start_location])
         await self.distribute_workers()
         if self.can_afford(UnitTypeId.HATCHERY) and self.townhalls.amount < 2:
@@ -51,7 +53,12 @@ class Surveyor(BotAI):  # type: ignore[misc]
 @pytest.mark.parametrize("seed", range(4))
 def test_burnysc2_finds_its_way_on_our_maps(seed: int) -> None:
     bot = Surveyor()
-    report = play(Bot(Race.Zerg, bot), Computer(Race.Terran, Difficulty.VeryEasy, AIBuild.Macro), map_seed=seed, game_time_limit=150)
+    report = play(
+        Bot(Race.Zerg, bot),
+        Computer(Race.Terran, Difficulty.VeryEasy, AIBuild.Macro),
+        map_seed=seed,
+        game_time_limit=150,
+    )
     assert bot.bases == sorted(base.center for base in make_map(seed).bases)
     assert len(bot.ramp.upper) == 2
     assert bot.ramp.depot_in_middle is not None
@@ -66,13 +73,21 @@ def test_burnysc2_finds_its_way_on_our_maps(seed: int) -> None:
 
 @pytest.mark.parametrize("name", ALL_BOTS)
 def test_bots_written_elsewhere_play(name: str) -> None:
-    report = play(load_bot(BOTS / f"{name}.py"), Computer(Race.Zerg, Difficulty.Easy, AIBuild.Macro), seed=2, game_time_limit=240)
+    report = play(
+        load_bot(BOTS / f"{name}.py"), Computer(Race.Zerg, Difficulty.Easy, AIBuild.Macro), seed=2, game_time_limit=240
+    )
     assert report.result in (Result.Victory, Result.Defeat, Result.Tie)
 
 
 def test_a_worker_rush_beats_a_very_easy_opponent_and_the_same_seed_repeats_the_game() -> None:
     def run() -> Any:
-        return play(load_bot(BOTS / "worker_rush.py"), Computer(Race.Protoss, Difficulty.VeryEasy, AIBuild.Macro), map_seed=2, seed=4, game_time_limit=400)
+        return play(
+            load_bot(BOTS / "worker_rush.py"),
+            Computer(Race.Protoss, Difficulty.VeryEasy, AIBuild.Macro),
+            map_seed=2,
+            seed=4,
+            game_time_limit=400,
+        )
 
     first = run()
     assert first.result == Result.Victory

@@ -9,7 +9,8 @@ from s2clientprotocol import sc2api_pb2
 from understudy.games.zerg.proving_ground.recorded_data import compare
 from understudy.games.zerg.proving_ground.static_responses import data_response
 
-# Data responses of the real game are not part of this project; the variable names a folder with NAME.game_data.pb files.
+# Data responses of the real game are not part of this project; the variable names a folder with NAME.game_data.pb
+# files.
 FOLDER = os.environ.get("UNDERSTUDY_RECORDED_DATA", "")
 
 

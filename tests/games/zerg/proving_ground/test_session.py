@@ -3,9 +3,9 @@ from __future__ import annotations
 import asyncio
 import random
 
-from games.zerg.proving_ground.clients import Client, client_in_game, command, create_request, join_request, own
 from s2clientprotocol import common_pb2, debug_pb2, query_pb2, sc2api_pb2
 
+from games.zerg.proving_ground.clients import Client, client_in_game, command, create_request, join_request, own
 from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.session import ENDED, IN_GAME, INIT_GAME, LAUNCHED, QUIT, Session
 
@@ -62,7 +62,9 @@ def test_bytes_that_are_no_request_are_answered_with_an_error() -> None:
             assert answer.status in (LAUNCHED, IN_GAME, ENDED, QUIT)
             if answer.status == QUIT:  # one of them happened to say so
                 client = await client_in_game()
-        assert list(sc2api_pb2.Response.FromString(await client.raw(b"\xff\xff\xff")).error) == ["Could not parse the request"]
+        assert list(sc2api_pb2.Response.FromString(await client.raw(b"\xff\xff\xff")).error) == [
+            "Could not parse the request"
+        ]
         assert (await client.ask()).error
 
     asyncio.run(talk())
@@ -86,7 +88,9 @@ def test_a_bad_setup_gets_the_games_own_error() -> None:
         assert (await client.ask(create_game=empty)).create_game.error == sc2api_pb2.ResponseCreateGame.MissingMap
         crowded = create_request()
         crowded.player_setup.add(type=sc2api_pb2.Participant)
-        assert (await client.ask(create_game=crowded)).create_game.error == sc2api_pb2.ResponseCreateGame.InvalidPlayerSetup
+        assert (
+            await client.ask(create_game=crowded)
+        ).create_game.error == sc2api_pb2.ResponseCreateGame.InvalidPlayerSetup
 
     asyncio.run(talk())
 
@@ -136,8 +140,12 @@ def test_queries_about_ways_places_and_abilities() -> None:
         seen = await client.ask(observation=OBSERVE)
         hall, larva = own(seen, HATCHERY)[0], own(seen, LARVA)[0]
         query = query_pb2.RequestQuery()
-        query.pathing.add(start_pos=common_pb2.Point2D(x=hall.pos.x, y=hall.pos.y), end_pos=common_pb2.Point2D(x=88, y=88))
-        query.pathing.add(start_pos=common_pb2.Point2D(x=hall.pos.x, y=hall.pos.y), end_pos=common_pb2.Point2D(x=2, y=2))
+        query.pathing.add(
+            start_pos=common_pb2.Point2D(x=hall.pos.x, y=hall.pos.y), end_pos=common_pb2.Point2D(x=88, y=88)
+        )
+        query.pathing.add(
+            start_pos=common_pb2.Point2D(x=hall.pos.x, y=hall.pos.y), end_pos=common_pb2.Point2D(x=2, y=2)
+        )
         query.placements.add(ability_id=BUILD_POOL, target_pos=common_pb2.Point2D(x=hall.pos.x + 7, y=hall.pos.y + 2))
         query.placements.add(ability_id=BUILD_POOL, target_pos=common_pb2.Point2D(x=88, y=88))
         query.placements.add(ability_id=BUILD_HATCHERY, target_pos=common_pb2.Point2D(x=hall.pos.x, y=hall.pos.y))
@@ -147,7 +155,8 @@ def test_queries_about_ways_places_and_abilities() -> None:
         assert answer.pathing[0].distance > 50
         assert answer.pathing[1].distance == 0
         assert [place.result for place in answer.placements] == [1, 49, 44]
-        assert [ability.ability_id for ability in answer.abilities[0].abilities] == [TRAIN_DRONE]  # 50 minerals, no pool
+        # 50 minerals, no pool
+        assert [ability.ability_id for ability in answer.abilities[0].abilities] == [TRAIN_DRONE]
         assert not answer.abilities[1].abilities
 
     asyncio.run(talk())

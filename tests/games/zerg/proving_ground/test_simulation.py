@@ -17,7 +17,10 @@ def new_game(first: int = ZERG, second: int = TERRAN, seed: int = 0) -> Simulati
 
 def slots(game: Simulation, name: str, player: int = 0) -> list[int]:
     state = game.state
-    return [int(i) for i in np.flatnonzero((state["alive"] == 1) & (state["owner"] == player) & (state["kind"] == kind(name)))]
+    return [
+        int(i)
+        for i in np.flatnonzero((state["alive"] == 1) & (state["owner"] == player) & (state["kind"] == kind(name)))
+    ]
 
 
 def rich(game: Simulation) -> Simulation:

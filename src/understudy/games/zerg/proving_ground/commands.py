@@ -1,4 +1,6 @@
-"""The proving ground on the command line: `understudy proving-ground ...` and `python -m understudy.games.zerg.proving_ground ...`."""
+"""The proving ground on the command line: `understudy proving-ground ...` and `python -m
+understudy.games.zerg.proving_ground ...`.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,24 @@ from understudy.games.zerg.proving_ground.server import SILENCE, Server
 from understudy.games.zerg.proving_ground.viewer import watch
 
 RACES = ("Terran", "Zerg", "Protoss", "Random")
-DIFFICULTIES = ["VeryEasy", "Easy", "Medium", "MediumHard", "Hard", "Harder", "VeryHard", "CheatVision", "CheatMoney", "CheatInsane"]
+DIFFICULTIES = [
+    "VeryEasy",
+    "Easy",
+    "Medium",
+    "MediumHard",
+    "Hard",
+    "Harder",
+    "VeryHard",
+    "CheatVision",
+    "CheatMoney",
+    "CheatInsane",
+]
 BUILDS = ["RandomBuild", "Rush", "Timing", "Power", "Macro", "Air"]
 NEEDED_SHARE = 0.65
 
 
 def add_commands(subparsers: Any) -> None:
-    """Add the proving ground's commands; each sets `run`, a function of the parsed arguments that returns the exit code."""
+    """Add the proving ground's commands; each sets `run`, which takes the parsed arguments and returns the exit code."""
     add = subparsers.add_parser
     parser = add("install", help="lay out a folder that works as SC2PATH")
     parser.add_argument("folder", type=Path)
@@ -163,10 +176,11 @@ def _play(arguments: argparse.Namespace) -> int:
             Recording(arguments.record, make_map(pairing.map_seed)) if arguments.record and door == IN_PROCESS else None
         )
         result = play_through(door, load_bot(arguments.bot, arguments.race), pairing, arguments.time_limit, recording)
+        outcome = result.name if result else "no result"
         if recording is not None:
             recording.close()
         print(
-            f"{door}: {arguments.bot.stem} against {pairing.race} ({pairing.difficulty}): {result.name if result else 'no result'}",
+            f"{door}: {arguments.bot.stem} against {pairing.race} ({pairing.difficulty}): {outcome}",
             flush=True,
         )
         failed = failed or result is None

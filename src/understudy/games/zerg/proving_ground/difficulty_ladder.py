@@ -45,7 +45,7 @@ def play_computers(
 
 
 def climb(games: int, lowest: int = 1, highest: int = 10) -> Iterator[Rung]:
-    """Play neighbouring difficulties against each other, about this many games a pair, equally often from both sides."""
+    """Play neighbouring difficulties against each other, about this many games a pair, from both sides."""
     for weaker in range(lowest, highest):
         stronger = weaker + 1
         points, played = 0.0, 0

@@ -1,6 +1,7 @@
 """One game with its players: who takes part, whose turn it is to step, and how it ends.
 
-Participants speak through sessions; computers are opponents that act inside the step. The game advances when every participant waits for
+Participants speak through sessions; computers are opponents that act inside the step. The game advances when every
+participant waits for
 it, by as many loops as the least patient asked for: as in the game itself, nobody is ahead of anybody.
 """
 

@@ -64,7 +64,7 @@ class View:
         if game.over:
             for player in range(2):
                 result = seen.player_result.add()
-                result.player_id, result.result = player + 1, int(state["result"][player])  # type: ignore[assignment]
+                result.player_id, result.result = player + 1, int(state["result"][player])
         units = self._writer.write()
         return embedded(RESPONSE_OBSERVATION, embedded(OBSERVATION, embedded(RAW_DATA, units)))
 
@@ -190,17 +190,17 @@ class View:
         dynamic = sc2api_pb2.Response()
         walkable = self._game.terrain["pathable"][0] & (self._game.state["occupied"] == 0)
         fill_image(dynamic.game_info.start_raw.pathing_grid, 1, packed(walkable))
-        return self._info + dynamic.SerializePartialToString()
+        return self._info + bytes(dynamic.SerializePartialToString())
 
     def _players(self, info: sc2api_pb2.ResponseGameInfo) -> None:
         for player, seat in enumerate(self._match.seats):
             entry = info.player_info.add()
-            entry.player_id, entry.race_requested = player + 1, seat.requested_race  # type: ignore[assignment]
+            entry.player_id, entry.race_requested = player + 1, seat.requested_race
             entry.type = sc2api_pb2.Computer if seat.computer else sc2api_pb2.Participant
             if player == self._player:
-                entry.race_actual = seat.race  # type: ignore[assignment]
+                entry.race_actual = seat.race
             if seat.computer:
-                entry.difficulty, entry.ai_build = seat.difficulty, seat.ai_build  # type: ignore[assignment]
+                entry.difficulty, entry.ai_build = seat.difficulty, seat.ai_build
             if seat.name:
                 entry.player_name = seat.name
 

@@ -28,7 +28,7 @@ def answer(game: Simulation, player: int, query: query_pb2.RequestQuery, respons
         product = product_by_ability().get(place.ability_id)
         x, y = place.target_pos.x, place.target_pos.y
         allowed = game.can_place(player, product, x, y) if product else orders.NOT_SUPPORTED
-        response.placements.add().result = allowed  # type: ignore[assignment]
+        response.placements.add().result = allowed
     for asked in query.abilities:
         entry = response.abilities.add()
         entry.unit_tag = asked.unit_tag
@@ -75,7 +75,9 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
     return found
 
 
-def _possible(game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]) -> bool:
+def _possible(  # noqa: PLR0917
+    game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]
+) -> bool:
     state, rules = game.state, game.rules[0]
     unit = state["kind"][slot]
     if order == orders.RESEARCH:

@@ -11,7 +11,27 @@ from s2clientprotocol import sc2api_pb2
 
 from understudy.games.zerg.proving_ground.static_responses import data_response
 
-UNIT_FIELDS = ["mineral_cost", "vespene_cost", "build_time", "food_required", "food_provided", "ability_id", "tech_requirement", "require_attached", "cargo_size", "movement_speed", "armor", "sight_range", "unit_alias", "has_minerals", "has_vespene", "race", "tech_alias", "attributes", "weapons"]
+UNIT_FIELDS = [
+    "mineral_cost",
+    "vespene_cost",
+    "build_time",
+    "food_required",
+    "food_provided",
+    "ability_id",
+    "tech_requirement",
+    "require_attached",
+    "cargo_size",
+    "movement_speed",
+    "armor",
+    "sight_range",
+    "unit_alias",
+    "has_minerals",
+    "has_vespene",
+    "race",
+    "tech_alias",
+    "attributes",
+    "weapons",
+]
 UPGRADE_FIELDS = ["mineral_cost", "vespene_cost", "research_time", "ability_id"]
 ABILITY_FIELDS = ["remaps_to_ability_id", "target", "is_building", "footprint_radius", "cast_range"]
 
@@ -51,7 +71,9 @@ def compare(recorded: Path) -> Comparison:
     return result
 
 
-def _compare(result: Comparison, group: str, key: str, ours: Any, theirs: list[Any], fields: list[str]) -> None:
+def _compare(  # noqa: PLR0917
+    result: Comparison, group: str, key: str, ours: Any, theirs: list[Any], fields: list[str]
+) -> None:
     known = {getattr(entry, key): entry for entry in ours}
     for entry in theirs:
         mine = known.get(getattr(entry, key))

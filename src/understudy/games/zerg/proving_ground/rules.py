@@ -251,8 +251,8 @@ def _production(block: Any) -> None:
     _can_make(block, kind("CreepTumorBurrowed"), kind("CreepTumor"), BUILD, False, 0)
     block["minerals"][kind("Overlord"), kind("OverlordTransport")] = 25  # the data response leaves this price out
     block["vespene"][kind("Overlord"), kind("OverlordTransport")] = 25
-    for product, cocoon in COCOONS.items():
-        block["cocoon"][kind(product)] = kind(cocoon)
+    for result, cocoon in COCOONS.items():
+        block["cocoon"][kind(result)] = kind(cocoon)
     for unit in types[1:]:
         block["counts_as"][unit.kind, unit.kind] = 1
         for alias in unit.tech_alias:
@@ -270,7 +270,9 @@ def _how(block: Any, producer: int, product: int, morphs: set[tuple[int, int]]) 
     return BUILD if block["structure"][product] else TRAIN
 
 
-def _can_make(block: Any, producer: int, product: int, how: int, techlab: bool, building: int) -> None:
+def _can_make(  # noqa: PLR0917
+    block: Any, producer: int, product: int, how: int, techlab: bool, building: int
+) -> None:
     """Note the pair, and the price: a source that is used up has been paid already."""
     types, kinds = unit_data.unit_types(), unit_data.kinds_by_id()
     unit, source = types[product], types[producer]

@@ -59,7 +59,7 @@ class Session:
                 response.id = request.id
             tail = await self._dispatch(request, response)
         response.status = self.status  # type: ignore[assignment]
-        return response.SerializePartialToString() + tail
+        return bytes(response.SerializePartialToString()) + tail
 
     async def _dispatch(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         kind = request.WhichOneof("request")
@@ -160,7 +160,8 @@ class Session:
     # The game.
 
     def _in_game(self) -> tuple[Match, View]:
-        assert self._match is not None and self._view is not None, "the state was checked before"
+        assert self._match is not None, "the state was checked before"
+        assert self._view is not None, "a match comes with its view"
         return self._match, self._view
 
     async def _data(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
@@ -184,7 +185,7 @@ class Session:
 
     async def _action(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         match, _ = self._in_game()
-        response.action.result.extend(actions.carry_out(match, self._player, a) for a in request.action.actions)  # type: ignore[misc]
+        response.action.result.extend(actions.carry_out(match, self._player, a) for a in request.action.actions)
         return b""
 
     async def _query(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:

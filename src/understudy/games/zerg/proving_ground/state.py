@@ -1,6 +1,7 @@
 """The whole state of a game in one block of memory: a structure of arrays, a slot for each unit.
 
-One block means that copying, comparing and hashing a game is copying, comparing and hashing bytes. Players are 0 and 1; 2 is neutral.
+One block means that copying, comparing and hashing a game is copying, comparing and hashing bytes. Players are 0 and
+1; 2 is neutral.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """What each upgrade does: which numbers of which units it changes. Numbers are in the game's "normal" seconds, as in the unit data."""
 
+# ruff: noqa: E501 - tables
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -16,14 +18,77 @@ class Effect(NamedTuple):
     amount: float
 
 
-ZERG_GROUND = ["Drone", "Zergling", "Baneling", "Queen", "Roach", "Ravager", "Hydralisk", "LurkerMP", "LurkerMPBurrowed", "Infestor", "SwarmHostMP", "Ultralisk", "Broodling"]
+ZERG_GROUND = [
+    "Drone",
+    "Zergling",
+    "Baneling",
+    "Queen",
+    "Roach",
+    "Ravager",
+    "Hydralisk",
+    "LurkerMP",
+    "LurkerMPBurrowed",
+    "Infestor",
+    "SwarmHostMP",
+    "Ultralisk",
+    "Broodling",
+]
 ZERG_AIR = ["Mutalisk", "Corruptor", "BroodLord", "Viper", "Overlord", "Overseer", "OverlordTransport"]
 INFANTRY = ["SCV", "Marine", "Marauder", "Reaper", "Ghost"]
-MACHINES = ["Hellion", "HellionTank", "WidowMine", "SiegeTank", "SiegeTankSieged", "Cyclone", "Thor", "VikingFighter", "Medivac", "Liberator", "Banshee", "Raven", "Battlecruiser"]
-PROTOSS_GROUND = ["Probe", "Zealot", "Stalker", "Sentry", "Adept", "HighTemplar", "DarkTemplar", "Archon", "Immortal", "Colossus", "Disruptor"]
+MACHINES = [
+    "Hellion",
+    "HellionTank",
+    "WidowMine",
+    "SiegeTank",
+    "SiegeTankSieged",
+    "Cyclone",
+    "Thor",
+    "VikingFighter",
+    "Medivac",
+    "Liberator",
+    "Banshee",
+    "Raven",
+    "Battlecruiser",
+]
+PROTOSS_GROUND = [
+    "Probe",
+    "Zealot",
+    "Stalker",
+    "Sentry",
+    "Adept",
+    "HighTemplar",
+    "DarkTemplar",
+    "Archon",
+    "Immortal",
+    "Colossus",
+    "Disruptor",
+]
 PROTOSS_AIR = ["Phoenix", "VoidRay", "Oracle", "Tempest", "Carrier", "Mothership", "Observer", "WarpPrism"]
-PROTOSS_BUILDINGS = ["Nexus", "Pylon", "Gateway", "WarpGate", "CyberneticsCore", "PhotonCannon", "ShieldBattery", "Stargate", "RoboticsFacility", "Forge", "TwilightCouncil"]
-TERRAN_BUILDINGS = ["CommandCenter", "OrbitalCommand", "PlanetaryFortress", "SupplyDepot", "Barracks", "Factory", "Starport", "Bunker", "MissileTurret", "EngineeringBay"]
+PROTOSS_BUILDINGS = [
+    "Nexus",
+    "Pylon",
+    "Gateway",
+    "WarpGate",
+    "CyberneticsCore",
+    "PhotonCannon",
+    "ShieldBattery",
+    "Stargate",
+    "RoboticsFacility",
+    "Forge",
+    "TwilightCouncil",
+]
+TERRAN_BUILDINGS = [
+    "CommandCenter",
+    "OrbitalCommand",
+    "PlanetaryFortress",
+    "SupplyDepot",
+    "Barracks",
+    "Factory",
+    "Starport",
+    "Bunker",
+    "MissileTurret",
+    "EngineeringBay",
+]
 
 # First level's id, and what each of the three levels adds to each unit's damage.
 _WEAPONS: dict[int, dict[str, float]] = {

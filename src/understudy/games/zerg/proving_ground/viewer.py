@@ -55,7 +55,8 @@ def headline(frame: dict[str, Any]) -> str:
         buildings = sum(unit[4] for unit in mine)
         name = f"{number + 1} {RACES.get(player['race'], '?')}"
         parts.append(
-            f"{name}: {player['minerals']}m {player['vespene']}g {used:g}/{cap:g} supply, {len(mine) - buildings} units, {buildings} structures"
+            f"{name}: {player['minerals']}m {player['vespene']}g {used:g}/{cap:g} supply, "
+            f"{len(mine) - buildings} units, {buildings} structures"
         )
     if frame.get("result"):
         parts.append("result " + "/".join({1: "win", 2: "loss", 3: "tie"}.get(r, "?") for r in frame["result"]))

@@ -1,9 +1,13 @@
 """A player's view of all units, written as protobuf by a compiled kernel.
 
-Building two hundred `Unit` messages in Python takes longer than the simulation and the bot's own bookkeeping together. The field numbers
-are those of raw.proto; a test decodes the bytes with protobuf and compares them with the state. Lengths are written as two-byte
+Building two hundred `Unit` messages in Python takes longer than the simulation and the bot's own bookkeeping together.
+The field numbers
+are those of raw.proto; a test decodes the bytes with protobuf and compares them with the state. Lengths are written as
+two-byte
 varints, which every protobuf reader accepts, so that nothing needs to be moved afterwards.
 """
+
+# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 

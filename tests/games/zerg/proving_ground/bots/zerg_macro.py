@@ -61,10 +61,14 @@ class ZergMacro(BotAI):
             (U.HYDRALISKDEN, 44),
         ):
             if (
-                self.supply_used >= after
-                and self.tech_requirement_progress(building) == 1
-                and self.can_afford(building)
-            ) and not self.structures(building) and not self.already_pending(building):
+                (
+                    self.supply_used >= after
+                    and self.tech_requirement_progress(building) == 1
+                    and self.can_afford(building)
+                )
+                and not self.structures(building)
+                and not self.already_pending(building)
+            ):
                 await self.build(building, near=near)
         wanted = 0 if not self.structures(U.SPAWNINGPOOL) else min(4, 1 + self.supply_used // 25)
         if self.gas_buildings.amount + self.already_pending(U.EXTRACTOR) < wanted and self.can_afford(U.EXTRACTOR):
@@ -75,11 +79,15 @@ class ZergMacro(BotAI):
                         worker.build_gas(geyser)
                         break
         if (
-            self.structures(U.ROACHWARREN).ready
-            and not self.structures(U.LAIR)
-            and not self.already_pending(U.LAIR)
-            and self.can_afford(U.LAIR)
-        ) and hall.type_id == U.HATCHERY and hall.is_idle:
+            (
+                self.structures(U.ROACHWARREN).ready
+                and not self.structures(U.LAIR)
+                and not self.already_pending(U.LAIR)
+                and self.can_afford(U.LAIR)
+            )
+            and hall.type_id == U.HATCHERY
+            and hall.is_idle
+        ):
             hall(AbilityId.UPGRADETOLAIR_LAIR)
 
     def make_units(self, hall):

@@ -1,5 +1,7 @@
 """Weapons: choosing a target, reaching it, hurting it."""
 
+# ruff: noqa: PLR0917, SIM102 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any

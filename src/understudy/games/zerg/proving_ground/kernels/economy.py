@@ -1,5 +1,7 @@
 """Workers, larva, energy: where everything comes from."""
 
+# ruff: noqa: PLR0912 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any

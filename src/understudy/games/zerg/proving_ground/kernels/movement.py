@@ -1,5 +1,7 @@
 """Moving, and keeping apart."""
 
+# ruff: noqa: PLR0917, PLR0912 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +10,8 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.paths import clear_line, descend, field_to, nearest_walkable, walkable
-from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SIZE, SLOTS, WIDE
+from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SLOTS, WIDE
 
 LARGEST = 1.0  # radius of a neighbour that still counts in full
 LOOK_AGAIN = 40  # loops a waypoint is trusted

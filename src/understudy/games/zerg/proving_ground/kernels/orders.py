@@ -3,6 +3,8 @@
 `issue` answers with the game's ActionResult numbers. What is accepted goes into the unit's queue; the step works on it.
 """
 
+# ruff: noqa: PLR0917, PLR0911, PLR0912 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -147,7 +149,9 @@ def resolve_smart(s: Any, r: Any, p: int, i: int, j: int) -> int:
 
 @kernel
 def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
-    """Put an accepted order into the queue: behind the others, or in their place. The order it has already changes nothing."""
+    """Put an accepted order into the queue: behind the others, or in their place. The order it has already changes
+    nothing.
+    """
     if not queued:
         again = (
             s.orders[i] == 1 and s.order[i, 0] == order and s.argument[i, 0] == argument and s.order_target[i, 0] == j
@@ -389,7 +393,9 @@ def refund(s: Any, p: int, minerals: float, vespene: float) -> None:
 
 @kernel
 def cancel(s: Any, r: Any, i: int) -> int:
-    """Stop the construction, the last of the queue, or the morph, and get the price back (three quarters for structures)."""
+    """Stop the construction, the last of the queue, or the morph, and get the price back (three quarters for
+    structures).
+    """
     k, p, n = s.kind[i], s.owner[i], s.orders[i]
     if r.structure[k] and s.progress[i] < 1.0:
         part = r.value_minerals[k] - (50.0 if r.race[k] == 2 else 0.0)

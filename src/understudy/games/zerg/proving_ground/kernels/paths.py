@@ -1,5 +1,7 @@
 """Ways over the terrain: distance fields, kept for the goals asked for last, and straight lines where they are free."""
 
+# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.state import AHEAD, FIELDS, SIZE
+from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.state import AHEAD, FIELDS
 
 FAR = 65535
 STRAIGHT, DIAGONAL = 5, 7  # cost of a step; 16 rings of cells in order of distance are enough for both

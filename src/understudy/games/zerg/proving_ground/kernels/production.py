@@ -1,5 +1,7 @@
 """Building, training, hatching, morphing, research."""
 
+# ruff: noqa: PLR0917, SIM102 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,6 +23,7 @@ from understudy.games.zerg.proving_ground.kernels.units import (
     supply_cap,
     supply_used,
 )
+from understudy.games.zerg.proving_ground.maps import SIZE
 from understudy.games.zerg.proving_ground.state import (
     BUILD_AT,
     DRONE,
@@ -34,7 +37,6 @@ from understudy.games.zerg.proving_ground.state import (
     NOT_ENOUGH_VESPENE,
     QUEEN,
     SCV,
-    SIZE,
     SPENT_MINERALS,
     SPENT_VESPENE,
     SUCCESS,

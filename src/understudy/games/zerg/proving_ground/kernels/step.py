@@ -1,5 +1,7 @@
 """One game loop after another: every unit does what it was told."""
 
+# ruff: noqa: PLR0917, PLR0912 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -50,7 +52,7 @@ STUCK = 96  # loops without progress at a crowded goal after which a unit calls 
 
 @kernel
 def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int, see: bool) -> None:
-    """Advance the game by this many loops, or until it is over; `see` brings the players' sight up to date at the end."""
+    """Advance the game by this many loops, or until it is over; `see` brings sight up to date at the end."""
     s, t, r, w = states[0], terrains[0], rules[0], scratches[0]
     for _ in range(loops):
         if s.over:

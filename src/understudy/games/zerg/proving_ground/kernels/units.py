@@ -1,5 +1,7 @@
 """Units come and go; what a player owns, pays and may build."""
 
+# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.maps import SIZE
 from understudy.games.zerg.proving_ground.state import (
     DEAD_RING,
     EGG,
@@ -20,7 +23,6 @@ from understudy.games.zerg.proving_ground.state import (
     NEUTRAL,
     NONE,
     QUEUE,
-    SIZE,
     SLOTS,
     STRUCTURES_VALUE,
     UNITS_VALUE,

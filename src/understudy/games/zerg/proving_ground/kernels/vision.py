@@ -1,5 +1,7 @@
 """What players see, where creep is, what pylons power."""
 
+# ruff: noqa: PLR0912, SIM102 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.state import NEUTRAL, PYLON, SIZE
+from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.state import NEUTRAL, PYLON
 
 HIGHER = 9  # a ground unit does not see cells that lie this much above it
 POWER = 6.5

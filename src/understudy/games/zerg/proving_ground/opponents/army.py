@@ -26,7 +26,7 @@ class Army:
         bases = sorted(game.map.bases, key=lambda base: float(np.hypot(*(np.array(base.center) - start))))
         natural = np.array(bases[1].center)
         forward = (enemy - natural) / np.hypot(*(enemy - natural))
-        self._camp: Point = tuple(natural + forward * 6)  # type: ignore[assignment]
+        self._camp: Point = tuple(natural + forward * 6)
 
     def command(self, mine: Any, kinds: Any) -> None:
         """Give the army its orders for now."""

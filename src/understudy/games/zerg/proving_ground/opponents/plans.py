@@ -4,6 +4,8 @@ A goal is a name and a count: "have so many of these". Goals are met in their or
 goes into the army, in the shares given.
 """
 
+# ruff: noqa: E501 - tables
+
 from __future__ import annotations
 
 from typing import NamedTuple
