@@ -1,0 +1,61 @@
+"""How many game loops a second the simulation alone does on one core while 200 units fight.
+
+    python benchmarks/proving_ground_simulation.py [--seconds 5]
+
+100 roaches and zerglings meet 100 marines and marauders in the open. The dead are replaced, so that 200 units fight all the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from understudy.games.zerg.proving_ground.maps import SIZE, make_map
+from understudy.games.zerg.proving_ground.simulation import Simulation
+from understudy.games.zerg.proving_ground.state import ATTACK
+from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG, kind
+
+ARMIES = ((("Roach", 40), ("Zergling", 60)), (("Marine", 70), ("Marauder", 30)))
+CHUNK = 112  # loops between two musters
+
+
+def muster(game: Simulation) -> int:
+    """Bring both armies to full strength around the middle and send them at each other; how many fight."""
+    total = 0
+    for player, army in enumerate(ARMIES):
+        side = -1 if player == 0 else 1
+        for name, wanted in army:
+            unit = kind(name)
+            alive = game.state["alive"].astype(bool) & (game.state["kind"] == unit) & (game.state["owner"] == player)
+            for number in range(wanted - int(alive.sum())):
+                x, y = SIZE / 2 + side * (6 + number % 7), SIZE / 2 - 8 + number // 7
+                slot = game.spawn(unit, player, x, y)
+                game.order(player, slot, ATTACK, x=SIZE / 2 - side * 8, y=SIZE / 2)
+            total += wanted
+    idle = game.state["alive"].astype(bool) & (game.state["orders"] == 0) & (game.state["owner"] < 2)
+    for slot in idle.nonzero()[0]:
+        game.order(int(game.state["owner"][slot]), int(slot), ATTACK, x=SIZE / 2, y=SIZE / 2)
+    return total
+
+
+def measure(seconds: float) -> tuple[float, int, int]:
+    """Loops a second, loops run, and units killed meanwhile; musters are not timed."""
+    game = Simulation(make_map(1), (ZERG, TERRAN))
+    muster(game)
+    game.step(CHUNK)
+    before = int(game.state["deaths"])
+    spent, loops = 0.0, 0
+    while spent < seconds:
+        muster(game)
+        began = time.perf_counter()
+        game.step(CHUNK)
+        spent += time.perf_counter() - began
+        loops += CHUNK
+    return loops / spent, loops, int(game.state["deaths"]) - before
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=5.0)
+    rate, loops, deaths = measure(parser.parse_args().seconds)
+    print(f"200 units fighting: {rate:,.0f} game loops/s ({loops:,} loops, {deaths} units killed); asked for: 40,000")

@@ -1,0 +1,1 @@
+"""StarCraft II: the Zerg bot and the ground it is proved on."""

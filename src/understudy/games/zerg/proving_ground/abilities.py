@@ -1,0 +1,200 @@
+"""The game's abilities and the simulation's orders: each turned into the other."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.zerg.proving_ground import state as orders
+from understudy.games.zerg.proving_ground import unit_data
+from understudy.games.zerg.proving_ground.rules import BUILD, KINDS, MORPH, NOT_MADE, UPGRADES, rules
+from understudy.games.zerg.proving_ground.unit_data import kind
+
+
+class Command(NamedTuple):
+    """What an ability means for the simulation; the argument is a kind, an upgrade, or nothing."""
+
+    order: int
+    argument: int = 0
+
+
+_CANCEL, _CANCEL_LAST, _CANCEL_SLOT, _BURROW_DOWN, _BURROW_UP = 3659, 3671, 3672, 3661, 3662
+_FOR_ALL: dict[int, tuple[int, ...]] = {
+    orders.SMART: (1,),
+    orders.MOVE: (16, 3794),
+    orders.ATTACK: (23, 3674, 19),
+    orders.PATROL: (17, 3795),
+    orders.HOLD: (18, 3793),
+    orders.STOP: (4, 3665, 2057, 1691),
+    orders.GATHER: (3666, 295, 298, 1183, 166),
+    orders.RETURN: (3667, 296, 299, 1184, 167),
+    orders.INJECT: (251,),
+    orders.REPAIR: (316, 3685, 78),
+    orders.MULE: (171,),
+    orders.CHRONO: (3755,),
+    orders.TRANSFUSE: (1664,),
+    orders.STIM: (380, 253, 3675, 1683, 1684),
+    orders.RALLY: (195, 199, 203, 207, 211, 212, 3673, 3690),
+}
+# Changes of shape: from, to, the ability for it, and the one back.
+_SHAPES = [
+    ("SiegeTank", "SiegeTankSieged", 388, 390),
+    ("SupplyDepot", "SupplyDepotLowered", 556, 558),
+    ("VikingFighter", "VikingAssault", 403, 405),
+    ("WarpPrism", "WarpPrismPhasing", 1528, 1530),
+    ("Gateway", "WarpGate", 1518, 1520),
+    ("Overseer", "OverseerSiegeMode", 3743, 3745),
+    ("Observer", "ObserverSiegeMode", 3741, 3739),
+    ("WidowMine", "WidowMineBurrowed", 2095, 2097),
+    ("LurkerMP", "LurkerMPBurrowed", 2108, 2110),
+    ("Drone", "DroneBurrowed", 1378, 1380),
+    ("Zergling", "ZerglingBurrowed", 1390, 1392),
+    ("Baneling", "BanelingBurrowed", 1374, 1376),
+    ("Queen", "QueenBurrowed", 1433, 1435),
+    ("Roach", "RoachBurrowed", 1386, 1388),
+    ("Ravager", "RavagerBurrowed", 2340, 2342),
+    ("Hydralisk", "HydraliskBurrowed", 1382, 1384),
+    ("Infestor", "InfestorBurrowed", 1444, 1446),
+    ("SwarmHostMP", "SwarmHostBurrowedMP", 2014, 2016),
+    ("Ultralisk", "UltraliskBurrowed", 1512, 1514),
+]
+_ADDONS = {"Barracks": (421, 422), "Factory": (454, 455), "Starport": (487, 488)}
+_GENERIC_TECHLAB, _GENERIC_REACTOR, _GENERIC_TUMOR = 3682, 3683, 3691
+_WORKER_ABILITIES = {"SCV": (295, 296), "Probe": (298, 299), "Drone": (1183, 1184), "MULE": (166, 167)}
+_SHOWN_AS = {
+    orders.MOVE: 16,
+    orders.ATTACK: 23,
+    orders.PATROL: 17,
+    orders.HOLD: 18,
+    orders.INJECT: 251,
+    orders.REPAIR: 316,
+    orders.TRANSFUSE: 1664,
+}
+
+
+@cache
+def _commands_for_all() -> dict[int, Command]:
+    table = {ability: Command(order) for order, ids in _FOR_ALL.items() for ability in ids}
+    for ability in unit_data.abilities():
+        if _CANCEL in (ability.ability_id, ability.remaps_to):
+            table[ability.ability_id] = Command(orders.CANCEL)
+        elif ability.ability_id in (_CANCEL_LAST, _CANCEL_SLOT) or ability.remaps_to in (_CANCEL_LAST, _CANCEL_SLOT):
+            table[ability.ability_id] = Command(orders.CANCEL_LAST)
+    return table
+
+
+def _order_for(producer: int, product: int) -> int:
+    how = rules()["how"][0][producer, product]
+    return orders.BUILD_AT if how == BUILD else orders.MORPH_INTO if how == MORPH else orders.MAKE
+
+
+@cache
+def _commands_by_kind() -> dict[tuple[int, int], list[Command]]:
+    """What each kind can be told to make, by exact and by generic ability."""
+    generic = {ability.ability_id: ability.remaps_to for ability in unit_data.abilities() if ability.remaps_to}
+    types, kinds, table = unit_data.unit_types(), unit_data.kinds_by_id(), {}  # type: ignore[var-annotated]
+
+    def add(producer: int, ability: int, command: Command) -> None:
+        for name in {ability, generic.get(ability, ability)} - {0}:
+            known = table.setdefault((producer, name), [])
+            if command not in known:
+                known.append(command)
+
+    for a, b, there, back in _SHAPES:
+        add(kind(a), there, Command(orders.MORPH_INTO, kind(b)))
+        add(kind(b), back, Command(orders.MORPH_INTO, kind(a)))
+    for host, (techlab, reactor) in _ADDONS.items():
+        for ability, general, addon in ((techlab, _GENERIC_TECHLAB, "TechLab"), (reactor, _GENERIC_REACTOR, "Reactor")):
+            for name in (ability, general):
+                add(kind(host), name, Command(orders.MAKE, kind(f"{host}{addon}")))
+    tumor, queen_tumor = kind("CreepTumor"), kind("CreepTumorQueen")
+    for name in (_GENERIC_TUMOR, 1733):
+        add(kind("CreepTumorBurrowed"), name, Command(orders.BUILD_AT, tumor))
+    for name in (_GENERIC_TUMOR, 1694):
+        add(kind("Queen"), name, Command(orders.BUILD_AT, queen_tumor))
+    for row in unit_data.production():
+        if row.producer not in kinds:
+            continue
+        producer = kinds[row.producer]
+        if row.is_upgrade:
+            add(producer, row.ability_id, Command(orders.RESEARCH, row.product))
+        elif row.product in kinds and row.ability_id != _GENERIC_TUMOR:
+            product = kinds[row.product]
+            command = Command(_order_for(producer, product), product)
+            add(producer, row.ability_id, command)
+            if rules()["how"][0][producer, product] != NOT_MADE and command.order != orders.MAKE:
+                add(producer, types[product].ability_id, command)
+    research = {upgrade.upgrade_id: upgrade.ability_id for upgrade in unit_data.upgrades()}
+    for (producer, upgrade), able in np.ndenumerate(rules()["researches"][0]):
+        if able and upgrade in research:
+            add(producer, research[upgrade], Command(orders.RESEARCH, upgrade))
+    return table
+
+
+def command_for(unit_kind: int, ability_id: int, done: Container[int] = ()) -> Command | None:
+    """What this ability tells this kind to do; of a family of upgrades, the first that is not `done`. None: it has no such ability."""
+    everyone = _commands_for_all().get(ability_id)
+    if everyone is not None:
+        return everyone
+    choices = _commands_by_kind().get((unit_kind, ability_id), [])
+    for choice in choices:
+        if choice.order != orders.RESEARCH or choice.argument not in done:
+            return choice
+    return choices[-1] if choices else None
+
+
+@cache
+def abilities_of(unit_kind: int) -> tuple[tuple[int, Command], ...]:
+    """The exact abilities a kind has for making, researching and morphing."""
+    known = {ability.ability_id: ability for ability in unit_data.abilities()}
+    return tuple(
+        (ability, commands[0])
+        for (producer, ability), commands in sorted(_commands_by_kind().items())
+        if producer == unit_kind and ability in known and len(commands) == 1
+    )
+
+
+@cache
+def product_by_ability() -> dict[int, int]:
+    """The kind that a building ability puts on the map, for placement queries, which name no builder."""
+    table: dict[int, int] = {}
+    for (_, ability), commands in _commands_by_kind().items():
+        for command in commands:
+            if command.order in (orders.BUILD_AT, orders.MAKE):
+                table.setdefault(ability, command.argument)
+    return table
+
+
+class Labels(NamedTuple):
+    """For each order, the ability it is shown as: arrays that the encoder reads."""
+
+    plain: NDArray[np.int32]  # by order
+    make: NDArray[np.int32]  # by kind made
+    research: NDArray[np.int32]  # by upgrade
+    gather: NDArray[np.int32]  # by kind of worker
+    bring: NDArray[np.int32]
+
+
+@cache
+def labels() -> Labels:
+    """The abilities orders are shown as; only such as the data response lists, since bots look them up there."""
+    known = {ability.ability_id for ability in unit_data.abilities()}
+    plain, make, research = np.zeros(32, np.int32), np.zeros(KINDS, np.int32), np.zeros(UPGRADES, np.int32)
+    gather, bring = np.full(KINDS, 1183, np.int32), np.full(KINDS, 1184, np.int32)
+    for order, ability in _SHOWN_AS.items():
+        plain[order] = ability
+    for unit in unit_data.unit_types()[1:]:
+        make[unit.kind] = unit.ability_id if unit.ability_id in known else 0
+    for (_, ability), commands in _commands_by_kind().items():
+        for command in commands:
+            if command.order in (orders.MORPH_INTO, orders.BUILD_AT) and ability in known and make[command.argument] == 0:
+                make[command.argument] = ability
+    for upgrade in unit_data.upgrades():
+        research[upgrade.upgrade_id] = upgrade.ability_id if upgrade.ability_id in known else 0
+    for name, (collect, carry) in _WORKER_ABILITIES.items():
+        gather[kind(name)], bring[kind(name)] = collect, carry
+    return Labels(plain, make, research, gather, bring)

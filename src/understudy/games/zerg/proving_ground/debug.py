@@ -1,0 +1,68 @@
+"""Debug commands: units out of nothing, units gone, resources, and the end of the game. Drawings are accepted and not drawn."""
+
+from __future__ import annotations
+
+from s2clientprotocol import debug_pb2
+
+from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.observation import slot_of
+from understudy.games.zerg.proving_ground.simulation import DEFEAT, VICTORY, Simulation
+from understudy.games.zerg.proving_ground.state import NEUTRAL
+from understudy.games.zerg.proving_ground.unit_data import kinds_by_id
+
+ALL_RESOURCES = 5000.0
+MOST_AT_ONCE = 500
+SURRENDER = debug_pb2.DebugEndGame.Surrender
+
+
+def carry_out(game: Simulation, player: int, command: debug_pb2.DebugCommand) -> None:
+    """Do what one debug command says."""
+    kind = command.WhichOneof("command")
+    if kind == "create_unit":
+        _create(game, command.create_unit)
+    elif kind == "kill_unit":
+        for tag in command.kill_unit.tag:
+            slot = slot_of(game, tag)
+            if slot >= 0:
+                game.destroy(slot)
+    elif kind == "unit_value":
+        _set_value(game, command.unit_value)
+    elif kind == "end_game":
+        won = command.end_game.end_result != SURRENDER
+        game.finish((VICTORY, DEFEAT) if won == (player == 0) else (DEFEAT, VICTORY))
+    elif kind == "game_state":
+        _change_state(game, player, command.game_state)
+
+
+def _create(game: Simulation, wanted: debug_pb2.DebugCreateUnit) -> None:
+    kind = kinds_by_id().get(wanted.unit_type)
+    if kind is None:
+        return
+    owner = wanted.owner - 1 if wanted.owner in (1, 2) else NEUTRAL
+    x, y = min(max(wanted.pos.x, 0.5), SIZE - 1.5), min(max(wanted.pos.y, 0.5), SIZE - 1.5)
+    for _ in range(min(wanted.quantity, MOST_AT_ONCE)):
+        game.spawn(kind, owner, x, y)
+
+
+def _set_value(game: Simulation, wanted: debug_pb2.DebugSetUnitValue) -> None:
+    slot = slot_of(game, wanted.unit_tag)
+    if slot < 0:
+        return
+    name = {
+        debug_pb2.DebugSetUnitValue.Energy: "energy",
+        debug_pb2.DebugSetUnitValue.Life: "health",
+        debug_pb2.DebugSetUnitValue.Shields: "shield",
+    }[wanted.unit_value]
+    game.state[name][slot] = max(0.0, wanted.value)
+
+
+def _change_state(game: Simulation, player: int, wanted: int) -> None:
+    state = game.state
+    if wanted in (debug_pb2.all_resources, debug_pb2.minerals):
+        state["minerals"][player] += ALL_RESOURCES
+    if wanted in (debug_pb2.all_resources, debug_pb2.gas):
+        state["vespene"][player] += ALL_RESOURCES
+    if wanted == debug_pb2.upgrade:
+        rules = game.rules[0]
+        for upgrade in set(rules["effect_upgrade"][: int(rules["effects"])].tolist()):
+            game.finish_upgrade(player, int(upgrade))

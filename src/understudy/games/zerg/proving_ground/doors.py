@@ -1,0 +1,120 @@
+"""The three doors, for a command that plays a bot file through each of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sc2.data import AIBuild, Difficulty, Race, Result
+from sc2.main import play_from_websocket, run_game
+from sc2.player import Bot, Computer
+
+from understudy.games.zerg.proving_ground.install import PROGRAM, install
+from understudy.games.zerg.proving_ground.match import Recorder
+from understudy.games.zerg.proving_ground.play import play
+
+IN_PROCESS, EXECUTABLE, LADDER = "in-process", "executable", "ladder"
+DOORS = (IN_PROCESS, EXECUTABLE, LADDER)
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """What is played: the computer's race, difficulty and plan, the map and the seed."""
+
+    race: str = "Random"
+    difficulty: str = "Medium"
+    build: str = "RandomBuild"
+    map_seed: int = 0
+    seed: int = 0
+
+    @property
+    def computer(self) -> Computer:
+        """burnysc2's description of the opponent."""
+        return Computer(Race[self.race], Difficulty[self.difficulty], AIBuild[self.build])
+
+
+def play_through(door: str, bot: Bot, pairing: Pairing, time_limit: float | None = None, recorder: Recorder | None = None) -> Result | None:
+    """Play one game through one door; the bot's result."""
+    if door == IN_PROCESS:
+        report = play(bot, pairing.computer, map_seed=pairing.map_seed, seed=pairing.seed, game_time_limit=time_limit, recorder=recorder)
+        return report.result
+    if door == EXECUTABLE:
+        return _through_executable(bot, pairing, time_limit)
+    return _through_ladder(bot, pairing)
+
+
+def _through_executable(bot: Bot, pairing: Pairing, time_limit: float | None) -> Result | None:
+    """As `run_game` plays it with the real game: SC2PATH, a second process, a websocket."""
+    with tempfile.TemporaryDirectory(prefix="proving-ground-") as folder:
+        with _environment("SC2PATH", str(install(Path(folder)))):
+            from sc2 import maps, paths  # noqa: PLC0415 - the paths are looked up when first used
+
+            paths.Paths.__class__._MetaPaths__setup(paths.Paths)  # type: ignore[attr-defined] # forget an SC2PATH of before
+            game_map = maps.get(f"ProvingGround-{pairing.map_seed}")
+            limit = None if time_limit is None else int(time_limit)
+            result = run_game(game_map, [bot, pairing.computer], realtime=False, random_seed=pairing.seed, game_time_limit=limit)
+    return result if isinstance(result, Result) else result[0] if result else None
+
+
+def _through_ladder(bot: Bot, pairing: Pairing) -> Result | None:
+    """As a ladder plays it: a server somewhere else, and a bot that is told its port."""
+    port = free_port()
+    opponent = ["--opponent", pairing.race, "--difficulty", pairing.difficulty, "--build", pairing.build]
+    where = ["--map-seed", str(pairing.map_seed), "--seed", str(pairing.seed)]
+    server = subprocess.Popen([sys.executable, "-m", PROGRAM, "serve", "--port", str(port), *opponent, *where])
+    try:
+        wait_for_port(port)
+        return asyncio.run(_ladder_game(f"ws://127.0.0.1:{port}/sc2api", bot))
+    finally:
+        try:
+            server.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+async def _ladder_game(url: str, bot: Bot) -> Result | None:
+    result: Result | None = await play_from_websocket(url, bot, False, None)  # type: ignore[arg-type]
+    return result
+
+
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for_port(port: int, seconds: float = 180.0) -> None:
+    """Wait until somebody listens; the first start compiles the simulation, which takes its time."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1):
+                return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

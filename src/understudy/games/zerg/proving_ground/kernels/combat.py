@@ -1,0 +1,176 @@
+"""Weapons: choosing a target, reaching it, hurting it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.movement import go
+from understudy.games.zerg.proving_ground.kernels.units import destroy, remove, same, spawn
+from understudy.games.zerg.proving_ground.state import (
+    BANELING,
+    BROOD_LORD,
+    BROODLING,
+    COARSE,
+    DAMAGE_DEALT_LIFE,
+    DAMAGE_DEALT_SHIELDS,
+    NEUTRAL,
+    WIDE,
+)
+
+ACQUIRE = 7.0  # how far a unit minds an enemy, or a little beyond its reach if that is more
+LEAST_DAMAGE = 0.5
+BUILDING_BONUS = 64.0  # banelings: 80 against structures
+
+
+@kernel
+def reach_of(s: Any, r: Any, i: int, j: int) -> float:
+    """How far i can shoot at j, edge to edge; negative when it cannot at all."""
+    k, against = s.kind[i], r.flying[s.kind[j]]
+    if r.damage[k, against] == 0.0:
+        return -1.0
+    return r.reach[k, against] + s.range_bonus[s.owner[i], k]
+
+
+@kernel
+def gap(s: Any, r: Any, i: int, j: int) -> float:
+    """Distance between the edges of two units."""
+    return np.sqrt((s.x[i] - s.x[j]) ** 2 + (s.y[i] - s.y[j]) ** 2) - r.radius[s.kind[i]] - r.radius[s.kind[j]]
+
+
+@kernel
+def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
+    """The best target that can be seen within reach and a little beyond; -1 for none."""
+    k, p = s.kind[i], s.owner[i]
+    bonus = s.range_bonus[p, k]
+    ground = r.reach[k, 0] + bonus if r.damage[k, 0] > 0.0 else -99.0
+    air = r.reach[k, 1] + bonus if r.damage[k, 1] > 0.0 else -99.0
+    if beyond > 0.0:
+        ground = max(ground + 1.0, beyond) if ground >= 0.0 else ground
+        air = max(air + 1.0, beyond) if air >= 0.0 else air
+    far = max(ground, air) + r.radius[k] + 1.0
+    x, y = s.x[i], s.y[i]
+    best, found = 1e18, -1
+    for by in range(max(0, int(y - far) // WIDE), min(COARSE, int(y + far) // WIDE + 1)):
+        for bx in range(max(0, int(x - far) // WIDE), min(COARSE, int(x + far) // WIDE + 1)):
+            j = w.coarse[1 - p, by * COARSE + bx]
+            while j >= 0:
+                other = s.kind[j]
+                dx, dy = x - s.x[j], y - s.y[j]
+                room = (air if r.flying[other] else ground) + r.radius[k] + r.radius[other]
+                d2 = dx * dx + dy * dy
+                if d2 <= room * room and room > 0.0 and r.put_off[other] < best:
+                    if s.alive[j] and s.seen[p, j]:
+                        score = np.sqrt(d2) - r.radius[other] + r.put_off[other]
+                        if score < best:
+                            best, found = score, j
+                j = w.coarse_next[j]
+    return found
+
+
+@kernel
+def hurt(s: Any, r: Any, j: int, damage: float, attacks: float, by: int) -> None:
+    """Damage after armour, shields first."""
+    k, p = s.kind[j], s.owner[j]
+    s.hit_at[j] = s.loop
+    left = attacks
+    while left > 0.0 and s.alive[j]:
+        left -= 1.0
+        force = damage
+        if s.shield[j] > 0.0:
+            on_shield = max(LEAST_DAMAGE, force - (s.shield_armor[p, k] if p < NEUTRAL else 0.0))
+            taken = min(s.shield[j], on_shield)
+            s.shield[j] -= taken
+            s.score[by, DAMAGE_DEALT_SHIELDS] += taken
+            force = on_shield - taken
+            if force <= 0.0:
+                continue
+        armor = r.armor[k] + (s.armor_bonus[p, k] if p < NEUTRAL else 0.0)
+        taken = min(max(LEAST_DAMAGE, force - armor), s.health[j])
+        s.health[j] -= taken
+        s.score[by, DAMAGE_DEALT_LIFE] += taken
+        if s.health[j] <= 0.0:
+            destroy(s, r, j, by)
+
+
+@kernel
+def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
+    """One shot of i at j, with what it does to j's neighbours."""
+    k, p, flying = s.kind[i], s.owner[i], r.flying[s.kind[j]]
+    radius = r.splash[k]
+    x, y = s.x[j], s.y[j]
+    s.cooldown[i] = r.cooldown[k, flying] * s.cooldown_factor[p, k]
+    if s.stim_until[i] > s.loop:
+        s.cooldown[i] /= 1.5
+    shot(s, r, i, j, 1.0)
+    if radius > 0.0:
+        for by in range(max(0, int(y - 4) // WIDE), min(COARSE, int(y + 4) // WIDE + 1)):
+            for bx in range(max(0, int(x - 4) // WIDE), min(COARSE, int(x + 4) // WIDE + 1)):
+                other = w.coarse[1 - p, by * COARSE + bx]
+                while other >= 0:
+                    if other != j and s.alive[other] and r.flying[s.kind[other]] == flying:
+                        d = np.sqrt((s.x[other] - x) ** 2 + (s.y[other] - y) ** 2) - r.radius[s.kind[other]]
+                        if d <= radius:
+                            shot(s, r, i, other, 1.0 if k == BANELING else 0.5)
+                    other = w.coarse_next[other]
+    if k == BANELING:
+        remove(s, r, i)
+    elif k == BROOD_LORD:
+        brood = spawn(s, r, BROODLING, p, x, y, 1.0)
+        if brood >= 0:
+            s.dies_at[brood] = s.loop + 86
+
+
+@kernel
+def shot(s: Any, r: Any, i: int, j: int, share: float) -> None:
+    """The damage of one weapon on one unit."""
+    k, p = s.kind[i], s.owner[i]
+    against = r.flying[s.kind[j]]
+    damage = r.damage[k, against] + s.damage_bonus[p, k]
+    if r.bonus_mask[k, against] & r.attributes[s.kind[j]]:
+        damage += r.bonus[k, against]
+    if k == BANELING and r.structure[s.kind[j]]:
+        damage += BUILDING_BONUS
+    hurt(s, r, j, damage * share, r.attacks[k, against], p)
+
+
+@kernel
+def engage(s: Any, t: Any, r: Any, w: Any, i: int, j: int, chase: bool) -> bool:
+    """Shoot at j, or walk to where that is possible; False when i can do neither."""
+    reach = reach_of(s, r, i, j)
+    if reach < 0.0:
+        return False
+    if gap(s, r, i, j) <= reach + 0.05:
+        s.moving[i] = 0
+        if s.cooldown[i] <= 0.0:
+            dx, dy = s.x[j] - s.x[i], s.y[j] - s.y[i]
+            s.heading_x[i], s.heading_y[i] = dx, dy
+            strike(s, r, w, i, j)
+        return True
+    if chase and r.speed[s.kind[i]] > 0.0:
+        go(s, t, r, w, i, s.x[j], s.y[j], reach + r.radius[s.kind[j]])
+        return True
+    return False
+
+
+@kernel
+def defend(s: Any, t: Any, r: Any, w: Any, i: int, beyond: float, chase: bool) -> bool:
+    """Fight whoever is near; True while there is somebody. A new look around every few loops."""
+    k = s.kind[i]
+    if r.damage[k, 0] == 0.0 and r.damage[k, 1] == 0.0:
+        return False
+    j = s.target[i]
+    valid = j >= 0 and same(s, j, s.target_generation[i]) and s.seen[s.owner[i], j] == 1
+    if valid and (s.loop + i) & 15 and engage(s, t, r, w, i, j, chase):
+        return True
+    if not valid and (s.loop + i) & 7:
+        s.target[i] = -1
+        return False
+    j = acquire(s, r, w, i, beyond)
+    s.target[i] = j
+    if j < 0:
+        return False
+    s.target_generation[i] = s.generation[j]
+    return engage(s, t, r, w, i, j, chase)

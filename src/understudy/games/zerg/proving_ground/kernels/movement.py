@@ -1,0 +1,136 @@
+"""Moving, and keeping apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.paths import clear_line, descend, field_to, nearest_walkable, walkable
+from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SIZE, SLOTS, WIDE
+
+LARGEST = 1.0  # radius of a neighbour that still counts in full
+LOOK_AGAIN = 40  # loops a waypoint is trusted
+
+
+@kernel
+def fill_grids(s: Any, r: Any, w: Any) -> None:
+    """Sort all units into the two grids of neighbours: a list for each cell, held in one array of next slots."""
+    w.fine[:] = -1
+    w.coarse[:] = -1
+    for i in range(s.top):
+        if not s.alive[i] or s.owner[i] > 1:
+            continue
+        x, y = int(s.x[i]), int(s.y[i])
+        c = (y // WIDE) * COARSE + x // WIDE
+        w.coarse_next[i] = w.coarse[s.owner[i], c]
+        w.coarse[s.owner[i], c] = i
+        if not r.structure[s.kind[i]] and r.speed[s.kind[i]] > 0.0:
+            c = (y // BUCKET) * CELLS + x // BUCKET
+            w.fine_next[i] = w.fine[c]
+            w.fine[c] = i
+
+
+@kernel
+def speed_of(s: Any, r: Any, i: int) -> float:
+    """Cells a loop, with upgrades, creep and stimpack."""
+    k, p = s.kind[i], s.owner[i]
+    v = s.speed[p, k]
+    if r.creep_speed[k] != 1.0 and s.creep_grid[int(s.y[i]), int(s.x[i])]:
+        v *= r.creep_speed[k]
+    if s.stim_until[i] > s.loop:
+        v *= 1.5
+    return v
+
+
+@kernel
+def advance(s: Any, t: Any, r: Any, i: int, tx: float, ty: float, v: float) -> None:
+    """One step straight to a point; along the wall where the step would leave the ground."""
+    dx, dy = tx - s.x[i], ty - s.y[i]
+    d = np.sqrt(dx * dx + dy * dy)
+    s.moving[i] = 1
+    if d < 1e-9:
+        return
+    part = min(1.0, v / d)
+    nx, ny = s.x[i] + dx * part, s.y[i] + dy * part
+    s.heading_x[i], s.heading_y[i] = dx, dy
+    if r.flying[s.kind[i]]:
+        s.x[i], s.y[i] = min(max(nx, 1.0), SIZE - 1.0), min(max(ny, 1.0), SIZE - 1.0)
+    elif walkable(t, nx, ny) or not walkable(t, s.x[i], s.y[i]):
+        s.x[i], s.y[i] = nx, ny
+    elif walkable(t, nx, s.y[i]):
+        s.x[i] = nx
+    elif walkable(t, s.x[i], ny):
+        s.y[i] = ny
+
+
+@kernel
+def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float) -> None:
+    """One step towards a goal, around what is in the way; the last `near` cells need not be walkable."""
+    v = speed_of(s, r, i)
+    if r.flying[s.kind[i]]:
+        advance(s, t, r, i, gx, gy, v)
+        return
+    goal = int(min(max(gy, 0.0), SIZE - 1.0)) * SIZE + int(min(max(gx, 0.0), SIZE - 1.0))
+    far = abs(gx - s.x[i]) + abs(gy - s.y[i])
+    fresh = s.way_goal[i] >= 0 and s.loop < s.way_until[i]
+    if fresh and s.way_straight[i] and abs(s.way_x[i] - gx) + abs(s.way_y[i] - gy) < 3.0:
+        s.way_x[i], s.way_y[i] = gx, gy  # the target has moved a little: still straight on
+    elif not fresh or s.way_goal[i] != goal or abs(s.way_x[i] - s.x[i]) + abs(s.way_y[i] - s.y[i]) < 0.6:
+        s.way_goal[i], s.way_until[i] = goal, s.loop + LOOK_AGAIN + i % 16
+        s.way_x[i], s.way_y[i], s.way_straight[i] = gx, gy, 1
+        short = max(0.0, 1.0 - (near + 0.1) / max(far * 0.7071, 1e-9))
+        tx, ty = s.x[i] + (gx - s.x[i]) * short, s.y[i] + (gy - s.y[i]) * short
+        if far >= 1.5 and not (far < 24.0 and clear_line(t, s.x[i], s.y[i], tx, ty)):
+            end = nearest_walkable(t, gx, gy)
+            cell = descend(t, w, field_to(t, w, end), s.x[i], s.y[i])
+            if cell != end:
+                s.way_x[i], s.way_y[i], s.way_straight[i] = cell % SIZE + 0.5, cell // SIZE + 0.5, 0
+    advance(s, t, r, i, s.way_x[i], s.way_y[i], v)
+
+
+@kernel
+def separate(s: Any, t: Any, r: Any, w: Any) -> None:
+    """Push units apart that overlap: those on the move every second loop, the others every sixteenth.
+
+    Workers at work pass through each other, as in the game.
+    """
+    for i in range(s.loop & 1, s.top, 2):
+        k = s.kind[i]
+        if not s.alive[i] or s.owner[i] > 1 or r.structure[k] or r.speed[k] == 0.0:
+            continue
+        if not s.moving[i] and (s.loop + i) & 15 > 1:
+            continue
+        if s.order[i, 0] == GATHER or s.order[i, 0] == RETURN:
+            continue
+        x, y, radius, flying = s.x[i], s.y[i], r.radius[k], r.flying[k]
+        px, py = 0.0, 0.0
+        far = radius + LARGEST
+        for by in range(max(0, int(y - far) // BUCKET), min(CELLS, int(y + far) // BUCKET + 1)):
+            for bx in range(max(0, int(x - far) // BUCKET), min(CELLS, int(x + far) // BUCKET + 1)):
+                j = w.fine[by * CELLS + bx]
+                while j >= 0:
+                    dx, dy = x - s.x[j], y - s.y[j]
+                    room = radius + r.radius[s.kind[j]]
+                    d2 = dx * dx + dy * dy
+                    if d2 < room * room and j != i and r.flying[s.kind[j]] == flying and s.alive[j]:
+                        if d2 < 1e-8:
+                            dx, dy, d2 = 0.02 * (1 if i < j else -1), 0.01 * (1 if i < j else -1), 0.0005
+                        d = np.sqrt(d2)
+                        push = 0.4 * (room - d) / d
+                        px += dx * push
+                        py += dy * push
+                    j = w.fine_next[j]
+        if px != 0.0 or py != 0.0:
+            big = max(abs(px), abs(py))
+            if big > 0.3:
+                px, py = px * 0.3 / big, py * 0.3 / big
+            nx, ny = x + px, y + py
+            if flying:
+                s.x[i], s.y[i] = min(max(nx, 1.0), SIZE - 1.0), min(max(ny, 1.0), SIZE - 1.0)
+            elif walkable(t, nx, ny):
+                s.x[i], s.y[i] = nx, ny
+
+
+assert SLOTS <= 32767, "the grids of neighbours hold slots as 16-bit numbers"

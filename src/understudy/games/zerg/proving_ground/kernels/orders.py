@@ -1,0 +1,414 @@
+"""Orders come in: may this unit do that, now, and can its player pay for it?
+
+`issue` answers with the game's ActionResult numbers. What is accepted goes into the unit's queue; the step works on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.economy import usable
+from understudy.games.zerg.proving_ground.kernels.placement import can_place, geyser_at, snap
+from understudy.games.zerg.proving_ground.kernels.production import (
+    WARP_LOOPS,
+    add_on,
+    change_kind,
+    drop_order,
+    has_reactor,
+    has_techlab,
+    pay,
+)
+from understudy.games.zerg.proving_ground.kernels.units import (
+    clear_orders,
+    has_building,
+    push_order,
+    remove,
+    spawn,
+    supply_cap,
+    supply_used,
+    tech_met,
+)
+from understudy.games.zerg.proving_ground.kernels.vision import power_at
+from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, BURROW, HATCH, MORPH, TRAIN, WARP
+from understudy.games.zerg.proving_ground.state import (
+    ATTACK,
+    BUILD_AT,
+    CANCEL,
+    CANCEL_LAST,
+    CANT_BUILD_HERE,
+    CANT_TARGET_THAT_UNIT,
+    CHRONO,
+    EGG,
+    ERROR,
+    GATHER,
+    HOLD,
+    INJECT,
+    LARVA,
+    LURKER_BURROWED,
+    MAKE,
+    MARAUDER,
+    MARINE,
+    MORPH_INTO,
+    MOVE,
+    MULE,
+    MULE_UNIT,
+    MUST_TARGET_RESOURCES,
+    MUST_TARGET_UNIT,
+    NEUTRAL,
+    NEXUS,
+    NOT_ENOUGH_ENERGY,
+    NOT_ENOUGH_FOOD,
+    NOT_ENOUGH_MINERALS,
+    NOT_ENOUGH_VESPENE,
+    NOT_SUPPORTED,
+    NOT_YOURS,
+    ORBITAL,
+    PATROL,
+    QUEEN,
+    QUEUE_IS_FULL,
+    RALLY,
+    REPAIR,
+    RESEARCH,
+    RETURN,
+    SCV,
+    SMART,
+    STIM,
+    STOP,
+    SUCCESS,
+    TECH_NOT_MET,
+    TRANSFUSE,
+    TUMOR_BURROWED,
+    UNDER_CONSTRUCTION,
+    WIDOW_MINE_BURROWED,
+    ZERGLING,
+)
+
+QUEUE_LENGTH, REACTOR_QUEUE = 5, 8
+STIMPACK = 15
+SPELL, MULE_PRICE, TRANSFUSION = 25.0, 50.0, 50.0
+SHAPE_LOOPS = 16.0
+
+
+@kernel
+def issue(s: Any, t: Any, r: Any, p: int, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
+    """Give unit i an order; j is a target's slot or -1; x is negative when no point was given."""
+    if i < 0 or i >= s.top or not s.alive[i] or s.owner[i] != p:
+        return NOT_YOURS
+    if j >= 0 and (j >= s.top or not s.alive[j]):
+        return CANT_TARGET_THAT_UNIT
+    if j >= 0:
+        x, y = s.x[j], s.y[j]
+    if order == SMART:
+        order = resolve_smart(s, r, p, i, j)
+    if order == CANCEL or order == CANCEL_LAST:
+        return cancel(s, r, i)
+    if order == RALLY:
+        s.rally_x[i], s.rally_y[i], s.rally_target[i] = x, y, j
+        return SUCCESS
+    if s.progress[i] < 1.0:
+        return UNDER_CONSTRUCTION
+    if s.becomes[i]:
+        return NOT_SUPPORTED
+    if order == MAKE:
+        return make(s, t, r, p, i, argument, x, y)
+    if order == RESEARCH:
+        return begin_research(s, r, p, i, argument)
+    if order == MORPH_INTO:
+        return begin_morph(s, r, p, i, argument)
+    if order == MULE or order == CHRONO or order == STIM:
+        return cast(s, r, p, i, order, j)
+    if order == BUILD_AT:
+        return begin_building(s, t, r, p, i, argument, j, x, y, queued)
+    return move_or_work(s, r, p, i, order, j, x, y, queued)
+
+
+@kernel
+def resolve_smart(s: Any, r: Any, p: int, i: int, j: int) -> int:
+    """What a right click means."""
+    k = s.kind[i]
+    if r.structure[k]:
+        return RALLY
+    if j >= 0:
+        if s.owner[j] < NEUTRAL and s.owner[j] != p:
+            return ATTACK
+        if r.worker[k] and usable(s, r, p, j):
+            return GATHER
+        if r.worker[k] and r.townhall[s.kind[j]] and s.carry_minerals[i] + s.carry_vespene[i] > 0.0:
+            return RETURN
+        if k == SCV and s.owner[j] == p and s.progress[j] < 1.0 and r.structure[s.kind[j]]:
+            return REPAIR
+    return MOVE
+
+
+@kernel
+def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
+    """Put an accepted order into the queue: behind the others, or in their place."""
+    if not queued:
+        clear_orders(s, i)
+    return SUCCESS if push_order(s, i, order, argument, j, x, y) else QUEUE_IS_FULL
+
+
+@kernel
+def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y: float, queued: bool) -> int:
+    """Orders that cost nothing."""
+    k = s.kind[i]
+    if r.speed[k] == 0.0 or k == LARVA or k == EGG:
+        armed = r.damage[k, 0] > 0.0 or r.damage[k, 1] > 0.0
+        if order == STOP and armed:
+            clear_orders(s, i)
+            return SUCCESS
+        if not (order == ATTACK and armed and j >= 0):
+            return NOT_SUPPORTED
+    if order == STOP:
+        clear_orders(s, i)
+        return SUCCESS
+    if order == HOLD:
+        return take(s, i, HOLD, 0, -1, s.x[i], s.y[i], queued)
+    if order == GATHER:
+        if not r.worker[k]:
+            return NOT_SUPPORTED
+        if not usable(s, r, p, j):
+            return MUST_TARGET_RESOURCES
+        s.resource[i] = j
+        if queued or s.order[i, 0] != GATHER or s.order_target[i, 0] != j:
+            return take(s, i, GATHER, 0, j, x, y, queued)
+        return SUCCESS
+    if order == RETURN:
+        return take(s, i, RETURN, 0, -1, s.x[i], s.y[i], queued) if r.worker[k] else NOT_SUPPORTED
+    if order == INJECT or order == TRANSFUSE:
+        return aim(s, r, p, i, order, j, queued)
+    if order == REPAIR:
+        if k != SCV or j < 0:
+            return NOT_SUPPORTED
+        if s.progress[j] < 1.0:
+            done = take(s, i, BUILD_AT, s.kind[j], j, x, y, queued)
+            s.phase[i] = 1
+            return done
+        return take(s, i, REPAIR, 0, j, x, y, queued)
+    if x < 0.0:
+        return MUST_TARGET_UNIT
+    if order == ATTACK and j >= 0 and s.owner[j] == p:
+        order = MOVE
+    if order == MOVE or order == ATTACK or order == PATROL:
+        return take(s, i, order, 0, j, x, y, queued)
+    return NOT_SUPPORTED
+
+
+@kernel
+def aim(s: Any, r: Any, p: int, i: int, order: int, j: int, queued: bool) -> int:
+    """A queen's spells."""
+    if s.kind[i] != QUEEN:
+        return NOT_SUPPORTED
+    if j < 0:
+        return MUST_TARGET_UNIT
+    if s.owner[j] != p or (order == INJECT and (not r.townhall[s.kind[j]] or s.progress[j] < 1.0)):
+        return CANT_TARGET_THAT_UNIT
+    if s.energy[i] < (SPELL if order == INJECT else TRANSFUSION):
+        return NOT_ENOUGH_ENERGY
+    return take(s, i, order, 0, j, s.x[j], s.y[j], queued)
+
+
+@kernel
+def cast(s: Any, r: Any, p: int, i: int, order: int, j: int) -> int:
+    """Spells that act at once: MULE, chrono boost, stimpack."""
+    k = s.kind[i]
+    if order == STIM:
+        if (k != MARINE and k != MARAUDER) or not s.upgrade[p, STIMPACK]:
+            return NOT_SUPPORTED
+        cost = 10.0 if k == MARINE else 20.0
+        if s.health[i] <= cost:
+            return ERROR
+        s.health[i] -= cost
+        s.stim_until[i] = s.loop + 246
+        return SUCCESS
+    if j < 0:
+        return MUST_TARGET_UNIT
+    if (order == MULE and k != ORBITAL) or (order == CHRONO and k != NEXUS):
+        return NOT_SUPPORTED
+    if s.energy[i] < MULE_PRICE:
+        return NOT_ENOUGH_ENERGY
+    if order == CHRONO:
+        if s.owner[j] != p or not r.structure[s.kind[j]]:
+            return CANT_TARGET_THAT_UNIT
+        s.chrono_until[j] = s.loop + 448
+    else:
+        if not r.minerals_here[s.kind[j]]:
+            return MUST_TARGET_RESOURCES
+        mule = spawn(s, r, MULE_UNIT, p, s.x[j], s.y[j] - 1.0, 1.0)
+        if mule >= 0:
+            s.dies_at[mule] = s.loop + 1434
+            push_order(s, mule, GATHER, 0, j, s.x[j], s.y[j])
+    s.energy[i] -= MULE_PRICE
+    return SUCCESS
+
+
+@kernel
+def affordable(s: Any, p: int, minerals: float, vespene: float) -> int:
+    """SUCCESS, or what the bank lacks."""
+    if s.minerals[p] < minerals:
+        return NOT_ENOUGH_MINERALS
+    return NOT_ENOUGH_VESPENE if s.vespene[p] < vespene else SUCCESS
+
+
+@kernel
+def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x: float, y: float, queued: bool) -> int:
+    """An order to build; it is paid for when the builder arrives."""
+    k = s.kind[i]
+    if r.how[k, kind] != BUILD or (k == TUMOR_BURROWED and s.spent[i]):
+        return NOT_SUPPORTED
+    if not tech_met(s, r, p, kind):
+        return TECH_NOT_MET
+    price = affordable(s, p, r.minerals[k, kind], r.vespene[k, kind])
+    if price != SUCCESS:
+        return price
+    if k == QUEEN and s.energy[i] < SPELL:
+        return NOT_ENOUGH_ENERGY
+    if x < 0.0:
+        return CANT_BUILD_HERE
+    if r.gas[kind]:
+        j = geyser_at(s, r, x, y)
+        if j < 0:
+            return CANT_BUILD_HERE
+        return take(s, i, BUILD_AT, kind, j, s.x[j], s.y[j], queued)
+    allowed = can_place(s, t, r, p, kind, x, y)
+    if allowed != SUCCESS:
+        return allowed
+    if k == TUMOR_BURROWED and np.hypot(x - s.x[i], y - s.y[i]) > 10.0:
+        return CANT_BUILD_HERE
+    return take(s, i, BUILD_AT, kind, -1, snap(r, kind, x), snap(r, kind, y), queued)
+
+
+@kernel
+def make(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -> int:
+    """Train, hatch, warp in, or add on."""
+    k = s.kind[i]
+    how = r.how[k, kind]
+    if how != TRAIN and how != HATCH and how != WARP and how != ADDON:
+        return NOT_SUPPORTED
+    if not tech_met(s, r, p, kind) or (r.techlab[k, kind] and not has_techlab(s, r, i)):
+        return TECH_NOT_MET
+    if how == ADDON:
+        if s.orders[i] > 0:
+            return QUEUE_IS_FULL
+        b = add_on(s, t, r, i, kind)
+        return SUCCESS if b >= 0 else -b
+    length = REACTOR_QUEUE if has_reactor(s, r, i) else QUEUE_LENGTH
+    if how == TRAIN and s.orders[i] >= length:
+        return QUEUE_IS_FULL
+    if how == TRAIN and not s.powered[i]:
+        return TECH_NOT_MET
+    pair = 2.0 if kind == ZERGLING else 1.0
+    need = r.supply[kind] * pair
+    if need > 0.0 and supply_used(s, r, p) + need > supply_cap(s, r, p):
+        return NOT_ENOUGH_FOOD
+    if how == WARP and (x < 0.0 or s.timer[i] > s.loop or not power_at(s, p, x, y) or not t.pathable[int(y), int(x)]):
+        return CANT_BUILD_HERE
+    paid = pay(s, p, r.minerals[k, kind], r.vespene[k, kind])
+    if paid != SUCCESS:
+        return paid
+    if how == HATCH:
+        clear_orders(s, i)
+        host = s.host[i]
+        if host >= 0 and s.rally_x[i] < 0.0:
+            s.rally_x[i], s.rally_y[i], s.rally_target[i] = s.rally_x[host], s.rally_y[host], s.rally_target[host]
+        s.kind[i], s.becomes[i], s.health[i] = EGG, kind, r.health[EGG]
+        push_order(s, i, MORPH_INTO, kind, -1, s.x[i], s.y[i])
+    elif how == WARP:
+        spawn(s, r, kind, p, x, y, 1.0 / WARP_LOOPS)
+        s.timer[i] = s.loop + r.time[kind] * 0.7
+    else:
+        push_order(s, i, MAKE, kind, -1, s.x[i], s.y[i])
+    return SUCCESS
+
+
+@kernel
+def begin_research(s: Any, r: Any, p: int, i: int, u: int) -> int:
+    """Pay for an upgrade and start it."""
+    if not r.researches[s.kind[i], u]:
+        return NOT_SUPPORTED
+    before = r.upgrade_before[u]
+    if s.upgrade[p, u] or s.pending[p, u] or (before and not s.upgrade[p, before]):
+        return TECH_NOT_MET
+    if r.upgrade_building[u] and not has_building(s, r, p, r.upgrade_building[u]):
+        return TECH_NOT_MET
+    if s.orders[i] >= QUEUE_LENGTH:
+        return QUEUE_IS_FULL
+    paid = pay(s, p, r.upgrade_minerals[u], r.upgrade_vespene[u])
+    if paid != SUCCESS:
+        return paid
+    s.pending[p, u] = 1
+    push_order(s, i, RESEARCH, u, -1, s.x[i], s.y[i])
+    return SUCCESS
+
+
+@kernel
+def begin_morph(s: Any, r: Any, p: int, i: int, kind: int) -> int:
+    """Pay for a morph and start it: in a cocoon, or as the unit is."""
+    k = s.kind[i]
+    if r.how[k, kind] != MORPH:
+        return NOT_SUPPORTED
+    burrows = r.cloaked[kind] and not r.cloaked[k] and r.race[k] == 2 and kind != LURKER_BURROWED
+    if not tech_met(s, r, p, kind) or (burrows and not s.upgrade[p, BURROW]):
+        return TECH_NOT_MET
+    if r.structure[k] and s.orders[i] > 0:
+        return QUEUE_IS_FULL
+    more = r.supply[kind] - r.supply[k]
+    if more > 0.0 and supply_used(s, r, p) + more > supply_cap(s, r, p):
+        return NOT_ENOUGH_FOOD
+    free = r.minerals[k, kind] == 0.0 and r.vespene[k, kind] == 0.0
+    paid = pay(s, p, r.minerals[k, kind], r.vespene[k, kind])
+    if paid != SUCCESS:
+        return paid
+    clear_orders(s, i)
+    push_order(s, i, MORPH_INTO, kind, -1, s.x[i], s.y[i])
+    if free:
+        s.timer[i] = SHAPE_LOOPS if kind != WIDOW_MINE_BURROWED else 60.0
+    s.was[i] = k
+    if r.cocoon[kind] and not free:
+        change_kind(s, r, i, r.cocoon[kind])
+        s.becomes[i] = kind
+    return SUCCESS
+
+
+@kernel
+def refund(s: Any, p: int, minerals: float, vespene: float) -> None:
+    """Give resources back."""
+    s.minerals[p] += minerals
+    s.vespene[p] += vespene
+
+
+@kernel
+def cancel(s: Any, r: Any, i: int) -> int:
+    """Stop the construction, the last of the queue, or the morph, and get the price back (three quarters for structures)."""
+    k, p, n = s.kind[i], s.owner[i], s.orders[i]
+    if r.structure[k] and s.progress[i] < 1.0:
+        part = r.value_minerals[k] - (50.0 if r.race[k] == 2 else 0.0)
+        refund(s, p, part * 0.75, r.value_vespene[k] * 0.75)
+        if r.race[k] == 2 and not r.creep_radius[k] == 10.0:
+            refund(s, p, 50.0, 0.0)
+        remove(s, r, i)
+        return SUCCESS
+    if n == 0:
+        return ERROR
+    what = s.argument[i, n - 1]
+    if s.order[i, n - 1] == MAKE:
+        refund(s, p, r.minerals[k, what], r.vespene[k, what])
+        drop_order(s, i, n - 1)
+    elif s.order[i, n - 1] == RESEARCH:
+        refund(s, p, r.upgrade_minerals[what], r.upgrade_vespene[what])
+        s.pending[p, what] = 0
+        drop_order(s, i, n - 1)
+    elif s.order[i, n - 1] == MORPH_INTO:
+        source = LARVA if k == EGG else s.was[i]
+        refund(s, p, r.minerals[source, what], r.vespene[source, what])
+        clear_orders(s, i)
+        if k == EGG:
+            s.kind[i], s.becomes[i], s.health[i] = LARVA, 0, r.health[LARVA]
+        elif s.becomes[i]:
+            change_kind(s, r, i, source)
+    else:
+        clear_orders(s, i)
+    return SUCCESS

@@ -1,0 +1,274 @@
+"""One game loop after another: every unit does what it was told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.combat import ACQUIRE, defend, engage, gap
+from understudy.games.zerg.proving_ground.kernels.economy import INJECT_LOOPS, count_workers, gather, hatch_larva, recover
+from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, separate
+from understudy.games.zerg.proving_ground.kernels.production import build, construct, morph, research, train
+from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, remove, same
+from understudy.games.zerg.proving_ground.kernels.vision import grow_creep, look, power
+from understudy.games.zerg.proving_ground.state import (
+    ATTACK,
+    BUILD_AT,
+    COLLECTED_MINERALS,
+    COLLECTED_VESPENE,
+    GATHER,
+    HEALED,
+    HOLD,
+    IDLE_PRODUCTION,
+    IDLE_WORKERS,
+    INJECT,
+    MAKE,
+    MEDIVAC,
+    MORPH_INTO,
+    MOVE,
+    NEUTRAL,
+    PATROL,
+    RATE_MINERALS,
+    RATE_VESPENE,
+    REPAIR,
+    RESEARCH,
+    RETURN,
+    TRANSFUSE,
+)
+
+SLOW = 16  # loops between the things that need not happen every loop
+VICTORY, DEFEAT, TIE = 1, 2, 3
+ARRIVED = 0.5
+STUCK = 96  # loops without progress at a crowded goal after which a unit calls it arrived
+
+
+@kernel
+def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int, see: bool) -> None:
+    """Advance the game by this many loops, or until it is over; `see` brings the players' sight up to date at the end."""
+    s, t, r, w = states[0], terrains[0], rules[0], scratches[0]
+    for _ in range(loops):
+        if s.over:
+            break
+        s.loop += 1
+        fill_grids(s, r, w)
+        for i in range(s.top):
+            if s.alive[i] and s.owner[i] < NEUTRAL:
+                act(s, t, r, w, i)
+        separate(s, t, r, w)
+        if s.loop % SLOW == 0:
+            slow(s, t, r, w)
+    if see:
+        look(s, t, r, w)
+
+
+@kernel
+def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
+    """One unit's loop."""
+    k = s.kind[i]
+    if s.cooldown[i] > 0.0:
+        s.cooldown[i] -= 1.0
+    if s.progress[i] < 1.0:
+        construct(s, r, i)
+        return
+    if s.dies_at[i] and s.loop >= s.dies_at[i]:
+        remove(s, r, i)
+        return
+    if s.orders[i] == 0:
+        s.moving[i] = 0
+        idle(s, t, r, w, i)
+        return
+    order = s.order[i, 0]
+    if order == GATHER or order == RETURN:
+        gather(s, t, r, w, i)
+    elif order == MAKE:
+        train(s, t, r, i)
+        if r.damage[k, 0] > 0.0:
+            defend(s, t, r, w, i, 0.0, False)
+    elif order == ATTACK:
+        attack(s, t, r, w, i)
+    elif order == MOVE or order == PATROL:
+        move(s, t, r, w, i)
+    elif order == HOLD:
+        defend(s, t, r, w, i, 0.0, False)
+    elif order == BUILD_AT:
+        build(s, t, r, w, i)
+    elif order == MORPH_INTO:
+        morph(s, t, r, i)
+    elif order == RESEARCH:
+        research(s, r, i)
+    else:
+        cast_at(s, t, r, w, i, order)
+
+
+@kernel
+def idle(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
+    """A unit without orders defends itself and what is near; workers and buildings without weapons do nothing."""
+    k = s.kind[i]
+    if k == MEDIVAC:
+        heal_somebody(s, t, r, w, i)
+        return
+    if r.worker[k] or (r.damage[k, 0] == 0.0 and r.damage[k, 1] == 0.0) or not s.powered[i]:
+        return
+    if r.structure[k] or r.speed[k] == 0.0:
+        defend(s, t, r, w, i, 0.0, False)
+    else:
+        defend(s, t, r, w, i, ACQUIRE, True)
+
+
+@kernel
+def goal_reached(s: Any, r: Any, i: int, near: float) -> bool:
+    """Whether a unit is where its order leads, or as close as the crowd lets it."""
+    d = length(s.order_x[i, 0] - s.x[i], s.order_y[i, 0] - s.y[i])
+    if d <= near:
+        return True
+    if s.order_progress[i, 0] == 0.0 or d < s.order_progress[i, 0] - 0.05:
+        s.order_progress[i, 0] = d
+        s.timer[i] = 0.0
+    else:
+        s.timer[i] += 1.0
+    return d < 6.0 and s.timer[i] > STUCK
+
+
+@kernel
+def move(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
+    """Go to a point, or follow a unit."""
+    j = s.order_target[i, 0]
+    near = ARRIVED
+    if j >= 0:
+        if not same(s, j, s.order_generation[i, 0]):
+            pop_order(s, i)
+            return
+        s.order_x[i, 0], s.order_y[i, 0] = s.x[j], s.y[j]
+        near = r.radius[s.kind[i]] + r.radius[s.kind[j]] + 0.3
+    if goal_reached(s, r, i, near):
+        pop_order(s, i)
+        return
+    go(s, t, r, w, i, s.order_x[i, 0], s.order_y[i, 0], 0.0)
+
+
+@kernel
+def attack(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
+    """Attack a unit until it is gone, or go to a point and fight what comes in between."""
+    j = s.order_target[i, 0]
+    if j >= 0:
+        seen = same(s, j, s.order_generation[i, 0]) and (s.seen[s.owner[i], j] == 1 or s.known[s.owner[i], j] == 1)
+        if not seen or not engage(s, t, r, w, i, j, True):
+            pop_order(s, i)
+        return
+    if defend(s, t, r, w, i, ACQUIRE, True):
+        return
+    if s.kind[i] == MEDIVAC and heal_somebody(s, t, r, w, i):
+        return
+    if goal_reached(s, r, i, 1.0):
+        pop_order(s, i)
+        return
+    go(s, t, r, w, i, s.order_x[i, 0], s.order_y[i, 0], 0.0)
+
+
+@kernel
+def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
+    """A medivac mends the nearest hurt biological unit around it."""
+    if s.energy[i] < 1.0:
+        return False
+    j = s.target[i]
+    if j < 0 or not s.alive[j] or s.owner[j] != s.owner[i] or s.health[j] >= r.health[s.kind[j]]:
+        s.target[i] = -1
+        if (s.loop + i) & 7:
+            return False
+        best = 64.0
+        for n in range(s.top):
+            k = s.kind[n]
+            if s.alive[n] and s.owner[n] == s.owner[i] and r.attributes[k] & 8 and not r.structure[k] and s.health[n] < r.health[k]:
+                d = (s.x[n] - s.x[i]) ** 2 + (s.y[n] - s.y[i]) ** 2
+                if d < best:
+                    best, s.target[i] = d, n
+        j = s.target[i]
+        if j < 0:
+            return False
+    if gap(s, r, i, j) > 4.0:
+        go(s, t, r, w, i, s.x[j], s.y[j], 1.0)
+    else:
+        s.health[j] = min(r.health[s.kind[j]], s.health[j] + 0.5625)
+        s.energy[i] -= 0.1875
+        s.score[s.owner[i], HEALED] += 0.5625
+    return True
+
+
+@kernel
+def cast_at(s: Any, t: Any, r: Any, w: Any, i: int, order: int) -> None:
+    """Spells and repairs that need the unit beside its target."""
+    j = s.order_target[i, 0]
+    if not same(s, j, s.order_generation[i, 0]):
+        pop_order(s, i)
+        return
+    k = s.kind[j]
+    if gap(s, r, i, j) > (7.0 if order == TRANSFUSE else 0.5):
+        go(s, t, r, w, i, s.x[j], s.y[j], 1.0)
+        return
+    s.moving[i] = 0
+    if order == INJECT and s.energy[i] >= 25.0:
+        s.energy[i] -= 25.0
+        if s.injects[j] == 0:
+            s.inject_until[j] = s.loop + INJECT_LOOPS
+        s.injects[j] += 1
+    elif order == TRANSFUSE and s.energy[i] >= 50.0:
+        s.energy[i] -= 50.0
+        s.health[j] = min(r.health[k] + s.health_bonus[s.owner[j], k], s.health[j] + 125.0)
+    elif order == REPAIR and s.health[j] < r.health[k]:
+        s.health[j] = min(r.health[k], s.health[j] + r.health[k] / max(1.0, r.time[k]))
+        return
+    pop_order(s, i)
+
+
+@kernel
+def slow(s: Any, t: Any, r: Any, w: Any) -> None:
+    """What happens every sixteenth loop: recovery, larva, sight, creep, power, rates, and whether somebody has won."""
+    look(s, t, r, w)
+    count_workers(s, r)
+    power(s, r)
+    if s.loop % (2 * SLOW) == 0:
+        grow_creep(s, t, r)
+    for i in range(s.top):
+        if s.alive[i] and s.owner[i] < NEUTRAL:
+            recover(s, r, i, SLOW)
+            if r.townhall[s.kind[i]]:
+                hatch_larva(s, t, r, i, SLOW)
+                if s.progress[i] >= 1.0 and s.orders[i] == 0:
+                    s.score[s.owner[i], IDLE_PRODUCTION] += SLOW / 22.4
+            if r.worker[s.kind[i]] and s.orders[i] == 0:
+                s.score[s.owner[i], IDLE_WORKERS] += SLOW / 22.4
+    rates(s)
+    while s.top > 0 and not s.alive[s.top - 1]:
+        s.top -= 1
+    judge(s, r)
+
+
+@kernel
+def rates(s: Any) -> None:
+    """Collection rates a minute, smoothed over about half a minute; two spare score rows hold the last sums."""
+    for p in range(2):
+        for row, rate, last in ((COLLECTED_MINERALS, RATE_MINERALS, 21), (COLLECTED_VESPENE, RATE_VESPENE, 22)):
+            now = (s.score[p, row] - s.score[p, last]) * 1344.0 / SLOW
+            s.score[p, last] = s.score[p, row]
+            s.score[p, rate] += (now - s.score[p, rate]) * 0.02
+
+
+@kernel
+def judge(s: Any, r: Any) -> None:
+    """A player without structures has lost."""
+    if s.over:
+        return
+    left0, left1 = 0, 0
+    for i in range(s.top):
+        if s.alive[i] and r.structure[s.kind[i]] and r.creep_radius[s.kind[i]] != 10.0:
+            if s.owner[i] == 0:
+                left0 += 1
+            elif s.owner[i] == 1:
+                left1 += 1
+    if left0 and left1:
+        return
+    s.over = 1
+    if left0 == left1:
+        s.result[0], s.result[1] = TIE, TIE
+    else:
+        s.result[0], s.result[1] = (VICTORY, DEFEAT) if left0 else (DEFEAT, VICTORY)

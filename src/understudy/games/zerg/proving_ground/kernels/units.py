@@ -1,0 +1,263 @@
+"""Units come and go; what a player owns, pays and may build."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.state import (
+    DEAD_RING,
+    EGG,
+    GHOSTS,
+    KILLED_STRUCTURES,
+    KILLED_UNITS,
+    LARVA,
+    LOST_MINERALS_ARMY,
+    LOST_VESPENE_ARMY,
+    MAKE,
+    NEUTRAL,
+    NONE,
+    QUEUE,
+    SIZE,
+    SLOTS,
+    STRUCTURES_VALUE,
+    UNITS_VALUE,
+    ZERGLING,
+)
+
+
+@kernel
+def random(s: Any) -> float:
+    """The next number in [0, 1) of the game's own generator (xorshift64)."""
+    z = np.uint64(s.random)
+    z ^= z << np.uint64(13)
+    z ^= z >> np.uint64(7)
+    z ^= z << np.uint64(17)
+    s.random = z
+    return float(z >> np.uint64(11)) / 9007199254740992.0
+
+
+@kernel
+def length(dx: float, dy: float) -> float:
+    """Length of a vector."""
+    return np.sqrt(dx * dx + dy * dy)
+
+
+@kernel
+def stamp(s: Any, r: Any, i: int, value: int) -> None:
+    """Mark the cells under a structure or resource."""
+    k = s.kind[i]
+    wide = r.footprint[k]
+    high = wide
+    if r.minerals_here[k]:
+        wide, high = 2, 1
+    elif r.geyser[k] or r.gas[k]:
+        wide, high = 3, 3
+    x0, y0 = int(np.floor(s.x[i] - wide / 2 + 0.01)), int(np.floor(s.y[i] - high / 2 + 0.01))
+    for y in range(max(0, y0), min(SIZE, y0 + high)):
+        for x in range(max(0, x0), min(SIZE, x0 + wide)):
+            s.occupied[y, x] = value
+
+
+@kernel
+def clear_orders(s: Any, i: int) -> None:
+    """Forget all orders of a unit."""
+    s.orders[i] = 0
+    for q in range(QUEUE):
+        s.order[i, q] = NONE
+    s.phase[i] = 0
+    s.timer[i] = 0.0
+    s.target[i] = -1
+    s.way_goal[i] = -1
+    s.moving[i] = 0
+
+
+@kernel
+def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: float) -> int:
+    """Put a unit into the first free slot; -1 when the game is full."""
+    i = 0
+    while i < SLOTS and s.alive[i]:
+        i += 1
+    if i == SLOTS:
+        return -1
+    s.top = max(s.top, i + 1)
+    s.alive[i], s.kind[i], s.owner[i] = 1, kind, owner
+    s.generation[i] += 1
+    s.x[i], s.y[i], s.heading_x[i], s.heading_y[i] = x, y, 0.0, -1.0
+    extra = s.health_bonus[owner, kind] if owner < NEUTRAL else 0.0
+    share = 1.0 if progress >= 1.0 else 0.1
+    s.health[i], s.shield[i] = (r.health[kind] + extra) * share, r.shields[kind] * share
+    s.energy[i] = min(50.0 if r.structure[kind] else 25.0 if kind != EGG else 0.0, r.energy[kind])
+    s.progress[i] = progress
+    s.cooldown[i], s.carry_minerals[i], s.carry_vespene[i], s.contents[i] = 0.0, 0.0, 0.0, 0.0
+    s.resource[i], s.host[i], s.rally_target[i] = -1, -1, -1
+    s.rally_x[i], s.rally_y[i] = -1.0, -1.0
+    s.busy_until[i], s.assigned[i], s.larva_timer[i], s.injects[i] = 0, 0, 0.0, 0
+    s.inject_until[i], s.chrono_until[i], s.stim_until[i], s.dies_at[i], s.hit_at[i] = 0, 0, 0, 0, -9999
+    s.creep[i], s.powered[i], s.spent[i], s.becomes[i], s.was[i] = 0.0, 1, 0, 0, 0
+    s.seen[0, i], s.seen[1, i], s.known[0, i], s.known[1, i] = 0, 0, 0, 0
+    s.way_until[i] = 0
+    clear_orders(s, i)
+    if r.structure[kind] or r.minerals_here[kind] or r.geyser[kind]:
+        stamp(s, r, i, i + 1)
+    if owner < NEUTRAL:
+        s.seen[owner, i] = 1
+        s.score[owner, STRUCTURES_VALUE if r.structure[kind] else UNITS_VALUE] += r.value_minerals[kind] + r.value_vespene[kind]
+    return i
+
+
+@kernel
+def same(s: Any, i: int, generation: int) -> bool:
+    """Whether the slot still holds the unit that was meant."""
+    return i >= 0 and s.alive[i] == 1 and s.generation[i] == generation
+
+
+@kernel
+def category(r: Any, kind: int) -> int:
+    """0 army, 1 economy, 2 technology: as the score divides values."""
+    if r.worker[kind] or r.townhall[kind] or r.gas[kind] or kind == LARVA or r.provides[kind] > 0:
+        return 1
+    return 2 if r.structure[kind] else 0
+
+
+@kernel
+def remember(s: Any, p: int, i: int) -> None:
+    """Let a player keep the picture of a structure that was lost out of sight."""
+    n = s.ghosts[p]
+    if n == GHOSTS:
+        return
+    s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n], s.ghost_owner[p, n] = i, s.generation[i], s.kind[i], s.owner[i]
+    s.ghost_x[p, n], s.ghost_y[p, n] = s.x[i], s.y[i]
+    s.ghosts[p] = n + 1
+
+
+@kernel
+def remove(s: Any, r: Any, i: int) -> None:
+    """Take a unit out of the game, with no one to blame: used up, spent, or gone."""
+    k = s.kind[i]
+    s.alive[i] = 0
+    if r.structure[k] or r.minerals_here[k] or r.geyser[k]:
+        stamp(s, r, i, 0)
+        for p in range(2):
+            if s.known[p, i] and not s.seen[p, i] and s.owner[i] != p:
+                remember(s, p, i)
+    at = s.deaths % DEAD_RING
+    s.dead_slot[at], s.dead_generation[at] = i, s.generation[i]
+    s.deaths += 1
+    if r.townhall[k]:
+        for j in range(s.top):
+            if s.alive[j] and s.kind[j] == LARVA and s.host[j] == i:
+                remove_larva(s, j)
+    if s.host[i] >= 0 and k != LARVA and s.host[s.host[i]] == i:
+        s.host[s.host[i]] = -1
+
+
+@kernel
+def remove_larva(s: Any, i: int) -> None:
+    """Larva go with their hatchery."""
+    s.alive[i] = 0
+    at = s.deaths % DEAD_RING
+    s.dead_slot[at], s.dead_generation[at] = i, s.generation[i]
+    s.deaths += 1
+
+
+@kernel
+def destroy(s: Any, r: Any, i: int, by: int) -> None:
+    """A unit is killed by a player (2 for nobody); the score says so."""
+    k, p = s.kind[i], s.owner[i]
+    if p < NEUTRAL:
+        value = s.becomes[i] if s.becomes[i] else k
+        group = category(r, value)
+        s.score[p, LOST_MINERALS_ARMY + group] += r.value_minerals[value]
+        s.score[p, LOST_VESPENE_ARMY + group] += r.value_vespene[value]
+        if by == 1 - p:
+            row = KILLED_STRUCTURES if r.structure[k] else KILLED_UNITS
+            s.score[by, row] += r.value_minerals[value] + r.value_vespene[value]
+    remove(s, r, i)
+
+
+@kernel
+def pop_order(s: Any, i: int) -> None:
+    """The first order is done; the next one moves up."""
+    n = s.orders[i]
+    for q in range(1, n):
+        s.order[i, q - 1], s.argument[i, q - 1] = s.order[i, q], s.argument[i, q]
+        s.order_target[i, q - 1], s.order_generation[i, q - 1] = s.order_target[i, q], s.order_generation[i, q]
+        s.order_x[i, q - 1], s.order_y[i, q - 1] = s.order_x[i, q], s.order_y[i, q]
+        s.order_progress[i, q - 1] = s.order_progress[i, q]
+    if n > 0:
+        s.orders[i] = n - 1
+        s.order[i, n - 1] = NONE
+    s.phase[i], s.target[i], s.way_goal[i], s.moving[i] = 0, -1, -1, 0
+    s.timer[i] = 0.0
+
+
+@kernel
+def push_order(s: Any, i: int, order: int, argument: int, target: int, x: float, y: float) -> bool:
+    """Append an order; False when the queue is full."""
+    n = s.orders[i]
+    if n >= QUEUE:
+        return False
+    s.order[i, n], s.argument[i, n], s.order_target[i, n] = order, argument, target
+    s.order_generation[i, n] = s.generation[target] if target >= 0 else 0
+    s.order_x[i, n], s.order_y[i, n], s.order_progress[i, n] = x, y, 0.0
+    s.orders[i] = n + 1
+    return True
+
+
+@kernel
+def has_building(s: Any, r: Any, p: int, kind: int) -> bool:
+    """Whether the player has this building, or one that counts as it, standing."""
+    for i in range(s.top):
+        if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0 and r.counts_as[s.kind[i], kind]:
+            return True
+    return False
+
+
+@kernel
+def tech_met(s: Any, r: Any, p: int, kind: int) -> bool:
+    """Whether all buildings stand that this kind asks for."""
+    for q in range(2):
+        need = r.needs[kind, q]
+        if need and not has_building(s, r, p, need):
+            return False
+    return True
+
+
+@kernel
+def supply_used(s: Any, r: Any, p: int) -> float:
+    """Supply of all units, those in eggs and those being trained."""
+    used = 0.0
+    for i in range(s.top):
+        if not s.alive[i] or s.owner[i] != p:
+            continue
+        k = s.kind[i]
+        if s.becomes[i]:
+            used += r.supply[s.becomes[i]] * (2.0 if s.becomes[i] == ZERGLING and k == EGG else 1.0)
+        else:
+            used += r.supply[k]
+        for q in range(s.orders[i]):
+            if s.order[i, q] == MAKE and s.order_progress[i, q] > 0.0:
+                used += r.supply[s.argument[i, q]]
+    return used
+
+
+@kernel
+def supply_cap(s: Any, r: Any, p: int) -> float:
+    """Supply that standing structures and overlords provide, at most 200."""
+    cap = 0.0
+    for i in range(s.top):
+        if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0:
+            cap += r.provides[s.kind[i]]
+    return min(cap, 200.0)
+
+
+@kernel
+def fail(s: Any, i: int, order: int, argument: int, result: int) -> None:
+    """Note that an order could not be carried out, for the player's next observation."""
+    at = s.failures % 256
+    s.failed_slot[at], s.failed_generation[at], s.failed_order[at] = i, s.generation[i], order
+    s.failed_argument[at], s.failed_result[at] = argument, result
+    s.failures += 1

@@ -1,0 +1,103 @@
+"""From "create game" to the first loop: seats, races, and the wait for the second participant."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import random
+
+from understudy.errors import UnderstudyError
+from understudy.games.zerg.proving_ground.maps import Map
+from understudy.games.zerg.proving_ground.match import LADDER_LIMIT, Match, Recorder, Seat
+from understudy.games.zerg.proving_ground.opponents import make_opponent
+
+RACES = (1, 2, 3)
+RANDOM_RACE, IDLE_DIFFICULTY = 4, 1
+MISSING_GAME, GAME_FULL = 6, 5  # the game's LaunchError and GameFull
+
+
+class LobbyError(UnderstudyError):
+    """A seat cannot be had; `code` is the game's own error number."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Lobby:
+    """Where a game is set up and participants meet. One lobby serves one game after another."""
+
+    def __init__(self, max_loops: int = LADDER_LIMIT, recorder: Recorder | None = None) -> None:
+        self._map: Map | None = None
+        self._seats: list[Seat] = []
+        self._seed, self._max_loops, self._recorder = 0, max_loops, recorder
+        self._match: Match | None = None
+        self._full = asyncio.Event()
+
+    @property
+    def created(self) -> bool:
+        """Whether a game can be joined."""
+        return self._map is not None
+
+    @property
+    def single(self) -> bool:
+        """Whether one participant plays alone against a computer."""
+        return any(seat.computer for seat in self._seats)
+
+    @property
+    def match(self) -> Match | None:
+        """The game that was started last."""
+        return self._match
+
+    def create(self, game_map: Map, seats: list[Seat], seed: int) -> None:
+        """Set up a game; a participant without an opponent meets one that only defends itself."""
+        if len(seats) == 1:
+            seats = [*seats, Seat(RANDOM_RACE, RANDOM_RACE, "", True, IDLE_DIFFICULTY, 1)]
+        self._map, self._seats, self._seed = game_map, seats, seed
+        self._match, self._full = None, asyncio.Event()
+
+    def close(self) -> None:
+        """Nobody can join the game that was set up any more."""
+        self._map = None
+
+    def sit_down(self, race: int, name: str) -> int:
+        """Take the first free participant's seat; its number."""
+        if self._map is None:
+            raise LobbyError(MISSING_GAME, "There is no game to join: create one first.")
+        for number, seat in enumerate(self._seats):
+            if not seat.computer and not seat.taken:
+                seat.taken, seat.race, seat.requested_race, seat.name = True, race, race, name or seat.name
+                return number
+        raise LobbyError(GAME_FULL, "Both seats of this game are taken.")
+
+    def stand_up(self, player: int) -> None:
+        """Give a seat back before the game has started."""
+        if self._match is None and player < len(self._seats):
+            self._seats[player].taken = False
+
+    async def start(self, player: int) -> Match:
+        """Wait until everybody sits, then start: the same game for all."""
+        if all(seat.taken or seat.computer for seat in self._seats):
+            self._match = self._new_match()
+            self._full.set()
+        await self._full.wait()
+        assert self._match is not None, "the event is set after the match is made"
+        return self._match
+
+    def restart(self) -> Match:
+        """The same game again from its start."""
+        self._match = self._new_match()
+        return self._match
+
+    def _new_match(self) -> Match:
+        assert self._map is not None, "a seat was taken, so there is a game"
+        seats = copy.deepcopy(self._seats)
+        dice = random.Random(self._seed * 2 + 1)
+        for seat in seats:
+            if seat.race not in RACES:
+                seat.race = dice.choice(RACES)
+        match = Match(self._map, seats, self._seed, self._max_loops, recorder=self._recorder)
+        for number, seat in enumerate(seats):
+            if seat.computer:
+                match.opponents.append(make_opponent(match.simulation, number, seat.difficulty, seat.ai_build, self._seed))
+        return match

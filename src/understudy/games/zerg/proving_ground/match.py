@@ -1,0 +1,106 @@
+"""One game with its players: who takes part, whose turn it is to step, and how it ends.
+
+Participants speak through sessions; computers are opponents that act inside the step. The game advances when every participant waits for
+it, by as many loops as the least patient asked for: as in the game itself, nobody is ahead of anybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from understudy.games.zerg.proving_ground.maps import Map
+from understudy.games.zerg.proving_ground.simulation import DEFEAT, TIE, VICTORY, Simulation
+
+THINK_EVERY = 16
+LADDER_LIMIT = 80_640
+
+
+class Opponent(Protocol):
+    """A player inside the proving ground."""
+
+    def act(self) -> None:
+        """Look at the game and give orders."""
+
+
+@dataclass
+class Seat:
+    """One of the two players: a participant's or a computer's."""
+
+    race: int
+    requested_race: int
+    name: str = ""
+    computer: bool = False
+    difficulty: int = 0
+    ai_build: int = 1
+    taken: bool = False
+    target: int = 0  # the loop a participant waits for
+    waiting: bool = False
+    left: bool = False
+
+
+Recorder = Callable[[Simulation], None]
+
+
+@dataclass
+class Match:
+    """A game in progress and everybody in it."""
+
+    map: Map
+    seats: list[Seat]
+    seed: int = 0
+    max_loops: int = LADDER_LIMIT
+    simulation: Simulation = field(init=False)
+    opponents: list[Opponent] = field(default_factory=list)
+    chat: list[tuple[int, int, str]] = field(default_factory=list)  # player, channel, text
+    recorder: Recorder | None = None
+
+    def __post_init__(self) -> None:
+        self.simulation = Simulation(self.map, (self.seats[0].race, self.seats[1].race), self.seed)
+        self._changed = asyncio.Condition()
+
+    def advance_to(self, loop: int) -> None:
+        """Run the game to this loop, letting computers think on their way."""
+        game = self.simulation
+        while game.loop < loop and not game.over:
+            loops = min(loop, (game.loop // THINK_EVERY + 1) * THINK_EVERY) - game.loop if self.opponents else loop - game.loop
+            loops = min(loops, self.max_loops - game.loop)
+            game.step(loops, see=game.loop + loops >= loop)
+            if self.opponents and game.loop % THINK_EVERY == 0:
+                for opponent in self.opponents:
+                    opponent.act()
+            if game.loop >= self.max_loops:
+                game.finish((TIE, TIE))
+        if self.recorder is not None:
+            self.recorder(game)
+
+    async def step(self, player: int, loops: int) -> None:
+        """A participant is done with its turn and wants to go on by this many loops."""
+        seat = self.seats[player]
+        seat.target, seat.waiting = self.simulation.loop + loops, True
+        try:
+            async with self._changed:
+                self._advance_if_all_wait()
+                self._changed.notify_all()
+                await self._changed.wait_for(lambda: self.simulation.over or self.simulation.loop >= seat.target)
+        finally:
+            seat.waiting = False
+
+    def _advance_if_all_wait(self) -> None:
+        present = [seat for seat in self.seats if not seat.computer and not seat.left]
+        ready = [seat for seat in present if seat.waiting]
+        if len(ready) < len(present):
+            return
+        self.advance_to(min(seat.target for seat in ready))
+
+    async def leave(self, player: int) -> None:
+        """A participant surrenders, or its connection is lost: the other one wins."""
+        seat = self.seats[player]
+        if seat.left:
+            return
+        seat.left = True
+        self.simulation.finish((DEFEAT, VICTORY) if player == 0 else (VICTORY, DEFEAT))
+        async with self._changed:
+            self._changed.notify_all()

@@ -1,0 +1,184 @@
+"""What a player sees, as the API sends it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from s2clientprotocol import sc2api_pb2
+
+from understudy.games.zerg.proving_ground import state as names
+from understudy.games.zerg.proving_ground.abilities import labels
+from understudy.games.zerg.proving_ground.match import Match
+from understudy.games.zerg.proving_ground.simulation import Simulation
+from understudy.games.zerg.proving_ground.static_responses import describe_map, fill_image, packed
+from understudy.games.zerg.proving_ground.wire import FIRST_TAG, TAG_SHIFT, UnitWriter
+
+# Field numbers of the path Response.observation.observation.raw_data, whose bytes are put together by hand.
+RESPONSE_OBSERVATION, OBSERVATION, RAW_DATA = 10, 3, 5
+POWER_RADIUS = 6.5
+MELEE = 2
+
+
+def tag(state: Any, slot: int) -> int:
+    """The tag of the unit in this slot."""
+    return int(FIRST_TAG + (slot << TAG_SHIFT) + int(state["generation"][slot]))
+
+
+def slot_of(game: Simulation, unit_tag: int) -> int:
+    """The slot of the unit with this tag; -1 when there is no such unit any more."""
+    slot = (unit_tag - FIRST_TAG) >> TAG_SHIFT
+    if 0 <= slot < int(game.state["top"]) and game.state["alive"][slot] and tag(game.state, slot) == unit_tag:
+        return int(slot)
+    return -1
+
+
+def embedded(field: int, body: bytes) -> bytes:
+    """A message as a field of another one."""
+    size, length = len(body), bytearray()
+    while size > 127:
+        length.append(size & 127 | 128)
+        size >>= 7
+    length.append(size)
+    return bytes([field << 3 | 2]) + bytes(length) + body
+
+
+class View:
+    """One player's view of a match; it remembers what it has reported already."""
+
+    def __init__(self, match: Match, player: int) -> None:
+        self._match, self._game, self._player = match, match.simulation, player
+        self._writer = UnitWriter(match.simulation, player)
+        self._deaths = self._failures = self._said = 0
+        self._info = b""
+
+    def observe(self, response: sc2api_pb2.Response) -> bytes:
+        """Fill the response; the bytes it returns hold the units and belong behind the serialized response."""
+        game, state = self._game, self._game.state
+        seen = response.observation
+        seen.observation.game_loop = game.loop
+        self._common(seen.observation.player_common)
+        self._score(seen.observation.score)
+        self._raw(seen.observation.raw_data)
+        self._events(seen)
+        if game.over:
+            for player in range(2):
+                result = seen.player_result.add()
+                result.player_id, result.result = player + 1, int(state["result"][player])  # type: ignore[assignment]
+        units = self._writer.write()
+        return embedded(RESPONSE_OBSERVATION, embedded(OBSERVATION, embedded(RAW_DATA, units)))
+
+    def _mine(self) -> Any:
+        state = self._game.state
+        top = int(state["top"])
+        return np.flatnonzero((state["alive"][:top] == 1) & (state["owner"][:top] == self._player))
+
+    def _common(self, common: Any) -> None:
+        game, state, rules, p = self._game, self._game.state, self._game.rules[0], self._player
+        mine = self._mine()
+        kinds = state["kind"][mine]
+        used, cap = game.supply(p)
+        workers = rules["worker"][kinds] == 1
+        in_army = rules["army"][kinds] == 1
+        common.player_id, common.minerals, common.vespene = p + 1, int(state["minerals"][p]), int(state["vespene"][p])
+        common.food_cap, common.food_used = int(cap), int(used)
+        common.food_workers = int(rules["supply"][kinds][workers].sum())
+        common.food_army = max(0, int(used) - common.food_workers)
+        common.idle_worker_count = int((workers & (state["orders"][mine] == 0)).sum())
+        common.army_count = int(in_army.sum())
+        common.warp_gate_count = int((kinds == names.WARP_GATE).sum())
+        common.larva_count = int((kinds == names.LARVA).sum())
+
+    def _score(self, score: Any) -> None:
+        state, p = self._game.state, self._player
+        mine, theirs = state["score"][p], state["score"][1 - p]
+        details = score.score_details
+        score.score_type = MELEE
+        details.collected_minerals, details.collected_vespene = mine[names.COLLECTED_MINERALS], mine[names.COLLECTED_VESPENE]
+        details.collection_rate_minerals, details.collection_rate_vespene = mine[names.RATE_MINERALS], mine[names.RATE_VESPENE]
+        details.spent_minerals, details.spent_vespene = mine[names.SPENT_MINERALS], mine[names.SPENT_VESPENE]
+        details.total_value_units, details.total_value_structures = mine[names.UNITS_VALUE], mine[names.STRUCTURES_VALUE]
+        details.killed_value_units, details.killed_value_structures = mine[names.KILLED_UNITS], mine[names.KILLED_STRUCTURES]
+        details.idle_production_time, details.idle_worker_time = mine[names.IDLE_PRODUCTION], mine[names.IDLE_WORKERS]
+        _categories(details.lost_minerals, mine, names.LOST_MINERALS_ARMY)
+        _categories(details.lost_vespene, mine, names.LOST_VESPENE_ARMY)
+        _categories(details.killed_minerals, theirs, names.LOST_MINERALS_ARMY)
+        _categories(details.killed_vespene, theirs, names.LOST_VESPENE_ARMY)
+        self._used(details)
+        details.total_damage_dealt.life, details.total_damage_dealt.shields = mine[names.DAMAGE_DEALT_LIFE], mine[names.DAMAGE_DEALT_SHIELDS]
+        details.total_damage_taken.life, details.total_damage_taken.shields = theirs[names.DAMAGE_DEALT_LIFE], theirs[names.DAMAGE_DEALT_SHIELDS]
+        details.total_healed.life = mine[names.HEALED]
+        score.score = int(mine[names.COLLECTED_MINERALS] + mine[names.COLLECTED_VESPENE] + mine[names.KILLED_UNITS])
+
+    def _used(self, details: Any) -> None:
+        """Values of what stands now, by category."""
+        state, rules = self._game.state, self._game.rules[0]
+        kinds = state["kind"][self._mine()]
+        economy = (rules["worker"][kinds] | rules["townhall"][kinds] | rules["gas"][kinds]) == 1
+        technology = (rules["structure"][kinds] == 1) & ~economy
+        army = ~economy & ~technology
+        for amounts, values in ((details.used_minerals, "value_minerals"), (details.used_vespene, "value_vespene")):
+            worth = rules[values][kinds]
+            amounts.army, amounts.economy, amounts.technology = worth[army].sum(), worth[economy].sum(), worth[technology].sum()
+        food = rules["supply"][kinds]
+        details.food_used.army, details.food_used.economy = food[army].sum(), food[economy].sum()
+
+    def _raw(self, raw: Any) -> None:
+        state, p = self._game.state, self._player
+        raw.player.camera.x, raw.player.camera.y = self._match.map.starts[p]
+        raw.player.upgrade_ids.extend(np.flatnonzero(state["upgrade"][p]).tolist())
+        for slot in self._mine():
+            if state["kind"][slot] == names.PYLON and state["progress"][slot] >= 1:
+                source = raw.player.power_sources.add()
+                source.pos.x, source.pos.y, source.pos.z = state["x"][slot], state["y"][slot], 0.0
+                source.radius, source.tag = POWER_RADIUS, tag(state, int(slot))
+        fill_image(raw.map_state.visibility, 8, state["visibility"][p].tobytes())
+        fill_image(raw.map_state.creep, 1, packed(state["creep_grid"]))
+
+    def _events(self, seen: Any) -> None:
+        state = self._game.state
+        deaths, ring = int(state["deaths"]), names.DEAD_RING
+        for n in range(max(self._deaths, deaths - ring), deaths):
+            slot, generation = int(state["dead_slot"][n % ring]), int(state["dead_generation"][n % ring])
+            seen.observation.raw_data.event.dead_units.append(FIRST_TAG + (slot << TAG_SHIFT) + generation)
+        self._deaths = deaths
+        failures = int(state["failures"])
+        for n in range(max(self._failures, failures - 256), failures):
+            slot = int(state["failed_slot"][n % 256])
+            if state["owner"][slot] == self._player:
+                error = seen.action_errors.add()
+                error.unit_tag = FIRST_TAG + (slot << TAG_SHIFT) + int(state["failed_generation"][n % 256])
+                error.ability_id, error.result = int(labels().make[state["failed_argument"][n % 256]]), int(state["failed_result"][n % 256])
+        self._failures = failures
+        for player, _, text in self._match.chat[self._said :]:
+            line = seen.chat.add()
+            line.player_id, line.message = player + 1, text
+        self._said = len(self._match.chat)
+
+    def game_info(self) -> bytes:
+        """The game info as a serialized Response without status; structures block its pathing grid."""
+        if not self._info:
+            static = sc2api_pb2.Response()
+            describe_map(static.game_info, self._match.map, self._match.map.starts[1 - self._player])
+            self._players(static.game_info)
+            self._info = static.SerializePartialToString()
+        dynamic = sc2api_pb2.Response()
+        walkable = self._game.terrain["pathable"][0] & (self._game.state["occupied"] == 0)
+        fill_image(dynamic.game_info.start_raw.pathing_grid, 1, packed(walkable))
+        return self._info + dynamic.SerializePartialToString()
+
+    def _players(self, info: sc2api_pb2.ResponseGameInfo) -> None:
+        for player, seat in enumerate(self._match.seats):
+            entry = info.player_info.add()
+            entry.player_id, entry.race_requested = player + 1, seat.requested_race  # type: ignore[assignment]
+            entry.type = sc2api_pb2.Computer if seat.computer else sc2api_pb2.Participant
+            if player == self._player:
+                entry.race_actual = seat.race  # type: ignore[assignment]
+            if seat.computer:
+                entry.difficulty, entry.ai_build = seat.difficulty, seat.ai_build  # type: ignore[assignment]
+            if seat.name:
+                entry.player_name = seat.name
+
+
+def _categories(amounts: Any, row: Any, first: int) -> None:
+    amounts.army, amounts.economy, amounts.technology = row[first], row[first + 1], row[first + 2]

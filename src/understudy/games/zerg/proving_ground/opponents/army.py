@@ -1,0 +1,95 @@
+"""How a built-in opponent leads its army: gather, defend, attack, turn back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from understudy.games.zerg.proving_ground import state as names
+from understudy.games.zerg.proving_ground.maps import Point
+from understudy.games.zerg.proving_ground.opponents.plans import Plan
+from understudy.games.zerg.proving_ground.simulation import Simulation
+
+HOME_RANGE = 28.0
+
+
+class Army:
+    """All units of a player that fight and do not work."""
+
+    def __init__(self, game: Simulation, player: int, plan: Plan) -> None:
+        self._game, self._player, self._plan = game, player, plan
+        self._attacking = False
+        self._waves = 0
+        self._search = 0
+        start, enemy = np.array(game.map.starts[player]), np.array(game.map.starts[1 - player])
+        bases = sorted(game.map.bases, key=lambda base: float(np.hypot(*(np.array(base.center) - start))))
+        natural = np.array(bases[1].center)
+        forward = (enemy - natural) / np.hypot(*(enemy - natural))
+        self._camp: Point = tuple(natural + forward * 6)  # type: ignore[assignment]
+
+    def command(self, mine: Any, kinds: Any) -> None:
+        """Give the army its orders for now."""
+        rules, state = self._game.rules[0], self._game.state
+        fighters = mine[(rules["army"][kinds] == 1) & (rules["speed"][kinds] > 0) & (state["alive"][mine] == 1)]
+        if not len(fighters):
+            self._attacking = False
+            return
+        strength = float(rules["supply"][state["kind"][fighters]].sum())
+        intruder = self._intruder(mine, kinds)
+        needed = self._plan.attack_at * (1 + 0.35 * self._waves)
+        if self._attacking and strength < self._plan.attack_at * self._plan.retreat_at:
+            self._attacking = False
+        elif not self._attacking and (strength >= min(needed, 110) or self._game.supply(self._player)[0] > 185):
+            self._attacking, self._waves = True, self._waves + 1
+        if intruder is not None and not self._attacking:
+            self._send(fighters, intruder)
+        elif self._attacking:
+            self._send(fighters, self._target(fighters))
+        else:
+            self._send(fighters, self._camp)
+
+    def _send(self, fighters: Any, goal: Point) -> None:
+        """Attack towards a point; only those who are not on their way there already."""
+        state = self._game.state
+        first = state["order"][fighters, 0]
+        off = np.abs(state["order_x"][fighters, 0] - goal[0]) + np.abs(state["order_y"][fighters, 0] - goal[1]) > 4
+        near = np.hypot(state["x"][fighters] - goal[0], state["y"][fighters] - goal[1]) < 5
+        idle = state["orders"][fighters] == 0
+        for slot in fighters[(idle & ~near) | ((first == names.ATTACK) & off & ~idle) | ((first == names.MOVE) & ~idle)]:
+            self._game.order(self._player, int(slot), names.ATTACK, x=goal[0], y=goal[1])
+
+    def _intruder(self, mine: Any, kinds: Any) -> Point | None:
+        """An enemy that can be seen near one of the player's structures."""
+        state, rules = self._game.state, self._game.rules[0]
+        top = int(state["top"])
+        enemies = np.flatnonzero((state["alive"][:top] == 1) & (state["owner"][:top] == 1 - self._player) & (state["seen"][self._player, :top] == 1))
+        enemies = enemies[rules["damage"][state["kind"][enemies]].max(axis=1) > 0]
+        halls = mine[rules["structure"][kinds] == 1]
+        if not len(enemies) or not len(halls):
+            return None
+        dx = state["x"][enemies][:, None] - state["x"][halls][None]
+        dy = state["y"][enemies][:, None] - state["y"][halls][None]
+        distance = np.hypot(dx, dy).min(axis=1)
+        closest = int(np.argmin(distance))
+        if distance[closest] > HOME_RANGE * 0.5:
+            return None
+        return float(state["x"][enemies[closest]]), float(state["y"][enemies[closest]])
+
+    def _target(self, fighters: Any) -> Point:
+        """The known enemy structure closest to the army, or the next place to look for one."""
+        state, p = self._game.state, self._player
+        top = int(state["top"])
+        known = np.flatnonzero(
+            (state["alive"][:top] == 1) & (state["owner"][:top] == 1 - p) & ((state["known"][p, :top] == 1) | (state["seen"][p, :top] == 1))
+        )
+        known = known[self._game.rules["structure"][0][state["kind"][known]] == 1]
+        x, y = float(np.median(state["x"][fighters])), float(np.median(state["y"][fighters]))
+        if len(known):
+            nearest = known[int(np.argmin(np.hypot(state["x"][known] - x, state["y"][known] - y)))]
+            return float(state["x"][nearest]), float(state["y"][nearest])
+        places = [self._game.map.starts[1 - p], *(base.center for base in self._game.map.bases)]
+        goal = places[self._search % len(places)]
+        if np.hypot(goal[0] - x, goal[1] - y) < 8:
+            self._search += 1
+        return goal

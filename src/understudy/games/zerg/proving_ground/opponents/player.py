@@ -1,0 +1,261 @@
+"""A scripted player: it follows a plan as well as its skill allows, with what its own units see.
+
+It uses the same orders as everybody else and pays for everything; only its income depends on the difficulty.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numpy as np
+
+from understudy.games.zerg.proving_ground import state as names
+from understudy.games.zerg.proving_ground.maps import Point
+from understudy.games.zerg.proving_ground.opponents.army import Army
+from understudy.games.zerg.proving_ground.opponents.places import find_place
+from understudy.games.zerg.proving_ground.opponents.plans import PLANS, RANDOM_BUILD, Plan
+from understudy.games.zerg.proving_ground.opponents.skill import SKILLS, Skill
+from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, HATCH, KINDS, MORPH, TRAIN, rules
+from understudy.games.zerg.proving_ground.simulation import TOWNHALL, WORKER, Simulation
+from understudy.games.zerg.proving_ground.state import SUCCESS
+from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG, kind
+
+SUPPLY = {ZERG: "Overlord", TERRAN: "SupplyDepot", PROTOSS: "Pylon"}
+DONE, SKIP, WAIT = "done", "skip", "wait"
+
+
+def make_opponent(game: Simulation, player: int, difficulty: int, build: int, seed: int) -> ScriptedPlayer:
+    """The built-in opponent of this difficulty; without a plan asked for, the seed chooses one."""
+    plans = PLANS[int(game.state["race"][player])]
+    if build == RANDOM_BUILD or build not in plans:
+        build = random.Random(seed * 31 + player).choice(sorted(plans))
+    return ScriptedPlayer(game, player, SKILLS[min(max(difficulty, 1), 10)], plans[build])
+
+
+@cache
+def producers(product: int) -> tuple[tuple[int, int], ...]:
+    """Kinds that make this one, and how."""
+    how = rules()["how"][0][:, product]
+    return tuple((int(k), int(how[k])) for k in np.flatnonzero(how))
+
+
+class ScriptedPlayer:
+    """One built-in opponent in one game."""
+
+    def __init__(self, game: Simulation, player: int, skill: Skill, plan: Plan) -> None:
+        self._game, self._player, self._skill, self._plan = game, player, skill, plan
+        self._race = int(game.state["race"][player])
+        self._worker, self._hall, self._supply = kind(WORKER[self._race]), kind(TOWNHALL[self._race]), kind(SUPPLY[self._race])
+        self._army = Army(game, player, plan)
+        self._next = 0
+        game.state["income_factor"][player] = skill.income
+        start = np.array(game.map.starts[player])
+        self._bases = sorted(game.map.bases, key=lambda base: float(np.hypot(*(np.array(base.center) - start))))
+
+    def act(self) -> None:
+        """Think, if it is time to."""
+        if self._game.loop < self._next:
+            return
+        self._next = self._game.loop + self._skill.pace
+        self._look()
+        if not len(self._mine):
+            return
+        self._employ_workers()
+        self._spend()
+        self._use_spells()
+        self._army.command(self._mine, self._kinds)
+
+    def _look(self) -> None:
+        """Count what there is and what is on its way."""
+        state = self._game.state
+        top = int(state["top"])
+        self._mine = np.flatnonzero((state["alive"][:top] == 1) & (state["owner"][:top] == self._player))
+        self._kinds = state["kind"][self._mine]
+        self._count = np.bincount(self._kinds, minlength=KINDS)
+        self._ready = np.bincount(self._kinds[state["progress"][self._mine] >= 1], minlength=KINDS)
+        for alias in ("Lair", "Hive", "OrbitalCommand", "PlanetaryFortress"):
+            self._count[self._hall] += self._count[kind(alias)]
+        becoming = state["becomes"][self._mine]
+        self._count += np.bincount(becoming[becoming > 0], minlength=KINDS)
+        for q in range(names.QUEUE):
+            ordered = state["order"][self._mine, q]
+            making = (ordered == names.MAKE) | (ordered == names.BUILD_AT) | ((ordered == names.MORPH_INTO) & (becoming == 0))
+            if not making.any():
+                break
+            founded = (ordered == names.BUILD_AT) & (state["phase"][self._mine] == 1)
+            self._count += np.bincount(state["argument"][self._mine, q][making & ~founded], minlength=KINDS)
+
+    def _of(self, unit: int, idle: bool = False) -> list[int]:
+        state = self._game.state
+        slots = self._mine[self._kinds == unit]
+        slots = slots[(state["alive"][slots] == 1) & (state["progress"][slots] >= 1) & (state["owner"][slots] == self._player)]
+        return [int(i) for i in slots if state["kind"][i] == unit and (not idle or state["orders"][i] == 0)]
+
+    def _employ_workers(self) -> None:
+        """Idle workers mine; every gas building gets three."""
+        game, state = self._game, self._game.state
+        for slot in self._of(self._worker, idle=True):
+            field = self._field_near(slot)
+            if field >= 0:
+                game.order(self._player, slot, names.GATHER, target=field)
+        for gas in self._mine[game.rules["gas"][0][self._kinds] == 1]:
+            if state["progress"][gas] >= 1 and state["assigned"][gas] < 3 and state["contents"][gas] > 0:
+                worker = self._nearest_worker(float(state["x"][gas]), float(state["y"][gas]))
+                if worker >= 0:
+                    game.order(self._player, worker, names.GATHER, target=int(gas))
+
+    def _field_near(self, slot: int) -> int:
+        """The mineral field with the most room at one of the player's bases."""
+        state, rules = self._game.state, self._game.rules[0]
+        top = int(state["top"])
+        fields = np.flatnonzero((state["alive"][:top] == 1) & (rules["minerals_here"][state["kind"][:top]] == 1))
+        halls = [i for i in self._mine[rules["townhall"][self._kinds] == 1] if state["progress"][i] >= 1]
+        if not len(fields) or not halls:
+            return -1
+        dx = state["x"][fields][:, None] - state["x"][halls][None]
+        dy = state["y"][fields][:, None] - state["y"][halls][None]
+        cost = np.hypot(dx, dy).min(axis=1) * 10 + 25 * state["assigned"][fields] + np.hypot(state["x"][fields] - state["x"][slot], state["y"][fields] - state["y"][slot])
+        best = int(fields[int(np.argmin(cost))])
+        state["assigned"][best] += 1
+        return best
+
+    def _nearest_worker(self, x: float, y: float) -> int:
+        """A worker that mines minerals and is not on its way home, closest to a point; -1 for none."""
+        state = self._game.state
+        workers = self._mine[self._kinds == self._worker]
+        order, target = state["order"][workers, 0], state["order_target"][workers, 0]
+        mines = (state["orders"][workers] == 0) | ((order == names.GATHER) & (self._game.rules["minerals_here"][0][state["kind"][target]] == 1))
+        free = workers[mines & (state["alive"][workers] == 1)]
+        if not len(free):
+            return -1
+        way = np.hypot(state["x"][free] - x, state["y"][free] - y) + 6 * (state["carry_minerals"][free] > 0)
+        return int(free[int(np.argmin(way))])
+
+    def _spend(self) -> None:
+        """Supply first, then the plan's goals in order, then the army."""
+        used, cap = self._game.supply(self._player)
+        coming = (self._count[self._supply] - self._ready[self._supply]) * 8
+        if cap + coming < 200 and cap + coming - used < 3 + used / 9:
+            self._have(self._supply)
+        for name, wanted in self._plan.goals:
+            outcome = self._reach(name, wanted)
+            if outcome == WAIT:
+                return
+        rich = self._game.state["minerals"][self._player] > 450
+        if rich and self._count[self._hall] < self._skill.bases:
+            self._have(self._hall)
+        self._raise_army()
+
+    def _reach(self, name: str | int, wanted: int) -> str:
+        """Work on one goal: it is met, cannot be worked on yet, or is being saved for."""
+        if isinstance(name, int):
+            return self._upgrade(name)
+        unit = kind(name)
+        if unit == self._worker:
+            wanted = min(wanted, self._skill.workers)
+        elif unit == self._hall:
+            wanted = min(wanted, self._skill.bases)
+        have = self._count[unit] + (self._count[kind("Hive")] if name == "Lair" else 0)
+        if have >= wanted:
+            return DONE
+        if not self._game.tech_met(self._player, unit):
+            return SKIP
+        for _ in range(min(self._skill.orders, wanted - int(have))):
+            if not self._have(unit):
+                return WAIT if self._short_of(unit) and unit != self._worker else SKIP
+        return DONE if have + 1 >= wanted else SKIP
+
+    def _short_of(self, unit: int) -> bool:
+        """Whether money is what is missing."""
+        state, block = self._game.state, self._game.rules[0]
+        return any(
+            state["minerals"][self._player] < block["minerals"][maker, unit] or state["vespene"][self._player] < block["vespene"][maker, unit]
+            for maker, _ in producers(unit)
+            if self._count[maker]
+        )
+
+    def _upgrade(self, upgrade: int) -> str:
+        state = self._game.state
+        if not self._skill.upgrades or state["upgrade"][self._player, upgrade] or state["pending"][self._player, upgrade]:
+            return DONE
+        for maker in np.flatnonzero(self._game.rules["researches"][0][:, upgrade]):
+            for slot in self._of(int(maker), idle=True):
+                if self._game.order(self._player, slot, names.RESEARCH, upgrade) == SUCCESS:
+                    return DONE
+        return SKIP
+
+    def _have(self, unit: int) -> bool:
+        """Order one more of this kind from whoever can make it."""
+        for maker, how in producers(unit):
+            if not self._count[maker]:
+                continue
+            if how == BUILD and self._build(maker, unit):
+                return True
+            if how in (TRAIN, HATCH, ADDON, MORPH):
+                order = names.MORPH_INTO if how == MORPH else names.MAKE
+                for slot in self._of(maker, idle=True):
+                    if self._game.order(self._player, slot, order, unit) == SUCCESS:
+                        self._count[unit] += 1
+                        return True
+        return False
+
+    def _build(self, maker: int, unit: int) -> bool:
+        if maker != self._worker:
+            return False
+        place = self._place_for(unit)
+        if place is None:
+            return False
+        worker = self._nearest_worker(*place)
+        if worker < 0:
+            return False
+        done = self._game.order(self._player, worker, names.BUILD_AT, unit, x=place[0], y=place[1])
+        if done == SUCCESS:
+            self._count[unit] += 1
+            if self._race != ZERG:
+                field = int(self._game.state["resource"][worker])
+                if field >= 0 and self._game.state["alive"][field]:
+                    self._game.order(self._player, worker, names.GATHER, target=field, queued=True)
+        return done == SUCCESS
+
+    def _place_for(self, unit: int) -> Point | None:
+        game, state, block = self._game, self._game.state, self._game.rules[0]
+        halls = [i for i in self._mine[block["townhall"][self._kinds] == 1] if state["alive"][i]]
+        centers = [(float(state["x"][i]), float(state["y"][i])) for i in halls]
+        owned = [base for base in self._bases if any(abs(base.center[0] - x) + abs(base.center[1] - y) < 6 for x, y in centers)]
+        if block["townhall"][unit]:
+            return next((base.center for base in self._bases if game.can_place(self._player, unit, *base.center) == SUCCESS), None)
+        if not owned:
+            return None
+        if block["gas"][unit]:
+            wells = (well for base in owned for well in base.geysers)
+            return next((well for well in wells if game.can_place(self._player, unit, *well) == SUCCESS), None)
+        home = owned[0]
+        if block["needs_power"][unit]:
+            pylons = self._of(names.PYLON)
+            return find_place(game, self._player, unit, home, [(float(state["x"][i]), float(state["y"][i])) for i in pylons], 0)
+        forward = unit in (kind("SpineCrawler"), kind("Bunker"))
+        return find_place(game, self._player, unit, owned[-1] if forward else home, [(owned[-1] if forward else home).center], 8)
+
+    def _raise_army(self) -> None:
+        """Keep the shares of the plan, as far as there is anybody to train them."""
+        block = self._game.rules[0]
+        for _ in range(self._skill.orders):
+            shares = []
+            for name, share in self._plan.army:
+                unit = kind(name)
+                if self._game.tech_met(self._player, unit):
+                    shares.append((self._count[unit] * block["supply"][unit] / share, unit))
+            if not any(self._have(unit) for _, unit in sorted(shares)):
+                return
+
+    def _use_spells(self) -> None:
+        """Queens inject, orbital commands call MULEs."""
+        state = self._game.state
+        if self._race != ZERG:
+            return
+        halls = [i for i in self._mine[self._game.rules["townhall"][0][self._kinds] == 1] if state["progress"][i] >= 1]
+        for queen in self._of(names.QUEEN):
+            if state["energy"][queen] >= 25 and halls and state["order"][queen, 0] != names.INJECT:
+                hall = min(halls, key=lambda i: abs(state["x"][i] - state["x"][queen]) + abs(state["y"][i] - state["y"][queen]) + 50 * int(state["injects"][i]))
+                self._game.order(self._player, queen, names.INJECT, target=int(hall))

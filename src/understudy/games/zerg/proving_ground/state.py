@@ -1,0 +1,242 @@
+"""The whole state of a game in one block of memory: a structure of arrays, a slot for each unit.
+
+One block means that copying, comparing and hashing a game is copying, comparing and hashing bytes. Players are 0 and 1; 2 is neutral.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.zerg.proving_ground.maps import SIZE, Map
+from understudy.games.zerg.proving_ground.rules import KINDS, UPGRADES
+from understudy.games.zerg.proving_ground.unit_data import kind
+
+SLOTS, QUEUE, NEUTRAL = 2048, 8, 2
+DEAD_RING, GHOSTS = 2048, 128
+
+# What a unit can be told. The protocol turns the game's abilities into these.
+(
+    NONE,
+    STOP,
+    MOVE,
+    ATTACK,
+    PATROL,
+    HOLD,
+    GATHER,
+    RETURN,
+    BUILD_AT,
+    MAKE,
+    RESEARCH,
+    MORPH_INTO,
+    INJECT,
+    REPAIR,
+    MULE,
+    CHRONO,
+    TRANSFUSE,
+    STIM,
+    RALLY,
+    CANCEL,
+    SMART,
+    CANCEL_LAST,
+) = range(22)
+
+# Answers to orders: the game's own ActionResult numbers.
+SUCCESS, NOT_SUPPORTED, ERROR, QUEUE_IS_FULL = 1, 2, 3, 7
+NOT_ENOUGH_MINERALS, NOT_ENOUGH_VESPENE, NOT_ENOUGH_FOOD, NOT_ENOUGH_ENERGY = 9, 10, 13, 17
+CANT_TARGET_THAT_UNIT, UNIT_CANT_MOVE, TECH_NOT_MET, CANT_FIND_PLACEMENT = 36, 38, 40, 41
+CANT_BUILD_HERE, TOO_CLOSE_TO_RESOURCES, NO_CREEP, NO_POWER = 44, 47, 49, 50
+UNDER_CONSTRUCTION, NOT_YOURS, MUST_TARGET_RESOURCES, MUST_TARGET_UNIT = 64, 87, 89, 81
+
+# Rows of `score`.
+(
+    COLLECTED_MINERALS,
+    COLLECTED_VESPENE,
+    SPENT_MINERALS,
+    SPENT_VESPENE,
+    LOST_MINERALS_ARMY,
+    LOST_MINERALS_ECONOMY,
+    LOST_MINERALS_TECHNOLOGY,
+    LOST_VESPENE_ARMY,
+    LOST_VESPENE_ECONOMY,
+    LOST_VESPENE_TECHNOLOGY,
+    DAMAGE_DEALT_LIFE,
+    DAMAGE_DEALT_SHIELDS,
+    HEALED,
+    RATE_MINERALS,
+    RATE_VESPENE,
+    IDLE_PRODUCTION,
+    IDLE_WORKERS,
+    UNITS_VALUE,
+    STRUCTURES_VALUE,
+    KILLED_UNITS,
+    KILLED_STRUCTURES,
+) = range(21)
+SCORES = 24
+
+_UNIT = (SLOTS,)
+_ORDERS = (SLOTS, QUEUE)
+_GRID = (SIZE, SIZE)
+
+STATE = np.dtype(
+    [
+        ("loop", "i8"),
+        ("random", "u8"),
+        ("top", "i8"),  # slots below this one may be in use
+        ("over", "i8"),  # 0 while the game runs
+        ("result", "i8", 2),  # per player: 0 undecided, else the API's 1 victory, 2 defeat, 3 tie
+        # Units.
+        ("alive", "u1", _UNIT),
+        ("kind", "i4", _UNIT),
+        ("owner", "i4", _UNIT),
+        ("generation", "i4", _UNIT),
+        ("x", "f8", _UNIT),
+        ("y", "f8", _UNIT),
+        ("heading_x", "f8", _UNIT),
+        ("heading_y", "f8", _UNIT),
+        ("health", "f8", _UNIT),
+        ("shield", "f8", _UNIT),
+        ("energy", "f8", _UNIT),
+        ("progress", "f8", _UNIT),  # of its construction; 1 when it stands
+        ("cooldown", "f8", _UNIT),
+        ("target", "i4", _UNIT),  # slot it is shooting at, -1 for none
+        ("target_generation", "i4", _UNIT),
+        ("way_x", "f8", _UNIT),
+        ("way_y", "f8", _UNIT),
+        ("way_goal", "i4", _UNIT),  # cell the waypoint leads to
+        ("way_until", "i8", _UNIT),
+        ("way_straight", "u1", _UNIT),
+        ("moving", "u1", _UNIT),
+        ("carry_minerals", "f8", _UNIT),
+        ("carry_vespene", "f8", _UNIT),
+        ("phase", "i4", _UNIT),
+        ("timer", "f8", _UNIT),
+        ("resource", "i4", _UNIT),  # what a worker goes back to; what a gas building stands on
+        ("contents", "f8", _UNIT),
+        ("busy_until", "i8", _UNIT),  # a mineral field or gas building while a worker is at it
+        ("assigned", "i4", _UNIT),
+        ("larva_timer", "f8", _UNIT),
+        ("inject_until", "i8", _UNIT),
+        ("injects", "i4", _UNIT),
+        ("host", "i4", _UNIT),  # larva: its hatchery; addon: its building; building: its addon; -1 for none
+        ("creep", "f8", _UNIT),
+        ("powered", "u1", _UNIT),
+        ("chrono_until", "i8", _UNIT),
+        ("stim_until", "i8", _UNIT),
+        ("dies_at", "i8", _UNIT),
+        ("spent", "u1", _UNIT),  # a creep tumour that has spread
+        ("becomes", "i4", _UNIT),
+        ("was", "i4", _UNIT),
+        ("rally_x", "f8", _UNIT),
+        ("rally_y", "f8", _UNIT),
+        ("rally_target", "i4", _UNIT),
+        ("seen", "u1", (2, SLOTS)),
+        ("known", "u1", (2, SLOTS)),
+        ("hit_at", "i8", _UNIT),
+        # Orders, the first one under way.
+        ("orders", "i4", _UNIT),
+        ("order", "i4", _ORDERS),
+        ("argument", "i4", _ORDERS),
+        ("order_target", "i4", _ORDERS),
+        ("order_generation", "i4", _ORDERS),
+        ("order_x", "f8", _ORDERS),
+        ("order_y", "f8", _ORDERS),
+        ("order_progress", "f8", _ORDERS),
+        # Players.
+        ("race", "i4", 2),
+        ("minerals", "f8", 2),
+        ("vespene", "f8", 2),
+        ("income_factor", "f8", 2),
+        ("upgrade", "u1", (2, UPGRADES)),
+        ("pending", "u1", (2, UPGRADES)),
+        ("score", "f8", (2, SCORES)),
+        ("spent_on", "f8", (2, KINDS)),
+        # The rules as upgrades have changed them.
+        ("speed", "f8", (2, KINDS)),
+        ("range_bonus", "f8", (2, KINDS)),
+        ("armor_bonus", "f8", (2, KINDS)),
+        ("damage_bonus", "f8", (2, KINDS)),
+        ("cooldown_factor", "f8", (2, KINDS)),
+        ("health_bonus", "f8", (2, KINDS)),
+        ("shield_armor", "f8", (2, KINDS)),
+        # Grids.
+        ("occupied", "i2", _GRID),  # slot + 1 of the structure or resource there
+        ("creep_grid", "u1", _GRID),
+        ("visibility", "u1", (2, SIZE, SIZE)),  # 0 never seen, 1 seen before, 2 seen now
+        # What happened, for those who watch.
+        ("deaths", "i8"),
+        ("dead_slot", "i4", DEAD_RING),
+        ("dead_generation", "i4", DEAD_RING),
+        ("failures", "i8"),
+        ("failed_slot", "i4", 256),
+        ("failed_generation", "i4", 256),
+        ("failed_order", "i4", 256),
+        ("failed_argument", "i4", 256),
+        ("failed_result", "i4", 256),
+        # Structures that a player remembers and that are no longer there.
+        ("ghosts", "i4", 2),
+        ("ghost_slot", "i4", (2, GHOSTS)),
+        ("ghost_generation", "i4", (2, GHOSTS)),
+        ("ghost_kind", "i4", (2, GHOSTS)),
+        ("ghost_owner", "i4", (2, GHOSTS)),
+        ("ghost_x", "f8", (2, GHOSTS)),
+        ("ghost_y", "f8", (2, GHOSTS)),
+    ]
+)
+
+TERRAIN = np.dtype([("pathable", "u1", _GRID), ("placeable", "u1", _GRID), ("height", "u1", _GRID)])
+
+FIELDS = 96
+AHEAD = 12  # cells a unit looks down its way
+CELLS, BUCKET = 88, 2  # the fine grid of neighbours
+COARSE, WIDE = 22, 8  # the grid that targets are looked up in
+# Derived from the state and the terrain, and so no part of a game's state: distance fields and the grids of neighbours.
+SCRATCH = np.dtype(
+    [
+        ("goal", "i4", FIELDS),
+        ("used", "i8", FIELDS),
+        ("clock", "i8"),
+        ("distance", "u2", (FIELDS, SIZE, SIZE)),
+        ("ring", "i4", (16, SIZE * SIZE // 4)),
+        ("ring_length", "i4", 16),
+        ("trail", "i4", AHEAD),
+        ("fine", "i2", CELLS * CELLS),
+        ("fine_next", "i2", SLOTS),
+        ("coarse", "i2", (2, COARSE * COARSE)),  # by owner
+        ("stamped", "u1", (2, SIZE, SIZE)),  # sight already laid out from a cell
+        ("coarse_next", "i2", SLOTS),
+    ]
+)
+Block = NDArray[Any]
+
+LARVA, EGG, DRONE, ZERGLING, OVERLORD = kind("Larva"), kind("Egg"), kind("Drone"), kind("Zergling"), kind("Overlord")
+HATCHERY, LAIR, HIVE, QUEEN, BANELING = kind("Hatchery"), kind("Lair"), kind("Hive"), kind("Queen"), kind("Baneling")
+TUMOR, TUMOR_QUEEN, TUMOR_BURROWED = kind("CreepTumor"), kind("CreepTumorQueen"), kind("CreepTumorBurrowed")
+SCV, PROBE, MULE_UNIT, PYLON, NEXUS = kind("SCV"), kind("Probe"), kind("MULE"), kind("Pylon"), kind("Nexus")
+MARINE, MARAUDER, MEDIVAC, ORBITAL = kind("Marine"), kind("Marauder"), kind("Medivac"), kind("OrbitalCommand")
+MINERAL_FIELD, SMALL_FIELD, GEYSER, BROODLING = kind("MineralField"), kind("MineralField750"), kind("VespeneGeyser"), kind("Broodling")
+BROOD_LORD, WARP_GATE, GATEWAY, SHIELD_BATTERY = kind("BroodLord"), kind("WarpGate"), kind("Gateway"), kind("ShieldBattery")
+WIDOW_MINE_BURROWED, LURKER_BURROWED = kind("WidowMineBurrowed"), kind("LurkerMPBurrowed")
+
+
+def terrain_of(game_map: Map) -> Block:
+    """A map's grids as kernels read them; cells under resources cannot be walked on."""
+    block = np.zeros(1, TERRAIN)
+    block["pathable"][0], block["placeable"][0], block["height"][0] = game_map.pathable, game_map.placeable, game_map.height
+    pathable = block["pathable"][0]
+    for base in game_map.bases:
+        for x, y in base.minerals:
+            pathable[int(y), int(x) - 1 : int(x) + 1] = 0
+        for x, y in base.geysers:
+            pathable[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2] = 0
+    block.flags.writeable = False
+    return block
+
+
+def new_scratch() -> Block:
+    """Empty caches."""
+    block = np.zeros(1, SCRATCH)
+    block["goal"] = -1
+    return block
