@@ -169,3 +169,9 @@ class Snapshot:
 def distance(a: Point, b: Point) -> float:
     """Straight distance of two points."""
     return float(np.hypot(a[0] - b[0], a[1] - b[1]))
+
+
+def nearest_first(places: NDArray[np.float64], start: Point) -> NDArray[np.float64]:
+    """Places in the order of their distance from a start; equal distances by their coordinates."""
+    away = np.hypot(places[:, 0] - start[0], places[:, 1] - start[1])
+    return places[np.lexsort((places[:, 1], places[:, 0], np.round(away, 3)))]

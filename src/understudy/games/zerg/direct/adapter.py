@@ -26,6 +26,7 @@ from understudy.games.zerg.snapshot import (
     Resources,
     Snapshot,
     Units,
+    nearest_first,
 )
 
 FIRST_TAG, TAG_SHIFT = 1 << 32, 18  # as the protocol tags units, so that both adapters name them alike
@@ -52,13 +53,7 @@ def field_of(game: Simulation, player: int) -> Field:
     """The ground as a player knows it when the game starts."""
     start, enemy = game.map.starts[player], game.map.starts[1 - player]
     bases = np.array([base.center for base in game.map.bases])
-    return Field(start, enemy, sorted_bases(bases, start), game.terrain["placeable"][0], 0)
-
-
-def sorted_bases(bases: NDArray[np.float64], start: tuple[float, float]) -> NDArray[np.float64]:
-    """Places for townhalls, nearest to the start first."""
-    away = np.hypot(bases[:, 0] - start[0], bases[:, 1] - start[1])
-    return bases[np.lexsort((bases[:, 1], bases[:, 0], np.round(away, 3)))]
+    return Field(start, enemy, nearest_first(bases, start), game.terrain["placeable"][0], 0)
 
 
 class DirectGame:
