@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,21 +10,14 @@ from sc2.bot_ai import BotAI
 from sc2.data import Race, Result
 
 from understudy.agent import Decision, RLAgent
-from understudy.games.zerg import state
 from understudy.games.zerg.bot_adapter import BotGame
 from understudy.games.zerg.brain import THINK_LOOPS, Brain
 from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import OpponentMemory
-from understudy.games.zerg.rewards import GAMMA, final_reward, shaped_reward
-from understudy.games.zerg.strategies import NAMES as STRATEGIES
-from understudy.rundir import DEFAULT_RUN_DIR
+from understudy.games.zerg.policy import zerg_agent
+from understudy.games.zerg.rewards import final_reward, shaped_reward
 
 CRASH = "Crash"
-
-
-def zerg_agent(run_dir: str | os.PathLike[str] | None = DEFAULT_RUN_DIR, **more: Any) -> RLAgent:
-    """The agent that decides for this bot: fifty features in, a strategy out. `more` goes to RLAgent."""
-    return RLAgent(state.STATE_DIM, STRATEGIES, run_dir=run_dir, features=state.NAMES, gamma=GAMMA, **more)
 
 
 class WickedZergBotProImpl(BotAI):
@@ -55,6 +47,7 @@ class WickedZergBotProImpl(BotAI):
         self._map, self._on_decision = map_name, on_decision
         self._brain: Brain | None = None
         self._potential = 0.0
+        self._decisions = 0
 
     async def on_start(self) -> None:
         """Set up the brain and begin the game's journal."""
@@ -117,15 +110,13 @@ class WickedZergBotProImpl(BotAI):
 
     def _decide(self, brain: Brain) -> None:
         before, self._potential = self._potential, brain.potential
-        if self.state.game_loop > 0 and self._decided:
+        if self._decisions:
             self.agent.observe_reward(shaped_reward(before, self._potential))
-        self._decided = True
+        self._decisions += 1
         decision = self.agent.select_action(brain.state(), explore=self._explore)
         brain.decide(decision.action)
         if self._on_decision is not None:
             self._on_decision(decision)
-
-    _decided = False
 
 
 def _race_name(race: int) -> str:

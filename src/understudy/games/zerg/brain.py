@@ -33,6 +33,7 @@ class Brain:
         self._workers, self._queens, self._army = Workers(), Queens(), Army(field)
         self._next_decision = 0
         self._scouted = False
+        self._turn = 0
         self.strategy = 0
         self.was_rushed = False
 
@@ -87,9 +88,12 @@ class Brain:
         snapshot, strategy = self._snapshot, STRATEGIES[self.strategy]
         enemy = snapshot.enemy
         threats = [(float(enemy.x[i]), float(enemy.y[i])) for i in self._threats[:8]]
-        orders = self._workers.command(snapshot)
+        self._turn += 1
+        orders = []
+        if self._turn % 2:  # the two that are in no hurry
+            orders += self._workers.command(snapshot)
+            orders += self._queens.command(snapshot, threats)
         orders += self._macro.spend(snapshot, strategy, self._known)
-        orders += self._queens.command(snapshot, threats)
         orders += self._army.command(snapshot, strategy.posture, self._memory, self._threats)
         return orders + self._send_overlord(snapshot)
 
