@@ -101,14 +101,16 @@ class Army:
         in_sight = set(snapshot.enemy.tag.tolist())
         known = []
         for tag, sighting in memory.structures():
-            gone = tag not in in_sight and (np.hypot(own.x[wave] - sighting.at[0], own.y[wave] - sighting.at[1]) < 6).any()
+            gone = (
+                tag not in in_sight and (np.hypot(own.x[wave] - sighting.at[0], own.y[wave] - sighting.at[1]) < 6).any()
+            )
             if gone:
                 memory.forget_structure(tag)
             else:
                 known.append(sighting.at)
         if known:
             return min(known, key=lambda at: distance(here, at))
-        bases = [self._field.enemy_start, *reversed([(x, y) for x, y in self._field.bases.tolist()])]
+        bases: list[Point] = [self._field.enemy_start, *reversed([(x, y) for x, y in self._field.bases.tolist()])]
         if distance(here, bases[self._search % len(bases)]) < 8:
             self._search += 1
         return bases[self._search % len(bases)]
@@ -136,12 +138,16 @@ class Army:
     def _progress(self, snapshot: Snapshot, wave: Column) -> float:
         own = snapshot.own
         here = (float(np.median(own.x[wave])), float(np.median(own.y[wave])))
-        return 1.0 - min(1.0, distance(here, self._field.enemy_start) / distance(self._field.start, self._field.enemy_start))
+        return 1.0 - min(
+            1.0, distance(here, self._field.enemy_start) / distance(self._field.start, self._field.enemy_start)
+        )
 
     def _send(self, snapshot: Snapshot, group: Column, at: Point) -> list[Command]:
         """Attack-move, for those who are not on their way there already or there."""
         own = snapshot.own
-        going = (own.verb[group] == ATTACK) & (np.hypot(own.order_x[group] - at[0], own.order_y[group] - at[1]) < _CLOSE_ENOUGH)
+        going = (own.verb[group] == ATTACK) & (
+            np.hypot(own.order_x[group] - at[0], own.order_y[group] - at[1]) < _CLOSE_ENOUGH
+        )
         there = (own.verb[group] == IDLE) & (np.hypot(own.x[group] - at[0], own.y[group] - at[1]) < _CLOSE_ENOUGH)
         late = group[~(going | there)]
         return [Command(ATTACK, tuple(own.tag[late].tolist()), at=at)] if len(late) else []

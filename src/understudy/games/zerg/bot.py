@@ -23,7 +23,7 @@ CRASH = "Crash"
 class WickedZergBotProImpl(BotAI):
     """A Zerg bot for one game. After the game, `outcome` says how it went, whatever way it ended.
 
-    Call `close_game` once the game is over: burnysc2 does not call `on_end` when a step raises or the connection is lost.
+    Call `close_game` once the game is over: burnysc2 does not call `on_end` when a step raises or the socket breaks.
     """
 
     NAME = "WickedZergBotPro"

@@ -51,21 +51,23 @@ class BotGame:
         self._research_ability: dict[int, AbilityId] = {}
         data = bot.game_data
         for unit in units.UNIT_TYPES:
-            if unit.race == units.ZERG and unit.id in data.units and data.units[unit.id].creation_ability is not None:
-                ability = data.units[unit.id].creation_ability.exact_id
-                self._makes[ability.value] = (MAKE, unit.id)
-                self._make_ability[unit.id] = ability
+            made_by = data.units[unit.id].creation_ability if unit.id in data.units else None
+            if unit.race == units.ZERG and made_by is not None:
+                self._makes[made_by.exact_id.value] = (MAKE, unit.id)
+                self._make_ability[unit.id] = made_by.exact_id
         for upgrade in units.UPGRADES:
-            ability = data.upgrades[upgrade.id].research_ability.exact_id
-            self._makes[ability.value] = (RESEARCH, upgrade.id)
-            self._research_ability[upgrade.id] = ability
+            researched_by = data.upgrades[upgrade.id].research_ability
+            if researched_by is not None:
+                self._makes[researched_by.exact_id.value] = (RESEARCH, upgrade.id)
+                self._research_ability[upgrade.id] = researched_by.exact_id
 
     def field(self) -> Field:
         """The ground as it is known when the game starts."""
         bot = self._bot
         start = (float(bot.start_location.x), float(bot.start_location.y))
         enemy = (float(bot.enemy_start_locations[0].x), float(bot.enemy_start_locations[0].y))
-        bases = np.array([(float(p.x), float(p.y)) for p in bot.expansion_locations_list])
+        places: list[Point2] = bot.expansion_locations_list
+        bases = np.array([(float(place.x), float(place.y)) for place in places])
         race = bot.enemy_race.value if bot.enemy_race is not None else _RANDOM_RACE
         placeable = bot.game_info.placement_grid.data_numpy
         return Field(start, enemy, nearest_first(bases, start), placeable, 0 if race >= _RANDOM_RACE else race)
@@ -128,7 +130,19 @@ class BotGame:
             full = unit.health_max + unit.shield_max
             health = (unit.health + unit.shield) / full if full else 1.0
             rows.append(
-                (unit.tag, unit.unit_type, x, y, health, unit.energy, unit.build_progress, verb, product, order_x, order_y)
+                (
+                    unit.tag,
+                    unit.unit_type,
+                    x,
+                    y,
+                    health,
+                    unit.energy,
+                    unit.build_progress,
+                    verb,
+                    product,
+                    order_x,
+                    order_y,
+                )
             )
         return _columns(rows)
 
@@ -145,9 +159,7 @@ class BotGame:
 
 
 def _enemies(protos: list[Any]) -> Units:
-    return _columns(
-        [(u.tag, u.unit_type, u.pos.x, u.pos.y, 0.0, 0.0, 0.0, 0, 0, u.pos.x, u.pos.y) for u in protos]
-    )
+    return _columns([(u.tag, u.unit_type, u.pos.x, u.pos.y, 0.0, 0.0, 0.0, 0, 0, u.pos.x, u.pos.y) for u in protos])
 
 
 def _columns(rows: list[tuple[Any, ...]]) -> Units:

@@ -116,8 +116,12 @@ for _unit in UNIT_TYPES:
 # How much a fighter counts when armies are compared: its supply; a defensive structure counts as two.
 STRENGTH: NDArray[np.float64] = np.where(IS_ARMY, SUPPLY, 0.0) + np.where(IS_DEFENCE, 2.0, 0.0)
 
-_SECOND_TIER = "Lair Factory Starport TwilightCouncil Stargate RoboticsFacility HydraliskDen Spire InfestationPit Armory"
-_THIRD_TIER = "Hive FusionCore FleetBeacon TemplarArchive DarkShrine RoboticsBay UltraliskCavern GreaterSpire GhostAcademy"
+_SECOND_TIER = (
+    "Lair Factory Starport TwilightCouncil Stargate RoboticsFacility HydraliskDen Spire InfestationPit Armory"
+)
+_THIRD_TIER = (
+    "Hive FusionCore FleetBeacon TemplarArchive DarkShrine RoboticsBay UltraliskCavern GreaterSpire GhostAcademy"
+)
 TIER: NDArray[np.int64] = np.where(IS_STRUCTURE, 1, 0)
 for _tier, _names in ((2, _SECOND_TIER), (3, _THIRD_TIER)):
     for _name in _names.split():

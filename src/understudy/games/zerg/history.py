@@ -94,10 +94,12 @@ def plot_win_rate(games: Sequence[GameRecord], path: Path, window: int = 15) -> 
     axes = figure.add_subplot()
     axes.plot(range(1, len(won) + 1), rolling, label=f"win rate of the last {window} games")
     axes.plot([n + 1 for n, w in enumerate(won) if w], [1.03] * sum(won), "|", color="green", label="won")
-    axes.plot([n + 1 for n, w in enumerate(won) if not w], [-0.03] * (len(won) - sum(won)), "|", color="red", label="not won")
+    axes.plot(
+        [n + 1 for n, w in enumerate(won) if not w], [-0.03] * (len(won) - sum(won)), "|", color="red", label="not won"
+    )
     axes.set(xlabel="game", ylabel="win rate", ylim=(-0.06, 1.06))
     axes.legend(loc="lower right")
-    FigureCanvasAgg(figure).print_png(str(path))
+    FigureCanvasAgg(figure).print_png(str(path))  # type: ignore[no-untyped-call]
     return True
 
 

@@ -31,7 +31,9 @@ class Queens:
             queen = int(own.tag[i])
             if queen not in self._base:
                 served = list(self._base.values())
-                self._base[queen] = min(halls, key=lambda hall: (served.count(hall), abs(own.x[halls[hall]] - own.x[i])))
+                self._base[queen] = min(
+                    halls, key=lambda hall: (served.count(hall), abs(own.x[halls[hall]] - own.x[i]))
+                )
             hall = halls[self._base[queen]]
             home = (float(own.x[hall]), float(own.y[hall]))
             near = [t for t in threats if np.hypot(t[0] - own.x[i], t[1] - own.y[i]) < 2 * _AT_HOME]

@@ -1,7 +1,7 @@
 """What the bot learns from: the result, and shaped rewards that cannot change which policy is best.
 
-The shaped reward of a decision is γ Φ(after) − Φ(before), with Φ = 0 once the game is over (Ng, Harada and Russell 1999:
-such rewards leave the order of policies as the result alone makes it). Φ adds up:
+The shaped reward of a decision is γ Φ(after) − Φ(before), with Φ = 0 once the game is over. Such rewards leave the
+order of policies as the result alone makes it (Ng, Harada and Russell 1999). Φ adds up:
 
 | term | what it measures | weight |
 |---|---|---|

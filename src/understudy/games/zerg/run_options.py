@@ -45,7 +45,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--games", type=int, help=f"games to play in this session; 0 = until Ctrl-C (default: {DEFAULT_GAMES})")
-    add("--minutes", type=float, default=None, help="no new game after this many minutes (default: 4.5, without --games)")
+    add(
+        "--minutes",
+        type=float,
+        default=None,
+        help="no new game after so many minutes (default: 4.5, without --games)",
+    )
     add("--race", choices=[*RACES, "Random"], default="Random", help="the opponent's race (default: each in turn)")
     add(
         "--difficulty",
@@ -61,7 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--algorithm", choices=["ppo", "reinforce"], default="ppo", help="how it learns (default: %(default)s)")
     add("--instances", type=int, default=1, help="games played side by side (default: %(default)s)")
     add("--practice", type=int, default=2, help="direct-environment games between two games (default: %(default)s)")
-    add("--time-limit", type=float, default=1200.0, help="game seconds after which a game is a tie (default: %(default)s)")
+    add(
+        "--time-limit",
+        type=float,
+        default=900.0,
+        help="game seconds until a game is a tie (default: %(default)s)",
+    )
     add("--no-exploration", action="store_true", help="always take the most probable strategy")
     add("--verbose", action="store_true", help="show the learner's own lines too")
     return parser

@@ -163,7 +163,8 @@ class Snapshot:
             return fighters[:0]
         dx = enemy.x[fighters][:, None] - self.own.x[halls][None]
         dy = enemy.y[fighters][:, None] - self.own.y[halls][None]
-        return fighters[(dx * dx + dy * dy).min(axis=1) < radius * radius]
+        near: Column = fighters[(dx * dx + dy * dy).min(axis=1) < radius * radius]
+        return near
 
 
 def distance(a: Point, b: Point) -> float:
@@ -174,4 +175,5 @@ def distance(a: Point, b: Point) -> float:
 def nearest_first(places: NDArray[np.float64], start: Point) -> NDArray[np.float64]:
     """Places in the order of their distance from a start; equal distances by their coordinates."""
     away = np.hypot(places[:, 0] - start[0], places[:, 1] - start[1])
-    return places[np.lexsort((places[:, 1], places[:, 0], np.round(away, 3)))]
+    order = np.lexsort((places[:, 1], places[:, 0], np.round(away, 3)))
+    return places[order]

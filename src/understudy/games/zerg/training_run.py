@@ -1,4 +1,4 @@
-"""What `python run_with_training.py` does: games one after another, a learner beside them, and a line about each game."""
+"""What `python run_with_training.py` does: games, a learner beside them, and a line about each game."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-
 
 from understudy.background.learner import BackgroundParallelLearner
 from understudy.background.reports import statistics_table
@@ -49,7 +48,7 @@ class TrainingRun:
         self._crashes = 0
         starcraft = None if options.game == "proving-ground" else find_starcraft()
         if options.game == "starcraft" and starcraft is None:
-            raise UnderstudyError("StarCraft II was not found; set SC2PATH to its folder, or use --game proving-ground.")
+            raise UnderstudyError("StarCraft II was not found; set SC2PATH to its folder, or --game proving-ground.")
         self._setup = GameSetup(
             run_dir=str(self._run_dir),
             starcraft=starcraft,
@@ -89,7 +88,9 @@ class TrainingRun:
 
     def _greet(self) -> None:
         where = f"StarCraft II in {self._setup.starcraft}" if self._setup.starcraft else "the proving ground"
-        found = "" if self._setup.starcraft else " (no StarCraft II asked for or found; set SC2PATH to play the real game)"
+        found = (
+            "" if self._setup.starcraft else " (no StarCraft II asked for or found; set SC2PATH to play the real game)"
+        )
         print(f"[INFO] Playing on {where}{found}")
         print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}")
         if self._began_with:
@@ -171,16 +172,18 @@ class TrainingRun:
         filled = _BAR * count // total if total else 0
         progress = f"[{'#' * filled}{'.' * (_BAR - filled)}] {count}/{total}" if total else f"{count} games"
         return (
-            f"[GAME {game.number + 1}] {progress} vs {game.race} {game.difficulty} {game.build} on {game.map}: {fate} | "
-            f"model v{game.model_version}, learner {stats['state']}, {stats['buffer_files']} waiting | won {wins}/{count}"
+            f"[GAME {game.number + 1}] {progress} vs {game.race} {game.difficulty} {game.build} on {game.map}: {fate}"
+            f" | model v{game.model_version}, learner {stats['state']}, {stats['buffer_files']} waiting"
+            f" | won {wins}/{count}"
         )
 
     def _finish(self) -> None:
         stats = self._learner.stop(drain=True)
         session = self._history.games[self._began_with :]
         print(statistics_table(stats))
-        print(f"\nThis session: {len(session)} games, {sum(g.won for g in session)} won,"
-              f" {sum(g.result == 'Crash' for g in session)} crashed. All sessions: {len(self._history.games)} games.")  # fmt: skip
+        won, crashed = sum(g.won for g in session), sum(g.result == "Crash" for g in session)
+        print(f"\nThis session: {len(session)} games, {won} won, {crashed} crashed.")
+        print(f"All sessions: {len(self._history.games)} games.")
         print(win_rate_table(self._history.games))
         plot = self._run_dir / "win_rate.png"
         if self._history.games and plot_win_rate(self._history.games, plot):
@@ -208,6 +211,3 @@ def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-

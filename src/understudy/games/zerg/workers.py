@@ -25,7 +25,9 @@ class Workers:
         drones = dict(zip(own.tag[mining].tolist(), mining.tolist(), strict=True))
         bases = {int(own.tag[i]): i for i in snapshot.bases}
         gas = {int(own.tag[i]): i for i in snapshot.of(units.EXTRACTOR)}
-        self._job = {drone: place for drone, place in self._job.items() if drone in drones and (place in bases or place in gas)}
+        self._job = {
+            drone: place for drone, place in self._job.items() if drone in drones and (place in bases or place in gas)
+        }
         if not bases:
             return []
         load = dict.fromkeys([*bases, *gas], 0)
@@ -90,8 +92,10 @@ class Workers:
             if drone not in self._job:
                 place = min(
                     bases,
-                    key=lambda b: 6.0 * max(0, load[b] + 1 - PER_BASE)
-                    + float(np.hypot(own.x[bases[b]] - own.x[i], own.y[bases[b]] - own.y[i])),
+                    key=lambda b: (
+                        6.0 * max(0, load[b] + 1 - PER_BASE)
+                        + float(np.hypot(own.x[bases[b]] - own.x[i], own.y[bases[b]] - own.y[i]))
+                    ),
                 )
                 self._job[drone] = place
                 load[place] += 1

@@ -129,7 +129,9 @@ class DirectGame:
         order = np.where(busy, state["order"][slots, 0], names.NONE)
         verb = _VERBS[order]
         argument = state["argument"][slots, 0]
-        product = np.where(verb == MAKE, self._unit_id[np.minimum(argument, KINDS - 1)], np.where(verb == RESEARCH, argument, 0))
+        product = np.where(
+            verb == MAKE, self._unit_id[np.minimum(argument, KINDS - 1)], np.where(verb == RESEARCH, argument, 0)
+        )
         going = (order == names.ATTACK) | (order == names.MOVE)
         return Units(
             tags,
@@ -167,4 +169,3 @@ class DirectGame:
         state = self._game.state
         same = state["alive"][slot] and FIRST_TAG + (slot << TAG_SHIFT) + int(state["generation"][slot]) == tag
         return slot if same else -1
-

@@ -10,7 +10,7 @@ from understudy.games.zerg.direct.game import Opponent, StrategyGame
 
 RACES = (1, 2, 3)
 BUILDS = (2, 3, 4, 5, 6)  # rush, timing, power, macro, air
-MIX = (5, 7, 9, 10)  # difficulties of the fixed mix: Hard or MediumHard by name, VeryHard, CheatMoney, CheatInsane
+MIX = (3, 5, 7, 9)  # difficulties of the fixed mix: Medium, Hard, VeryHard, CheatMoney
 MAPS = 10
 
 

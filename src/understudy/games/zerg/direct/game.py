@@ -18,7 +18,7 @@ from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
 
 ZERG, RANDOM = 2, 4
 RESULTS = {1: "Victory", 2: "Defeat", 3: "Tie"}
-TIME_LIMIT = 1200.0  # game seconds; a game that is not decided by then is a tie
+TIME_LIMIT = 900.0  # game seconds; a game that is not decided by then is a tie
 
 
 class Opponent(NamedTuple):
@@ -40,9 +40,7 @@ class Turn(NamedTuple):
 class StrategyGame:
     """A game that is played by choosing a strategy about every four seconds of it."""
 
-    def __init__(
-        self, opponent: Opponent = Opponent(), *, map_seed: int = 0, seed: int = 0, time_limit: float = TIME_LIMIT
-    ) -> None:
+    def __init__(self, opponent: Opponent, *, map_seed: int = 0, seed: int = 0, time_limit: float = TIME_LIMIT) -> None:
         race = opponent.race if opponent.race != RANDOM else _random_race(seed)
         seats = [
             Seat(ZERG, ZERG),
