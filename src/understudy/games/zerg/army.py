@@ -1,0 +1,176 @@
+"""Where the army goes: it gathers, defends every base, attacks in waves, turns back when outnumbered, and cleans up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from understudy.games.zerg import catalogue as units
+from understudy.games.zerg.memory import EnemyMemory
+from understudy.games.zerg.snapshot import (
+    ATTACK,
+    IDLE,
+    LOOPS_PER_SECOND,
+    MOVE,
+    Column,
+    Command,
+    Field,
+    Point,
+    Snapshot,
+    distance,
+)
+from understudy.games.zerg.strategies import Posture
+
+START_STRENGTH = 8.0  # a wave smaller than this does not set out
+RETREAT_AT = 0.6  # share of the enemy's strength around the wave below which it turns back
+RETREAT_SECONDS = 12.0
+JOIN_SHARE = 0.3  # reinforcements set out when they are this share of the wave
+_AROUND = 16.0
+_CLOSE_ENOUGH = 4.0  # orders are not given again when they lead nearly there
+
+
+class Army:
+    """All fighters, and one zergling that scouts."""
+
+    def __init__(self, field: Field) -> None:
+        self._field = field
+        self._wave: set[int] = set()
+        self._home_until = 0
+        self._search = 0
+        self._scout = 0
+        self._next_scout = 0
+        self.front = 0.0
+
+    def command(self, snapshot: Snapshot, posture: Posture, memory: EnemyMemory, threats: Column) -> list[Command]:
+        """Orders for this turn."""
+        own = snapshot.own
+        commands = self._send_scout(snapshot)
+        army = snapshot.army[own.tag[snapshot.army] != self._scout]
+        rally = self._rally(snapshot)
+        if not len(army):
+            self._wave.clear()
+            self.front = 0.0
+            return commands
+        self._wave &= set(own.tag[army].tolist())
+        self._choose_wave(snapshot, army, posture, memory)
+        in_wave = np.array([tag in self._wave for tag in own.tag[army].tolist()])
+        wave, home = army[in_wave], army[~in_wave]
+        self.front = self._progress(snapshot, wave) if len(wave) else 0.0
+        if len(wave):
+            commands += self._send(snapshot, wave, self._target(snapshot, wave, memory))
+        if len(home):
+            commands += self._send(snapshot, home, self._defence_point(snapshot, home, threats) or rally)
+        return commands
+
+    def _choose_wave(self, snapshot: Snapshot, army: Column, posture: Posture, memory: EnemyMemory) -> None:
+        """Who is out attacking from now on."""
+        own = snapshot.own
+        tags = set(own.tag[army].tolist())
+        if posture is Posture.HOME:
+            self._wave.clear()
+            return
+        if posture is Posture.ALL_IN:
+            self._wave = tags
+            return
+        if snapshot.loop < self._home_until:
+            return
+        wave = army[[tag in self._wave for tag in own.tag[army].tolist()]]
+        if len(wave) and self._outnumbered(snapshot, wave):
+            self._wave.clear()
+            self._home_until = snapshot.loop + int(RETREAT_SECONDS * LOOPS_PER_SECOND)
+            return
+        strength = _strength(snapshot, army)
+        out = _strength(snapshot, wave)
+        if not len(wave):
+            known = memory.summary(snapshot.loop)
+            if strength >= max(START_STRENGTH, 0.9 * known.army_supply) or snapshot.supply_used > 180:
+                self._wave = tags
+        elif strength - out >= max(START_STRENGTH / 2, JOIN_SHARE * out):
+            self._wave = tags
+
+    def _outnumbered(self, snapshot: Snapshot, wave: Column) -> bool:
+        """Whether what stands around the wave is much stronger than it."""
+        own, enemy = snapshot.own, snapshot.enemy
+        x, y = float(np.median(own.x[wave])), float(np.median(own.y[wave]))
+        near = np.hypot(enemy.x - x, enemy.y - y) < _AROUND
+        return _strength(snapshot, wave) < RETREAT_AT * float(units.STRENGTH[enemy.kind[near]].sum())
+
+    def _target(self, snapshot: Snapshot, wave: Column, memory: EnemyMemory) -> Point:
+        """The nearest known structure; else the enemy's start; else every base in turn, until something is found."""
+        own = snapshot.own
+        here = (float(np.median(own.x[wave])), float(np.median(own.y[wave])))
+        in_sight = set(snapshot.enemy.tag.tolist())
+        known = []
+        for tag, sighting in memory.structures():
+            gone = (
+                tag not in in_sight and (np.hypot(own.x[wave] - sighting.at[0], own.y[wave] - sighting.at[1]) < 6).any()
+            )
+            if gone:
+                memory.forget_structure(tag)
+            else:
+                known.append(sighting.at)
+        if known:
+            return min(known, key=lambda at: distance(here, at))
+        bases: list[Point] = [self._field.enemy_start, *reversed([(x, y) for x, y in self._field.bases.tolist()])]
+        if distance(here, bases[self._search % len(bases)]) < 8:
+            self._search += 1
+        return bases[self._search % len(bases)]
+
+    def _defence_point(self, snapshot: Snapshot, home: Column, threats: Column) -> Point | None:
+        """The threat nearest to the army at home."""
+        if not len(threats):
+            return None
+        own, enemy = snapshot.own, snapshot.enemy
+        x, y = float(np.median(own.x[home])), float(np.median(own.y[home]))
+        nearest = threats[int(np.hypot(enemy.x[threats] - x, enemy.y[threats] - y).argmin())]
+        return float(enemy.x[nearest]), float(enemy.y[nearest])
+
+    def _rally(self, snapshot: Snapshot) -> Point:
+        """In front of the base that is nearest to the enemy."""
+        own = snapshot.own
+        if not snapshot.townhalls:
+            return self._field.start
+        places = [(float(own.x[i]), float(own.y[i])) for i in snapshot.townhalls]
+        near = min(places[:3], key=lambda at: distance(at, self._field.enemy_start))
+        way = distance(near, self._field.enemy_start) or 1.0
+        dx, dy = self._field.enemy_start[0] - near[0], self._field.enemy_start[1] - near[1]
+        return near[0] + 7 * dx / way, near[1] + 7 * dy / way
+
+    def _progress(self, snapshot: Snapshot, wave: Column) -> float:
+        own = snapshot.own
+        here = (float(np.median(own.x[wave])), float(np.median(own.y[wave])))
+        return 1.0 - min(
+            1.0, distance(here, self._field.enemy_start) / distance(self._field.start, self._field.enemy_start)
+        )
+
+    def _send(self, snapshot: Snapshot, group: Column, at: Point) -> list[Command]:
+        """Attack-move, for those who are not on their way there already or there."""
+        own = snapshot.own
+        going = (own.verb[group] == ATTACK) & (
+            np.hypot(own.order_x[group] - at[0], own.order_y[group] - at[1]) < _CLOSE_ENOUGH
+        )
+        there = (own.verb[group] == IDLE) & (np.hypot(own.x[group] - at[0], own.y[group] - at[1]) < _CLOSE_ENOUGH)
+        late = group[~(going | there)]
+        return [Command(ATTACK, tuple(own.tag[late].tolist()), at=at)] if len(late) else []
+
+    def _send_scout(self, snapshot: Snapshot) -> list[Command]:
+        """A zergling looks at the enemy every minute and a half."""
+        own = snapshot.own
+        if self._scout and not (own.tag == self._scout).any():
+            self._scout = 0
+        if self._scout:
+            if (own.verb[own.tag == self._scout] == IDLE).all():
+                self._scout = 0
+            return []
+        lings = snapshot.of(units.ZERGLING)
+        if snapshot.loop < self._next_scout or len(lings) < 2:
+            return []
+        self._next_scout = snapshot.loop + int(90 * LOOPS_PER_SECOND)
+        self._scout = int(own.tag[lings[0]])
+        self._wave.discard(self._scout)
+        return [Command(MOVE, (self._scout,), at=self._field.enemy_start)]
+
+
+def _strength(snapshot: Snapshot, group: Column) -> float:
+    """Supply, weighed by health."""
+    own = snapshot.own
+    return float((units.STRENGTH[own.kind[group]] * (0.3 + 0.7 * own.health[group])).sum())

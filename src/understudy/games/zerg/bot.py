@@ -1,0 +1,123 @@
+"""WickedZergBotProImpl: the burnysc2 bot that plays, decides through RLAgent, and leaves every game for the learner."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sc2.bot_ai import BotAI
+from sc2.data import Race, Result
+
+from understudy.agent import Decision, RLAgent
+from understudy.games.zerg.bot_adapter import BotGame
+from understudy.games.zerg.brain import THINK_LOOPS, Brain
+from understudy.games.zerg.macro import Opening
+from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.policy import zerg_agent
+from understudy.games.zerg.rewards import final_reward, shaped_reward
+
+CRASH = "Crash"
+
+
+class WickedZergBotProImpl(BotAI):
+    """A Zerg bot for one game. After the game, `outcome` says how it went, whatever way it ended.
+
+    Call `close_game` once the game is over: burnysc2 does not call `on_end` when a step raises or the socket breaks.
+    """
+
+    NAME = "WickedZergBotPro"
+    RACE = Race.Zerg
+
+    def __init__(
+        self,
+        agent: RLAgent | None = None,
+        *,
+        explore: bool = True,
+        opponents: OpponentMemory | None = None,
+        opening: Opening | None = None,
+        map_name: str = "",
+        on_decision: Callable[[Decision], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.agent = agent or zerg_agent()
+        self.outcome: dict[str, Any] = {}
+        self.slowest_step = 0.0
+        self._explore, self._opponents, self._opening = explore, opponents, opening
+        self._map, self._on_decision = map_name, on_decision
+        self._brain: Brain | None = None
+        self._potential = 0.0
+        self._decisions = 0
+
+    async def on_start(self) -> None:
+        """Set up the brain and begin the game's journal."""
+        self.client.game_step = THINK_LOOPS
+        self._hands = BotGame(self)
+        field = self._hands.field()
+        opponent = self._opponent_id
+        prior, rushes = (0.5, 0.0) if self._opponents is None else self._opponents.prior(opponent, field.enemy_race)
+        self.agent.begin_episode(
+            game="zerg",
+            map=self._map or self.game_info.map_name,
+            opponent_id=opponent,
+            opponent_race=_race_name(field.enemy_race),
+        )
+        self._brain = Brain(field, opening=self._opening, opponent_prior=prior, opponent_rushes=rushes)
+
+    async def on_step(self, iteration: int) -> None:
+        """Look, decide when it is time to, and act. A step that raises ends the episode first, and then the game."""
+        began = time.perf_counter()
+        try:
+            self._think()
+        except BaseException:
+            self.close_game(CRASH)
+            raise
+        self.slowest_step = max(self.slowest_step, time.perf_counter() - began)
+
+    async def on_end(self, game_result: Result) -> None:
+        """Save the game. burnysc2 reports a Defeat when `on_start` has failed; that is no defeat."""
+        self.close_game(game_result.name if self._brain is not None else CRASH)
+
+    def close_game(self, result: str = CRASH) -> dict[str, Any]:
+        """End the episode if nobody has; the first call counts. Returns `outcome`."""
+        if self.outcome:
+            return self.outcome
+        brain, cut = self._brain, result not in ("Victory", "Defeat", "Tie")
+        self.outcome = {"result": result, "steps": 0, "total_reward": 0.0}
+        if brain is None:
+            return self.outcome
+        race = _race_name(brain.enemy_race)
+        if not cut:
+            self.agent.observe_reward(final_reward(result, self._potential))
+            if self._opponents is not None:
+                self._opponents.record(self._opponent_id, brain.enemy_race, result, brain.was_rushed)
+        final_state = brain.state() if cut else None
+        self.outcome |= self.agent.end_episode(result, final_state=final_state, opponent_race=race)
+        self.outcome |= {"result": result, "opponent_race": race, "seconds": self.state.game_loop / 22.4}
+        return self.outcome
+
+    @property
+    def _opponent_id(self) -> str:
+        return self.opponent_id or ""
+
+    def _think(self) -> None:
+        brain = self._brain
+        assert brain is not None, "on_start made it, or the game would not have begun"
+        brain.observe(self._hands.snapshot())
+        if brain.time_to_decide:
+            self._decide(brain)
+        self._hands.carry_out(brain.commands())
+
+    def _decide(self, brain: Brain) -> None:
+        before, self._potential = self._potential, brain.potential
+        if self._decisions:
+            self.agent.observe_reward(shaped_reward(before, self._potential))
+        self._decisions += 1
+        decision = self.agent.select_action(brain.state(), explore=self._explore)
+        brain.decide(decision.action)
+        if self._on_decision is not None:
+            self._on_decision(decision)
+
+
+def _race_name(race: int) -> str:
+    return {1: "Terran", 2: "Zerg", 3: "Protoss"}.get(race, "Unknown")

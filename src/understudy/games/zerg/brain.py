@@ -1,0 +1,109 @@
+"""The whole bot without the game: a Snapshot goes in, commands come out. Both adapters drive this one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.zerg import catalogue as units
+from understudy.games.zerg.army import Army
+from understudy.games.zerg.macro import Macro, Opening
+from understudy.games.zerg.memory import EnemyMemory, Known
+from understudy.games.zerg.queens import Queens
+from understudy.games.zerg.rewards import potential
+from understudy.games.zerg.snapshot import IDLE, MOVE, Command, Field, Snapshot
+from understudy.games.zerg.state import Situation, state_vector
+from understudy.games.zerg.strategies import DECISION_LOOPS, STRATEGIES
+from understudy.games.zerg.workers import Workers
+
+THINK_LOOPS = 16  # game loops between two turns of the macro layer and the army
+EARLY_SECONDS = 240.0  # an attack on our bases before this is a rush
+
+
+class Brain:
+    """One game's worth of thinking. `observe` first, then `decide` when it is time to, then `commands`."""
+
+    def __init__(
+        self, field: Field, *, opening: Opening | None = None, opponent_prior: float = 0.5, opponent_rushes: float = 0.0
+    ) -> None:
+        self._field = field
+        self._opponent = (opponent_prior, opponent_rushes)
+        self._memory = EnemyMemory()
+        self._macro = Macro(field, opening)
+        self._workers, self._queens, self._army = Workers(), Queens(), Army(field)
+        self._next_decision = 0
+        self._scouted = False
+        self._turn = 0
+        self.strategy = 0
+        self.was_rushed = False
+
+    def observe(self, snapshot: Snapshot) -> None:
+        """Take in a moment of the game."""
+        self._snapshot = snapshot
+        self._memory.update(snapshot)
+        self._known: Known = self._memory.summary(snapshot.loop)
+        self._threats = snapshot.threats()
+        self._threat = float(units.SUPPLY[snapshot.enemy.kind[self._threats]].sum())
+        self.was_rushed |= self._threat >= 3 and snapshot.seconds < EARLY_SECONDS
+
+    @property
+    def time_to_decide(self) -> bool:
+        """Whether a decision is due."""
+        return self._snapshot.loop >= self._next_decision
+
+    @property
+    def potential(self) -> float:
+        """Φ of the moment observed last."""
+        return potential(self._snapshot, self._known)
+
+    @property
+    def enemy_race(self) -> int:
+        """The enemy's race, 0 while unknown."""
+        return self._field.enemy_race or self._memory.race
+
+    def state(self) -> NDArray[np.float32]:
+        """The features of the moment observed last."""
+        prior, rushes = self._opponent
+        return state_vector(
+            Situation(
+                self._snapshot,
+                self._field,
+                self._memory,
+                self._known,
+                self.strategy,
+                prior,
+                rushes,
+                self._army.front,
+                self._threat,
+            )
+        )
+
+    def decide(self, strategy: int) -> None:
+        """Follow this strategy until the next decision."""
+        self.strategy = strategy
+        self._next_decision = self._snapshot.loop + DECISION_LOOPS
+
+    def commands(self) -> list[Command]:
+        """What to do now. Workers come before the macro layer, so that a builder's order is the last one it gets."""
+        snapshot, strategy = self._snapshot, STRATEGIES[self.strategy]
+        enemy = snapshot.enemy
+        threats = [(float(enemy.x[i]), float(enemy.y[i])) for i in self._threats[:8]]
+        self._turn += 1
+        orders = []
+        if self._turn % 2:  # the two that are in no hurry
+            orders += self._workers.command(snapshot)
+            orders += self._queens.command(snapshot, threats)
+        orders += self._macro.spend(snapshot, strategy, self._known)
+        orders += self._army.command(snapshot, strategy.posture, self._memory, self._threats)
+        return orders + self._send_overlord(snapshot)
+
+    def _send_overlord(self, snapshot: Snapshot) -> list[Command]:
+        """The first overlord looks at the enemy's nearest base; later ones stay where they are useful: at home."""
+        overlords = [i for i in snapshot.of(units.OVERLORD) if snapshot.own.verb[i] == IDLE]
+        if self._scouted or not overlords:
+            return []
+        self._scouted = True
+        bases = self._field.bases
+        towards = np.hypot(bases[:, 0] - self._field.enemy_start[0], bases[:, 1] - self._field.enemy_start[1])
+        natural = bases[int(np.argsort(towards)[1])]
+        return [Command(MOVE, (int(snapshot.own.tag[overlords[0]]),), at=(float(natural[0]), float(natural[1])))]

@@ -1,0 +1,109 @@
+"""The games of a run, one line of JSON each: what the next start continues from, and what the table and plot show."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE_NAME = "games.jsonl"
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One game as it was played. `error` is empty unless the game crashed."""
+
+    number: int
+    race: str
+    difficulty: str
+    build: str
+    map: str
+    result: str
+    seconds: float = 0.0
+    reward: float = 0.0
+    decisions: int = 0
+    model_version: int = 0
+    trained: bool = True
+    error: str = ""
+
+    @property
+    def won(self) -> bool:
+        """Whether the bot won."""
+        return self.result == "Victory"
+
+
+class History:
+    """The record of a run's games, on disk after every game."""
+
+    def __init__(self, run_dir: str | os.PathLike[str]) -> None:
+        self._path = Path(run_dir) / FILE_NAME
+        self.games: list[GameRecord] = []
+        known = {f.name for f in dataclasses.fields(GameRecord)}
+        if self._path.exists():
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                try:
+                    entry = json.loads(line)
+                    self.games.append(GameRecord(**{k: v for k, v in entry.items() if k in known}))
+                except (ValueError, TypeError, AttributeError):
+                    continue  # a line that a kill cut short
+
+    def add(self, game: GameRecord) -> None:
+        """Append a game."""
+        self.games.append(game)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a+b") as stream:
+            torn = stream.tell() > 0 and not _ends_with_newline(self._path)
+            stream.write((b"\n" if torn else b"") + json.dumps(dataclasses.asdict(game)).encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def win_rate_table(games: Sequence[GameRecord], blocks: int = 5) -> str:
+    """Win rates over the course of the games, in a few blocks of equal length."""
+    played = [game for game in games if game.result != "Crash"]
+    if not played:
+        return "No game has been finished."
+    size = max(1, -(-len(played) // blocks))
+    lines = [f"{'games':>11} {'won':>5} {'lost':>5} {'tied':>5} {'win rate':>9} {'reward':>8} {'length':>7}"]
+    for first in range(0, len(played), size):
+        block = played[first : first + size]
+        won, lost = sum(g.won for g in block), sum(g.result == "Defeat" for g in block)
+        reward = sum(g.reward for g in block) / len(block)
+        length = sum(g.seconds for g in block) / len(block)
+        span = f"{first + 1}-{first + len(block)}"
+        lines.append(
+            f"{span:>11} {won:>5} {lost:>5} {len(block) - won - lost:>5} {won / len(block):>9.0%} {reward:>+8.2f}"
+            f" {int(length) // 60:>4}:{int(length) % 60:02}"
+        )
+    return "\n".join(lines)
+
+
+def plot_win_rate(games: Sequence[GameRecord], path: Path, window: int = 15) -> bool:
+    """Draw the win rate of the last games over the games; False when matplotlib is not installed."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - an optional door
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        return False
+    won = [game.won for game in games if game.result != "Crash"]
+    rolling = [sum(won[max(0, n + 1 - window) : n + 1]) / min(window, n + 1) for n in range(len(won))]
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(range(1, len(won) + 1), rolling, label=f"win rate of the last {window} games")
+    axes.plot([n + 1 for n, w in enumerate(won) if w], [1.03] * sum(won), "|", color="green", label="won")
+    axes.plot(
+        [n + 1 for n, w in enumerate(won) if not w], [-0.03] * (len(won) - sum(won)), "|", color="red", label="not won"
+    )
+    axes.set(xlabel="game", ylabel="win rate", ylim=(-0.06, 1.06))
+    axes.legend(loc="lower right")
+    FigureCanvasAgg(figure).print_png(str(path))  # type: ignore[no-untyped-call]
+    return True
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as stream:
+        stream.seek(-1, os.SEEK_END)
+        return stream.read(1) == b"\n"

@@ -1,0 +1,77 @@
+"""The bot on the AI Arena ladder: one game for each start, told by flags where it is played.
+
+It writes below its data folder only, which is its run directory. After the game it learns from it, within a budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sc2.data import Race
+from sc2.main import play_from_websocket
+from sc2.player import Bot
+from sc2.portconfig import Portconfig
+
+from understudy.experience.journal import orphans, salvage
+from understudy.games.zerg.bot import WickedZergBotProImpl
+from understudy.games.zerg.learned_openings import read_opening
+from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.policy import SETTINGS, zerg_agent
+from understudy.rundir import RunDir
+
+TRAINING_SECONDS = 20.0  # the ladder ends a bot 60 s after its game
+
+
+def main(data: Path, arguments: Sequence[str] | None = None) -> int:
+    """Play the game that the ladder's flags describe, learn from it, and return the exit code."""
+    logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.WARNING)
+    options = _parser().parse_known_args(arguments)[0]
+    _salvage(RunDir.at(data))
+    agent = zerg_agent(data, online_training=True, online_seconds=options.training_seconds)
+    bot = WickedZergBotProImpl(
+        agent,
+        opponents=OpponentMemory(data / "opponents.json"),
+        opening=read_opening(data / "learned_build_orders.json"),
+    )
+    bot.opponent_id = options.OpponentId
+    url = f"ws://{options.LadderServer}:{options.GamePort}/sc2api"
+    try:
+        result = asyncio.run(_play(url, bot, options))
+    finally:
+        outcome = bot.close_game()
+        agent.close()
+    print(f"Result: {result.name if result is not None else 'none'}; {outcome}", flush=True)
+    return 0 if result is not None else 1
+
+
+async def _play(url: str, bot: WickedZergBotProImpl, options: argparse.Namespace) -> Any:
+    ports: Any = None
+    if options.StartPort is not None:  # as the ladder counts them: one reserved, then the server's, then the guest's
+        first = options.StartPort + 2
+        ports = Portconfig(server_ports=[first, first + 1], player_ports=[[first + 2, first + 3]])
+    player = Bot(Race.Zerg, bot, bot.NAME)
+    return await play_from_websocket(url, player, options.RealTime, ports, game_time_limit=options.game_time_limit)
+
+
+def _salvage(run: RunDir) -> None:
+    """Make games of what earlier, killed starts have left in their journals; they wait for a learner at home."""
+    run.create()
+    for journal in list(orphans(run.live)):
+        salvage(journal, run.buffer, run.rejected, SETTINGS.storage)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Plays one game on the ladder.")
+    parser.add_argument("--GamePort", type=int, required=True)
+    parser.add_argument("--LadderServer", default="127.0.0.1")
+    parser.add_argument("--StartPort", type=int)
+    parser.add_argument("--OpponentId", default="")
+    parser.add_argument("--RealTime", action="store_true")
+    parser.add_argument("--game-time-limit", type=int, help="game seconds after which the bot calls it a tie")
+    parser.add_argument("--training-seconds", type=float, default=TRAINING_SECONDS)
+    return parser

@@ -1,0 +1,126 @@
+"""One game of a training run, in the real game or on the proving ground, and what to write down of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from understudy.games.zerg.challenges import DIFFICULTIES, Challenge
+from understudy.games.zerg.history import GameRecord
+from understudy.games.zerg.learned_openings import read_opening
+from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.policy import zerg_agent, zerg_settings
+
+DEFAULT_MAP = "AutomatonLE"
+_PLACES = {
+    "win32": "C:/Program Files (x86)/StarCraft II",
+    "darwin": "/Applications/StarCraft II",
+    "linux": "~/StarCraftII",
+}
+
+
+@dataclass(frozen=True)
+class GameSetup:
+    """What all games of a run have in common; plain values, so that other processes can be told."""
+
+    run_dir: str
+    starcraft: str | None = None
+    starcraft_map: str = ""
+    policy: Literal["mlp", "transformer"] = "mlp"
+    algorithm: Literal["ppo", "reinforce"] = "ppo"
+    explore: bool = True
+    time_limit: float = 900.0
+
+
+def find_starcraft() -> str | None:
+    """The folder of StarCraft II, from SC2PATH or the usual place; None when it is not there."""
+    place = os.environ.get("SC2PATH") or _PLACES.get(sys.platform, "~/StarCraftII")
+    folder = Path(place).expanduser()
+    return str(folder) if (folder / "Versions").is_dir() else None
+
+
+def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
+    """Play a game. What goes wrong in it is in the record; only Ctrl-C and the like get through."""
+    _quiet_burnysc2()
+    settings = zerg_settings(setup.policy, setup.algorithm)
+    record: dict[str, Any] = challenge._asdict()
+    map_seed, _ = record.pop("map_seed"), record.pop("seed")
+    record["map"] = setup.starcraft_map or DEFAULT_MAP if setup.starcraft else f"ProvingGround-{map_seed}"
+    bot: Any = None
+    try:
+        from understudy.games.zerg.bot import CRASH, WickedZergBotProImpl  # noqa: PLC0415 - burnysc2 is an optional door
+
+        agent = zerg_agent(setup.run_dir, settings=settings)
+        opponents = OpponentMemory(Path(setup.run_dir) / "opponents.json")
+        opening = read_opening(Path(setup.run_dir) / "learned_build_orders.json")
+        bot = WickedZergBotProImpl(
+            agent, explore=setup.explore, opponents=opponents, opening=opening, map_name=record["map"]
+        )
+        bot.opponent_id = f"{challenge.race}-{challenge.difficulty}-{challenge.build}"
+        result = _play(bot, challenge, setup, record["map"])
+        outcome = bot.close_game(CRASH if result is None else result)  # nothing happens when on_end was called
+        error = "" if outcome["result"] != CRASH else "the game ended without a result"
+    except Exception as problem:  # noqa: BLE001 - one dead game must not end the run; it is recorded with its reason
+        outcome = bot.close_game() if bot is not None else {"result": "Crash"}
+        where = traceback.extract_tb(problem.__traceback__)[-1]
+        error = f"{type(problem).__name__}: {problem} ({Path(where.filename).name}:{where.lineno})"
+    except BaseException:
+        if bot is not None:
+            bot.close_game("Interrupted")
+        raise
+    return GameRecord(
+        **record,
+        result=outcome["result"],
+        seconds=outcome.get("seconds", 0.0),
+        reward=outcome.get("total_reward", 0.0),
+        decisions=outcome.get("steps", 0),
+        model_version=outcome.get("model_version", 0),
+        error=error,
+    )
+
+
+def practise(setup: GameSetup, after: int, count: int) -> None:
+    """Play some games of the mix on the direct environment; the learner gets them like all others."""
+    from understudy.games.zerg.direct.bulk import games  # noqa: PLC0415 - the simulation is an optional door
+
+    agent = zerg_agent(setup.run_dir, settings=zerg_settings(setup.policy, setup.algorithm))
+    for _ in games(agent, 1_000_000 + after * count, count, explore=setup.explore):
+        pass
+    agent.close()
+
+
+def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> str | None:
+    from sc2.data import AIBuild, Difficulty, Race  # noqa: PLC0415
+    from sc2.player import Bot, Computer  # noqa: PLC0415
+
+    # By number: older releases of burnysc2 name the difficulties differently.
+    difficulty = Difficulty(DIFFICULTIES.index(challenge.difficulty) + 1)
+    computer = Computer(Race[challenge.race], difficulty, AIBuild[challenge.build])
+    player = Bot(Race.Zerg, bot, bot.NAME)
+    if setup.starcraft is None:
+        from understudy.games.zerg.proving_ground import play  # noqa: PLC0415
+
+        report = play(
+            player, computer, map_seed=challenge.map_seed, seed=challenge.seed, game_time_limit=setup.time_limit
+        )
+        return None if report.result is None else report.result.name
+    from sc2 import maps  # noqa: PLC0415
+    from sc2.main import run_game  # noqa: PLC0415
+
+    os.environ.setdefault("SC2PATH", setup.starcraft)
+    result: Any = run_game(
+        maps.get(map_name), [player, computer], realtime=False, game_time_limit=int(setup.time_limit)
+    )
+    return None if result is None else str(result.name)
+
+
+def _quiet_burnysc2() -> None:
+    """burnysc2 logs every change of state; a line per game is what this run shows."""
+    from loguru import logger  # noqa: PLC0415 - comes with burnysc2
+
+    logger.remove()
+    logger.disable("sc2")

@@ -1,0 +1,81 @@
+"""Where buildings go. Pure functions over the grids, so that both adapters find the same places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from understudy.games.zerg import catalogue as units
+from understudy.games.zerg.snapshot import Column, Field, Point, Snapshot, distance
+
+_RINGS = (6, 8, 10, 12, 5, 7, 9, 11)
+_CLEAR_OF_RESOURCES = 3.5
+_BASE_RADIUS = 10.0
+
+
+def next_base(snapshot: Snapshot, field: Field, avoid: frozenset[Point]) -> Point | None:
+    """The nearest place for a townhall that nobody has taken."""
+    own, enemy = snapshot.own, snapshot.enemy
+    taken_x = np.concatenate([own.x[snapshot.townhalls], enemy.x[units.IS_STRUCTURE[enemy.kind]]])
+    taken_y = np.concatenate([own.y[snapshot.townhalls], enemy.y[units.IS_STRUCTURE[enemy.kind]]])
+    for x, y in field.bases.tolist():
+        if (x, y) not in avoid and np.hypot(taken_x - x, taken_y - y).min(initial=np.inf) > 8:
+            return x, y
+    return None
+
+
+def free_geyser(snapshot: Snapshot, avoid: frozenset[Point]) -> tuple[int, Point] | None:
+    """A geyser at a finished base without an extractor: its tag and its place."""
+    own, resources = snapshot.own, snapshot.resources()
+    gas = [int(i) for i in np.flatnonzero(units.IS_GAS[own.kind])]
+    for hall in snapshot.bases:
+        at = (float(own.x[hall]), float(own.y[hall]))
+        for i in np.flatnonzero(resources.is_gas).tolist():
+            place = (float(resources.x[i]), float(resources.y[i]))
+            built_on = any(abs(own.x[j] - place[0]) + abs(own.y[j] - place[1]) < 1 for j in gas)
+            if distance(at, place) < _BASE_RADIUS and not built_on and place not in avoid:
+                return int(resources.tag[i]), place
+    return None
+
+
+def building_place(
+    snapshot: Snapshot, field: Field, kind: int, near: Point, towards: Point, avoid: frozenset[Point]
+) -> Point | None:
+    """A place on creep around a base, on the side of `towards` first; None when there is none."""
+    size = units.BY_ID[kind].footprint
+    own = snapshot.own
+    standing = units.IS_STRUCTURE[own.kind]
+    walls = np.column_stack([own.x[standing], own.y[standing]])
+    reach = np.array([units.BY_ID[int(k)].footprint / 2 for k in own.kind[standing]])
+    resources = snapshot.resources()
+    for place in _candidates(size, near, towards):
+        if place in avoid or not _fits(snapshot, field, size, place):
+            continue
+        gap = np.abs(walls - place).max(axis=1) - reach - size / 2
+        if gap.min(initial=np.inf) < 1 or _near(resources.x, resources.y, place, size / 2 + _CLEAR_OF_RESOURCES):
+            continue
+        return place
+    return None
+
+
+def _candidates(size: int, near: Point, towards: Point) -> Iterator[Point]:
+    """Places on rings around a point, those in the wanted direction first."""
+    first = np.arctan2(towards[1] - near[1], towards[0] - near[0])
+    half = 0.5 if size % 2 else 0.0
+    for turn in (0.0, 0.4, -0.4, 0.8, -0.8, 1.2, -1.2, 1.7, -1.7, 2.2, -2.2, 2.7, -2.7, 3.1):
+        for ring in _RINGS:
+            x, y = near[0] + ring * np.cos(first + turn), near[1] + ring * np.sin(first + turn)
+            yield float(np.floor(x) + half), float(np.floor(y) + half)
+
+
+def _fits(snapshot: Snapshot, field: Field, size: int, place: Point) -> bool:
+    x0, y0 = round(place[0] - size / 2), round(place[1] - size / 2)
+    if x0 < 0 or y0 < 0:
+        return False
+    cells = (slice(y0, y0 + size), slice(x0, x0 + size))
+    return bool(field.placeable[cells].all() and snapshot.creep[cells].all())
+
+
+def _near(x: Column, y: Column, place: Point, radius: float) -> bool:
+    return bool(np.hypot(x - place[0], y - place[1]).min(initial=np.inf) < radius)

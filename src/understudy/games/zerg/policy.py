@@ -1,0 +1,38 @@
+"""The agent that decides for the Zerg bot, and the settings it learns with."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, Literal
+
+from understudy.agent import RLAgent
+from understudy.games.zerg import state
+from understudy.games.zerg.rewards import GAMMA
+from understudy.games.zerg.strategies import NAMES as STRATEGIES
+from understudy.rundir import DEFAULT_RUN_DIR
+from understudy.settings import LearnerSettings, NetworkSettings, Settings, TrainingSettings
+
+# Found on the direct environment: some hundred games of about a hundred decisions have to be enough.
+SETTINGS = Settings(
+    training=TrainingSettings(gamma=GAMMA, gae_lambda=0.97, learning_rate=1e-3, entropy_coefficient=0.01),
+    learner=LearnerSettings(batch_games=20, poll_seconds=1.0),
+)
+
+
+def zerg_settings(
+    policy: Literal["mlp", "transformer"] = "mlp",
+    algorithm: Literal["ppo", "reinforce"] = "ppo",
+    base: Settings = SETTINGS,
+) -> Settings:
+    """Settings of a run with this network and algorithm."""
+    network: NetworkSettings = dataclasses.replace(base.network, policy=policy)
+    training: TrainingSettings = dataclasses.replace(base.training, algorithm=algorithm)
+    return dataclasses.replace(base, network=network, training=training)
+
+
+def zerg_agent(
+    run_dir: str | os.PathLike[str] | None = DEFAULT_RUN_DIR, *, settings: Settings = SETTINGS, **more: Any
+) -> RLAgent:
+    """The agent of this bot: fifty features in, a strategy out. `more` goes to RLAgent."""
+    return RLAgent(state.STATE_DIM, STRATEGIES, run_dir=run_dir, features=state.NAMES, settings=settings, **more)

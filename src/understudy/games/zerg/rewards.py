@@ -1,0 +1,41 @@
+"""What the bot learns from: the result, and shaped rewards that cannot change which policy is best.
+
+The shaped reward of a decision is γ Φ(after) − Φ(before), with Φ = 0 once the game is over. Such rewards leave the
+order of policies as the result alone makes it (Ng, Harada and Russell 1999). Φ adds up:
+
+| term | what it measures | weight |
+|---|---|---|
+| economy | drones, of 66 | 0.30 |
+| bases | bases, of 5 | 0.10 |
+| army | own fighting supply over own and known enemy supply | 0.30 |
+| trades | tanh((value killed − value lost) / 3000) | 0.30 |
+"""
+
+from __future__ import annotations
+
+import math
+
+from understudy.games.zerg.memory import Known
+from understudy.games.zerg.snapshot import Snapshot
+
+GAMMA = 0.997  # the discount that bot, learner and shaping share
+RESULT_REWARDS = {"Victory": 1.0, "Defeat": -1.0, "Tie": -0.5}  # a tie is a win that was not brought home
+
+
+def potential(snapshot: Snapshot, known: Known) -> float:
+    """Φ of a state; between −0.3 and 1."""
+    economy = min(snapshot.drones, 66) / 66
+    bases = min(len(snapshot.townhalls), 5) / 5
+    army = snapshot.army_supply / (snapshot.army_supply + known.army_supply + 10.0)
+    trades = math.tanh((snapshot.killed_value - snapshot.lost_value) / 3000.0)
+    return 0.3 * economy + 0.1 * bases + 0.3 * army + 0.3 * trades
+
+
+def shaped_reward(before: float, after: float) -> float:
+    """The reward for moving from one potential to another."""
+    return GAMMA * after - before
+
+
+def final_reward(result: str, before: float) -> float:
+    """The reward of the last decision: the result, and the potential given back. An unknown result counts nothing."""
+    return RESULT_REWARDS.get(result, 0.0) - before

@@ -1,0 +1,179 @@
+"""The game as the bot sees it at one moment, and what it wants done: plain columns of numbers, no library of the game.
+
+`bot_adapter.py` makes a Snapshot from burnysc2's BotAI, `direct/adapter.py` from the simulation. Everything that
+decides is written over it once, and cannot tell which of the two it plays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.zerg import catalogue as units
+
+LOOPS_PER_SECOND = 22.4
+
+# What a unit is doing, and what it can be told. MAKE is training, hatching, morphing and building alike.
+IDLE, GATHER, MAKE, RESEARCH, ATTACK, MOVE, INJECT, OTHER = range(8)
+
+Column = NDArray[Any]
+Point = tuple[float, float]
+
+
+class Units(NamedTuple):
+    """Units as columns of equal length. `product` is the unit or upgrade id that a MAKE or RESEARCH order is about."""
+
+    tag: Column
+    kind: Column
+    x: Column
+    y: Column
+    health: Column  # share of full health and shields
+    energy: Column
+    progress: Column
+    verb: Column
+    product: Column
+    order_x: Column  # where the order leads; the unit's own place when it leads nowhere
+    order_y: Column
+
+    def __len__(self) -> int:  # a tuple's length would be the number of columns
+        return len(self.tag)
+
+    def take(self, index: Column) -> Units:
+        """The units at these places."""
+        return Units(*(column[index] for column in self))
+
+
+class Resources(NamedTuple):
+    """Mineral fields and geysers that are left."""
+
+    tag: Column
+    x: Column
+    y: Column
+    is_gas: Column
+
+
+class Field(NamedTuple):
+    """What does not change during a game."""
+
+    start: Point
+    enemy_start: Point
+    bases: NDArray[np.float64]  # (N, 2) where townhalls go, nearest to the start first
+    placeable: NDArray[Any]  # [y, x]
+    enemy_race: int  # 0 when it is not known yet
+
+
+class Command(NamedTuple):
+    """An order to some units: `product` for MAKE and RESEARCH, and a unit or a point where the order needs one."""
+
+    verb: int
+    tags: tuple[int, ...]
+    product: int = 0
+    target: int = 0
+    at: Point | None = None
+
+
+@dataclass
+class Snapshot:
+    """One moment of the game. Values and rates are in minerals and vespene together where not named apart."""
+
+    loop: int
+    minerals: float
+    vespene: float
+    supply_used: float
+    supply_cap: float
+    rate_minerals: float
+    rate_vespene: float
+    killed_value: float
+    lost_value: float
+    upgrades: frozenset[int]
+    own: Units
+    enemy: Units  # in sight, and structures remembered by the game
+    dead: tuple[int, ...]  # tags of units that died since the last snapshot
+    creep: NDArray[Any]  # [y, x]
+    resources: Callable[[], Resources]
+
+    @property
+    def seconds(self) -> float:
+        """Game time."""
+        return self.loop / LOOPS_PER_SECOND
+
+    @cached_property
+    def ready(self) -> NDArray[np.int64]:
+        """How many of each unit id stand or live."""
+        return np.bincount(self.own.kind[self.own.progress >= 1.0], minlength=units.IDS)
+
+    @cached_property
+    def coming(self) -> NDArray[np.int64]:
+        """How many of each unit id are under way: in eggs, in construction, ordered from a builder."""
+        own = self.own
+        making = own.verb == MAKE
+        under_way = np.bincount(own.product[making], minlength=units.IDS)
+        under_way += np.bincount(own.kind[own.progress < 1.0], minlength=units.IDS)
+        under_way[units.ZERGLING] *= 2
+        return under_way
+
+    def total(self, kind: int) -> int:
+        """Standing and under way together."""
+        return int(self.ready[kind] + self.coming[kind])
+
+    def of(self, kind: int) -> list[int]:
+        """Places in `own` of the finished units of this kind."""
+        return [int(i) for i in np.flatnonzero((self.own.kind == kind) & (self.own.progress >= 1.0))]
+
+    @cached_property
+    def townhalls(self) -> list[int]:
+        """Places in `own` of all townhalls, unfinished ones included."""
+        return [int(i) for i in np.flatnonzero(units.IS_TOWNHALL[self.own.kind])]
+
+    @cached_property
+    def bases(self) -> list[int]:
+        """Places in `own` of the finished townhalls."""
+        return [i for i in self.townhalls if self.own.progress[i] >= 1.0]
+
+    @cached_property
+    def army(self) -> Column:
+        """Places in `own` of the units that fight."""
+        return np.flatnonzero(units.IS_ARMY[self.own.kind])
+
+    @cached_property
+    def army_supply(self) -> float:
+        """Supply of the units that fight."""
+        return float(units.SUPPLY[self.own.kind[self.army]].sum())
+
+    @cached_property
+    def drones(self) -> int:
+        """Drones at work and in eggs."""
+        return self.total(units.DRONE)
+
+    @cached_property
+    def wanted_drones(self) -> int:
+        """Drones that the finished bases and extractors can employ."""
+        return 16 * len(self.bases) + 3 * int(self.ready[units.EXTRACTOR])
+
+    def threats(self, radius: float = 26.0) -> Column:
+        """Places in `enemy` of fighters within this distance of one of our townhalls."""
+        enemy, halls = self.enemy, self.townhalls
+        fighters = np.flatnonzero(units.IS_ARMY[enemy.kind])
+        if not len(fighters) or not halls:
+            return fighters[:0]
+        dx = enemy.x[fighters][:, None] - self.own.x[halls][None]
+        dy = enemy.y[fighters][:, None] - self.own.y[halls][None]
+        near: Column = fighters[(dx * dx + dy * dy).min(axis=1) < radius * radius]
+        return near
+
+
+def distance(a: Point, b: Point) -> float:
+    """Straight distance of two points."""
+    return float(np.hypot(a[0] - b[0], a[1] - b[1]))
+
+
+def nearest_first(places: NDArray[np.float64], start: Point) -> NDArray[np.float64]:
+    """Places in the order of their distance from a start; equal distances by their coordinates."""
+    away = np.hypot(places[:, 0] - start[0], places[:, 1] - start[1])
+    order = np.lexsort((places[:, 1], places[:, 0], np.round(away, 3)))
+    return places[order]

@@ -1,0 +1,149 @@
+"""What the policy sees: fifty named numbers, each a measure divided by its scale so that most lie between 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.zerg import catalogue as units
+from understudy.games.zerg.memory import EnemyMemory, Known
+from understudy.games.zerg.snapshot import Field, Snapshot, distance
+from understudy.games.zerg.strategies import NAMES as STRATEGY_NAMES
+
+MOST = 4.0  # a feature larger than this many scales says no more
+
+
+class Situation(NamedTuple):
+    """All that a feature may depend on."""
+
+    snapshot: Snapshot
+    field: Field
+    memory: EnemyMemory
+    known: Known
+    strategy: int  # the one in force
+    opponent_prior: float  # how the games against this opponent went, 0 lost to 1 won
+    opponent_rushes: float  # share of them in which he attacked early
+    front: float  # how far the army is on the way to the enemy, 0 home to 1 there
+    threat: float  # enemy fighting supply near our bases
+
+
+class Feature(NamedTuple):
+    """A named number: what it measures, and the value that counts as 1."""
+
+    name: str
+    scale: float
+    meaning: str
+    measure: Callable[[Situation], float]
+
+
+def _count(kind: int) -> Callable[[Situation], float]:
+    return lambda s: float(s.snapshot.ready[kind])
+
+
+def _has(upgrade: int) -> Callable[[Situation], float]:
+    return lambda s: float(upgrade in s.snapshot.upgrades)
+
+
+def _in_force(strategy: int) -> Callable[[Situation], float]:
+    return lambda s: float(s.strategy == strategy)
+
+
+def _race(race: int) -> Callable[[Situation], float]:
+    return lambda s: float((s.field.enemy_race or s.memory.race) == race)
+
+
+def _coming_army(s: Situation) -> float:
+    coming = s.snapshot.coming
+    return float(coming[units.ZERGLING] * 0.5 + coming[units.ROACH] * 2 + coming[units.HYDRALISK] * 2)
+
+
+def _ratio(s: Situation) -> float:
+    return s.snapshot.army_supply / (s.snapshot.army_supply + s.known.army_supply + 1.0)
+
+
+def _nearest_threat(s: Situation) -> float:
+    """How close the nearest enemy fighter in sight is to our start, 1 at it and 0 at the enemy's or unseen."""
+    enemy = s.snapshot.enemy
+    fighters = units.IS_ARMY[enemy.kind]
+    if not fighters.any():
+        return 0.0
+    x, y = s.field.start
+    nearest = float(np.hypot(enemy.x[fighters] - x, enemy.y[fighters] - y).min())
+    return max(0.0, 1.0 - nearest / distance(s.field.start, s.field.enemy_start))
+
+
+def _army_health(s: Situation) -> float:
+    army = s.snapshot.army
+    return float(s.snapshot.own.health[army].mean()) if len(army) else 0.0
+
+
+FEATURES: tuple[Feature, ...] = (
+    Feature("seconds", 900, "game time", lambda s: s.snapshot.seconds),
+    Feature("minerals", 1000, "minerals in the bank", lambda s: s.snapshot.minerals),
+    Feature("vespene", 500, "vespene in the bank", lambda s: s.snapshot.vespene),
+    Feature("mineral_rate", 2000, "minerals a minute", lambda s: s.snapshot.rate_minerals),
+    Feature("vespene_rate", 800, "vespene a minute", lambda s: s.snapshot.rate_vespene),
+    Feature("supply_used", 200, "supply used", lambda s: s.snapshot.supply_used),
+    Feature("supply_left", 30, "supply left", lambda s: s.snapshot.supply_cap - s.snapshot.supply_used),
+    Feature("larvae", 10, "larvae", _count(units.LARVA)),
+    Feature("drones", 66, "drones", _count(units.DRONE)),
+    Feature("drones_coming", 10, "drones in eggs", lambda s: float(s.snapshot.coming[units.DRONE])),
+    Feature("saturation", 1, "drones over drones wanted", lambda s: s.snapshot.drones / (s.snapshot.wanted_drones + 1)),
+    Feature("bases", 5, "finished bases", lambda s: float(len(s.snapshot.bases))),
+    Feature("bases_coming", 2, "bases in construction", lambda s: float(s.snapshot.coming[units.HATCHERY])),
+    Feature("extractors", 6, "extractors", _count(units.EXTRACTOR)),
+    Feature("queens", 6, "queens", _count(units.QUEEN)),
+    Feature("overlords_coming", 4, "overlords in eggs", lambda s: float(s.snapshot.coming[units.OVERLORD])),
+    Feature("pool", 1, "spawning pool stands", _count(units.SPAWNING_POOL)),
+    Feature("roach_warren", 1, "roach warren stands", _count(units.ROACH_WARREN)),
+    Feature("lair", 1, "lair stands", _count(units.LAIR)),
+    Feature("hydralisk_den", 1, "hydralisk den stands", _count(units.HYDRALISK_DEN)),
+    Feature("evolution_chamber", 1, "evolution chamber stands", _count(units.EVOLUTION_CHAMBER)),
+    Feature("spine_crawlers", 6, "spine crawlers", _count(units.SPINE_CRAWLER)),
+    Feature("ling_speed", 1, "metabolic boost is known", _has(units.LING_SPEED.id)),
+    Feature("roach_speed", 1, "glial reconstitution is known", _has(units.ROACH_SPEED.id)),
+    Feature("missile_attack", 1, "missile attack 1 is known", _has(units.MISSILE_1.id)),
+    Feature("carapace", 1, "carapace 1 is known", _has(units.CARAPACE_1.id)),
+    Feature("zerglings", 40, "zerglings", _count(units.ZERGLING)),
+    Feature("roaches", 40, "roaches", _count(units.ROACH)),
+    Feature("hydralisks", 30, "hydralisks", _count(units.HYDRALISK)),
+    Feature("army_supply", 100, "supply of the army", lambda s: s.snapshot.army_supply),
+    Feature("army_coming", 20, "supply of the army in eggs", _coming_army),
+    Feature("army_health", 1, "mean health of the army", _army_health),
+    Feature("front", 1, "the army's way to the enemy's start", lambda s: s.front),
+    Feature("killed", 5000, "value killed", lambda s: s.snapshot.killed_value),
+    Feature("lost", 5000, "value lost", lambda s: s.snapshot.lost_value),
+    Feature("enemy_army", 60, "enemy fighting supply seen in the last 2 minutes", lambda s: s.known.army_supply),
+    Feature("enemy_air", 30, "of it, flying", lambda s: s.known.air_supply),
+    Feature("enemy_defence", 10, "strength of enemy static defence seen", lambda s: s.known.defence),
+    Feature("enemy_bases", 4, "enemy bases seen", lambda s: float(s.known.bases)),
+    Feature("enemy_structures", 20, "enemy structures seen", lambda s: float(s.known.structures)),
+    Feature("enemy_tier", 3, "highest enemy tech tier seen", lambda s: float(s.memory.most_tier)),
+    Feature("enemy_terran", 1, "the enemy is Terran", _race(units.TERRAN)),
+    Feature("enemy_protoss", 1, "the enemy is Protoss", _race(units.PROTOSS)),
+    Feature("army_ratio", 1, "own army over both armies, as known", _ratio),
+    Feature("threat", 20, "enemy fighting supply near our bases", lambda s: s.threat),
+    Feature("threat_near", 1, "how close the nearest enemy fighter in sight is", _nearest_threat),
+    Feature("opponent_prior", 1, "recent results against this opponent", lambda s: s.opponent_prior),
+    Feature("opponent_rushes", 1, "how often this opponent attacked early", lambda s: s.opponent_rushes),
+    Feature("attacking", 1, "ATTACK is in force", _in_force(STRATEGY_NAMES.index("ATTACK"))),
+    Feature("all_in", 1, "ALL_IN is in force", _in_force(STRATEGY_NAMES.index("ALL_IN"))),
+)
+NAMES = tuple(feature.name for feature in FEATURES)
+STATE_DIM = len(FEATURES)
+_SCALES = np.array([feature.scale for feature in FEATURES], np.float64)
+
+
+def state_vector(situation: Situation) -> NDArray[np.float32]:
+    """The fifty features, scaled, clipped and finite."""
+    raw = np.array([feature.measure(situation) for feature in FEATURES], np.float64)
+    return np.clip(raw / _SCALES, 0.0, MOST).astype(np.float32)
+
+
+def feature_table() -> str:
+    """The features as a Markdown table, for the documentation."""
+    rows = [f"| {n} | `{f.name}` | {f.scale:g} | {f.meaning} |" for n, f in enumerate(FEATURES)]
+    return "\n".join(["| # | feature | value that counts as 1 | meaning |", "|---|---|---|---|", *rows])

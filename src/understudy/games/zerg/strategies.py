@@ -1,0 +1,38 @@
+"""The strategies the policy chooses from, and what each of them asks of the macro layer and of the army."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Posture(Enum):
+    """Where the army goes: it waits at home, attacks while it is the stronger one, or attacks whatever comes."""
+
+    HOME = "home"
+    ATTACK = "attack"
+    ALL_IN = "all in"
+
+
+class Strategy(NamedTuple):
+    """What a strategy changes. Larvae become drones as long as there are fewer than `drones`, then fighters."""
+
+    name: str
+    drones: int  # most drones; saturation of the bases is the other limit
+    more_bases: int  # bases wanted beyond those there are
+    tech: bool  # gas, tech buildings and upgrades
+    defences: int  # spine crawlers for each base
+    queens: int  # beyond one for each base
+    posture: Posture
+
+
+ECONOMY = Strategy("ECONOMY", 70, 0, False, 0, 0, Posture.HOME)
+EXPAND = Strategy("EXPAND", 70, 1, False, 0, 0, Posture.HOME)
+TECH = Strategy("TECH", 40, 0, True, 0, 0, Posture.HOME)
+DEFEND = Strategy("DEFEND", 22, 0, False, 2, 1, Posture.HOME)
+ATTACK = Strategy("ATTACK", 20, 0, False, 0, 0, Posture.ATTACK)
+ALL_IN = Strategy("ALL_IN", 13, 0, False, 0, 0, Posture.ALL_IN)
+
+STRATEGIES = (ECONOMY, EXPAND, TECH, DEFEND, ATTACK, ALL_IN)
+NAMES = tuple(strategy.name for strategy in STRATEGIES)
+DECISION_LOOPS = 96  # about 4.3 s of game time between two decisions

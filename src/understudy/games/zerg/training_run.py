@@ -1,0 +1,213 @@
+"""What `python run_with_training.py` does: games, a learner beside them, and a line about each game."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+from understudy.background.learner import BackgroundParallelLearner
+from understudy.background.reports import statistics_table
+from understudy.errors import UnderstudyError
+from understudy.games.zerg.challenges import Challenge, next_challenge
+from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
+from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one, practise
+from understudy.games.zerg.policy import zerg_settings
+from understudy.games.zerg.run_options import parse_options
+
+CRASHES_THAT_STOP = 5
+STATISTICS_EVERY = 5
+_BAR = 20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a training session and return its exit code: 0 when it ended as asked, 1 when it had to stop."""
+    options = parse_options(arguments)
+    try:
+        return TrainingRun(options).run()
+    except UnderstudyError as error:
+        print(f"run_with_training: {error}", file=sys.stderr)
+        return 1
+
+
+class TrainingRun:
+    """One session: from the start of the learner to the summary."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._run_dir = Path(options.run_dir)
+        self._history = History(self._run_dir)
+        self._began_with = len(self._history.games)
+        self._crashes = 0
+        starcraft = None if options.game == "proving-ground" else find_starcraft()
+        if options.game == "starcraft" and starcraft is None:
+            raise UnderstudyError("StarCraft II was not found; set SC2PATH to its folder, or --game proving-ground.")
+        self._setup = GameSetup(
+            run_dir=str(self._run_dir),
+            starcraft=starcraft,
+            starcraft_map=options.map if starcraft else "",
+            policy=options.policy,
+            algorithm=options.algorithm,
+            explore=not options.no_exploration,
+            time_limit=options.time_limit,
+        )
+        settings = zerg_settings(options.policy, options.algorithm)
+        self._learner = BackgroundParallelLearner(
+            run_dir=self._run_dir,
+            settings=settings,
+            verbose=options.verbose,
+            batch_games=settings.learner.batch_games,
+            poll_seconds=settings.learner.poll_seconds,
+        )
+
+    def run(self) -> int:
+        """Play until the games or the minutes are used up, Ctrl-C, or too many crashes in a row."""
+        self._greet()
+        self._deadline = None if self._options.minutes is None else time.monotonic() + 60 * self._options.minutes
+        self._learner.start()
+        print("[OK] Background parallel learner started")
+        code = 0
+        try:
+            self._play_games()
+            if self._crashes >= CRASHES_THAT_STOP:
+                last = self._history.games[-1]
+                print(f"Stopped: {self._crashes} games in a row crashed. The last one: {last.error}", file=sys.stderr)
+                code = 1
+        except KeyboardInterrupt:
+            print("\nStopping: the game under way is kept, and the learner finishes what waits. ...", flush=True)
+        finally:
+            self._finish()
+        return code
+
+    def _greet(self) -> None:
+        where = f"StarCraft II in {self._setup.starcraft}" if self._setup.starcraft else "the proving ground"
+        found = (
+            "" if self._setup.starcraft else " (no StarCraft II asked for or found; set SC2PATH to play the real game)"
+        )
+        print(f"[INFO] Playing on {where}{found}")
+        print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}")
+        if self._began_with:
+            print(f"[INFO] Continuing: {self._began_with} games were played here before")
+
+    def _play_games(self) -> None:
+        numbers = self._numbers()
+        if self._options.instances == 1:
+            for number in numbers:
+                self._note(play_one(self._challenge(number), self._setup))
+                self._practise()
+                if self._crashes >= CRASHES_THAT_STOP:
+                    return
+        else:
+            self._play_side_by_side(numbers)
+
+    def _play_side_by_side(self, numbers: Iterator[int]) -> None:
+        """Several games at a time, each in a process of its own; a process that dies costs its game, not the run."""
+        count = self._options.instances
+        under_way: dict[Future[GameRecord], Challenge] = {}
+        with _pool(count) as pool:
+            for number in numbers:
+                challenge = self._challenge(number)
+                under_way[pool.submit(play_one, challenge, self._setup)] = challenge
+                if len(under_way) >= count:
+                    self._collect(under_way, FIRST_COMPLETED)
+                if self._crashes >= CRASHES_THAT_STOP:
+                    break
+            while under_way:
+                self._collect(under_way, FIRST_COMPLETED)
+
+    def _collect(self, under_way: dict[Future[GameRecord], Challenge], until: str) -> None:
+        done, _ = wait(under_way, return_when=until)
+        for future in done:
+            challenge = under_way.pop(future)
+            try:
+                self._note(future.result())
+            except BrokenProcessPool as error:
+                self._note(_crashed(challenge, f"its process died: {error}"))
+
+    def _numbers(self) -> Iterator[int]:
+        """Numbers of the games to play: they go on where the last session ended."""
+        games = self._options.games
+        number = self._began_with
+        while games == 0 or number < self._began_with + games:
+            if self._deadline is not None and time.monotonic() > self._deadline:
+                return
+            yield number
+            number += 1
+
+    def _challenge(self, number: int) -> Challenge:
+        options = self._options
+        results = [(game.difficulty, game.result) for game in self._history.games]
+        map_seed = int(options.map) if options.map.isdigit() else None
+        return next_challenge(
+            number, results, race=options.race, difficulty=options.difficulty, map_seed=map_seed, seed=options.seed
+        )
+
+    def _practise(self) -> None:
+        """Games on the direct environment between two games: more experience for the same minutes."""
+        if self._options.practice and not self._setup.starcraft:
+            practise(self._setup, self._history.games[-1].number, self._options.practice)
+
+    def _note(self, game: GameRecord) -> None:
+        self._history.add(game)
+        self._crashes = self._crashes + 1 if game.result == "Crash" else 0
+        print(self._line(game), flush=True)
+        played = len(self._history.games) - self._began_with
+        if played % STATISTICS_EVERY == 0:
+            print(statistics_table(self._learner.get_stats()), flush=True)
+
+    def _line(self, game: GameRecord) -> str:
+        """The line about a game: who, how it went, what plays, what the learner does, and how far the run is."""
+        stats = self._learner.get_stats()
+        session = self._history.games[self._began_with :]
+        wins, count, total = sum(g.won for g in session), len(session), self._options.games
+        length = f"{int(game.seconds) // 60}:{int(game.seconds) % 60:02}"
+        fate = f"{game.result} in {length}, reward {game.reward:+.2f}" if not game.error else f"Crash: {game.error}"
+        filled = _BAR * count // total if total else 0
+        progress = f"[{'#' * filled}{'.' * (_BAR - filled)}] {count}/{total}" if total else f"{count} games"
+        return (
+            f"[GAME {game.number + 1}] {progress} vs {game.race} {game.difficulty} {game.build} on {game.map}: {fate}"
+            f" | model v{game.model_version}, learner {stats['state']}, {stats['buffer_files']} waiting"
+            f" | won {wins}/{count}"
+        )
+
+    def _finish(self) -> None:
+        stats = self._learner.stop(drain=True)
+        session = self._history.games[self._began_with :]
+        print(statistics_table(stats))
+        won, crashed = sum(g.won for g in session), sum(g.result == "Crash" for g in session)
+        print(f"\nThis session: {len(session)} games, {won} won, {crashed} crashed.")
+        print(f"All sessions: {len(self._history.games)} games.")
+        print(win_rate_table(self._history.games))
+        plot = self._run_dir / "win_rate.png"
+        if self._history.games and plot_win_rate(self._history.games, plot):
+            print(f"Plot: {plot.absolute()}")
+        elif self._history.games:
+            print("No plot: matplotlib is not installed.")
+        print(f"Model version {stats['model_version']} in {(self._run_dir / 'models').absolute()}", flush=True)
+
+
+def _crashed(challenge: Challenge, reason: str) -> GameRecord:
+    place = f"ProvingGround-{challenge.map_seed}"
+    return GameRecord(
+        challenge.number, challenge.race, challenge.difficulty, challenge.build, place, "Crash", error=reason
+    )
+
+
+@contextmanager
+def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    try:
+        yield pool
+    except KeyboardInterrupt:
+        pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sc2")
+pytest.importorskip("numba")
+
+from understudy.errors import RunDirError
+from understudy.games.zerg.package import MOST_BYTES, build_package
+from understudy.games.zerg.policy import zerg_agent
+from understudy.games.zerg.proving_ground.doors import free_port, wait_for_port
+from understudy.rundir import RunDir
+
+# What the ladder does not have, or must not be needed there, cannot be imported.
+BARE = """
+import runpy, sys
+class NotThere:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"numba", "torch", "gymnasium", "matplotlib", "pytest", "sc2reader"}:
+            raise ModuleNotFoundError(f"{name} is not on the ladder", name=name)
+        if name.startswith("understudy.games.zerg.proving_ground") or name == "understudy.background":
+            raise ModuleNotFoundError(f"{name} stays at home", name=name)
+sys.meta_path.insert(0, NotThere())
+sys.argv[0] = "run.py"
+runpy.run_path("run.py", run_name="__main__")
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    run = tmp_path / "run"
+    zerg_agent(run, seed=0).close()
+    (run / "opponents.json").write_text('{"opponents": {}}')
+    target = tmp_path / "bot.zip"
+    assert build_package(run, target) == target.stat().st_size < MOST_BYTES
+    return target
+
+
+def play_ladder_game(folder: Path) -> subprocess.CompletedProcess[str]:
+    port = free_port()
+    serve = [sys.executable, "-m", "understudy.games.zerg.proving_ground", "serve", "--port", str(port)]
+    # An idle opponent and a short game: what is tested is everything around the game.
+    opponent = ["--opponent", "Terran", "--difficulty", "VeryEasy", "--build", "Macro"]
+    server = subprocess.Popen([*serve, *opponent])
+    try:
+        wait_for_port(port)
+        flags = ["--GamePort", str(port), "--LadderServer", "127.0.0.1", "--OpponentId", "somebody"]
+        flags += ["--game-time-limit", "120"]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.run(
+            [sys.executable, "-c", BARE, *flags],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        server.kill()
+        server.wait()
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_zip_plays_and_learns_on_a_bare_ladder_and_writes_to_data_only(package: Path, tmp_path: Path) -> None:
+    bot = tmp_path / "bot"
+    with zipfile.ZipFile(package) as archive:
+        archive.extractall(bot)
+    before = files_in(bot)
+    versions = []
+    for _ in range(2):
+        done = play_ladder_game(bot)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "'trained_online': True" in done.stdout
+        versions.append(zerg_agent(bot / "data", record=False).model_version)
+        # Between two games the ladder keeps the data folder as a zip, and unpacks it for the next one.
+        shutil.make_archive(str(tmp_path / "data"), "zip", bot / "data")
+        shutil.rmtree(bot / "data")
+        shutil.unpack_archive(tmp_path / "data.zip", bot / "data")
+    after = files_in(bot)
+    assert {name for name in after if before.get(name) != after[name] and not name.startswith("data/")} == set()
+    assert versions == [versions[0], versions[0] + 1]
+    assert "somebody" in (bot / "data" / "opponents.json").read_text()
+    assert len(list(RunDir.at(bot / "data").archive.glob("*.npz"))) == 2
+
+
+def test_the_same_run_makes_the_same_zip(package: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.zip"
+    build_package(tmp_path / "run", again)
+    assert again.read_bytes() == package.read_bytes()
+
+
+def test_a_run_without_a_model_cannot_be_packed(tmp_path: Path) -> None:
+    with pytest.raises(RunDirError, match="no model"):
+        build_package(tmp_path / "nothing", tmp_path / "bot.zip")
+    assert not (tmp_path / "bot.zip").exists()
