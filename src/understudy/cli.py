@@ -20,6 +20,8 @@ from understudy.settings import Settings, describe, load_settings
 if TYPE_CHECKING:
     from understudy.background.loop import StopRequest
 
+_REPLAYS = "learn build orders from the StarCraft II replays of a folder, subfolders included"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
@@ -51,6 +53,11 @@ def _parser() -> argparse.ArgumentParser:
     learn.add_argument("--no-training", action="store_true", help="watch, salvage and report, but do not train")
     learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     _add_settings(learn)
+    replays = commands.add_parser("replays", help=_REPLAYS, description=_REPLAYS[0].upper() + _REPLAYS[1:] + ".")
+    replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
+    replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
+    replays.set_defaults(run=_replays)
+    _add_settings(replays)
     doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
@@ -130,6 +137,16 @@ def _stop_with_parent(request: StopRequest, parent: int) -> None:
     threading.Thread(target=listen, daemon=True).start()
     if os.name == "posix":
         threading.Thread(target=watch, daemon=True).start()
+
+
+def _replays(options: argparse.Namespace) -> int:
+    from understudy.background.replay_report import analyse_folder
+    from understudy.background.replays import replay_folder
+
+    settings = _settings(options)
+    return analyse_folder(
+        replay_folder(options.folder or settings.replays.directory), RunDir.at(options.run_dir), settings
+    )
 
 
 def _doctor(options: argparse.Namespace) -> int:
