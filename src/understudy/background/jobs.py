@@ -77,7 +77,7 @@ class JobQueue:
         if not possible:
             return None
         impatient = [kind for kind in possible if self._passed_over[kind] >= _PATIENCE]
-        chosen = impatient[-1] if impatient else possible[0]
+        chosen = (impatient or possible)[0]
         for kind in KINDS[KINDS.index(chosen) + 1 :]:
             self._passed_over[kind] += bool(self._waiting[kind])
         self._passed_over[chosen] = 0

@@ -206,13 +206,13 @@ def _do(function: str, argument: Mapping[str, Any]) -> bytes:
     module, _, name = function.partition(":")
     try:
         result = getattr(importlib.import_module(module), name)(**argument)
+        return json.dumps({"result": result}).encode()
     except UnderstudyError as error:
         return json.dumps({"refusal": str(error)}).encode()
-    except (MemoryError, RecursionError) as error:
-        raise MemoryError from error
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001 - the process boundary: the learner must hear of it, whatever it is
         return json.dumps({"failure": f"{type(error).__name__}: {error}"[:500]}).encode()
-    return json.dumps({"result": result}).encode()
 
 
 def _end_with_parent() -> None:
