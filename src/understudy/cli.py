@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     learn.add_argument("--wait", action="store_true", help="if another learner holds the run, take over after it")
     learn.add_argument("--once", action="store_true", help="learn everything that waits, then end")
     learn.add_argument("--no-training", action="store_true", help="watch, salvage and report, but do not train")
+    learn.add_argument("--replays", action="store_true", help="also analyse the replays in replays.directory")
     learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     _add_settings(learn)
     replays = commands.add_parser("replays", help=_REPLAYS, description=_REPLAYS[0].upper() + _REPLAYS[1:] + ".")
@@ -106,7 +107,8 @@ def _learn(options: argparse.Namespace) -> int:
     with hold_run(run, request, wait=options.wait):
         if options.once:
             request.stop(drain=True)
-        well = LearnerLoop(run, settings, train=not options.no_training).run(request)
+        loop = LearnerLoop(run, settings, train=not options.no_training, replays=options.replays)
+        well = loop.run(request)
     return 0 if well or not options.once else 1
 
 

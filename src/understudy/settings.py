@@ -123,9 +123,15 @@ class ReplaySettings(_Section):
 class ResourceSettings(_Section):
     """When background work waits. Needs psutil (the extra `resources`); without it nothing is measured."""
 
-    cpu_threshold: float = _setting(80.0, "no new work while this much of the CPU (percent) is used by others", 1, 100)
-    memory_threshold: float = _setting(85.0, "no new work while this much of the memory (percent) is used", 1, 100)
-    gpu_memory_threshold: float = _setting(90.0, "no new work while this much of a GPU's memory (percent) is used", 1)
+    cpu_threshold: float = _setting(
+        80.0, "no new work while others use this much of the CPU (percent); 100 = never mind", 1, 100
+    )
+    memory_threshold: float = _setting(
+        85.0, "no new work while this much of the memory (percent) is used; 100 = never mind", 1, 100
+    )
+    gpu_memory_threshold: float = _setting(
+        90.0, "no new work while this much of a GPU's memory (percent) is used; 100 = never mind", 1, 100
+    )
     step_budget: float = _setting(
         0.04, "pause while a step of the game, as the bot reports it, takes longer than this many seconds; 0 = never", 0
     )

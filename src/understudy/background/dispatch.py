@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from understudy.background.jobs import KINDS, Job, JobQueue, Kind
+from understudy.background.jobs import KINDS, JobQueue, Kind
 from understudy.background.replays import ReplayJobs
 from understudy.background.resources import Governor, Reading, Sensor, as_dict, read_step_time
 from understudy.background.workers import Limits, Workers
@@ -18,6 +18,7 @@ from understudy.rundir import RunDir
 from understudy.settings import Settings
 
 _SAMPLE_SECONDS = 1.0
+_GRACE_SECONDS = 2.0
 _WRITE_SECONDS = 10.0  # between two versions of the build orders while replays keep coming
 
 
@@ -54,16 +55,16 @@ class Dispatcher:
     def _waiting_for(self) -> str | None:
         return None if self._governor is None else self._governor.waiting_for
 
-    def turn(self, timeout: float, train: Callable[[], object] | None = None) -> bool:
+    def turn(self, timeout: float, train: Callable[[], bool] | None = None, *, hurry: bool = False) -> bool:
         """Start what can be started, wait for workers up to `timeout` seconds, and record what ended.
 
-        A training job is done here and now, by `train`. True if anything was done.
+        A training job is done here and now, by `train`. In a hurry the load does not count. True if anything was done.
         """
         self._look_around()
-        allowed = self._most if self._governor is None else self._governor.allowed
+        allowed = self._most if self._governor is None or hurry else self._governor.allowed
         wanted = min(allowed, self.queue.waiting("evaluate") + self.queue.waiting("analyse") + self.workers.running)
         self.workers.resize(wanted)
-        worked = self._start(allowed, train)
+        worked = self._start(allowed, train if hurry or not self.paused else None)
         for outcome in self.workers.finished(0.0 if worked else timeout):
             worked = True
             if self.replays is None or self.replays.settle(outcome):
@@ -74,12 +75,17 @@ class Dispatcher:
         return worked
 
     def close(self) -> None:
-        """Record what workers have finished, end them, and write what was learned."""
-        if self.replays is not None:
-            for outcome in self.workers.finished(0.0):
-                self.replays.settle(outcome)
-            self.replays.write()
-        self.workers.close()
+        """Let workers finish what they are at, for a moment; record it, end them, and write what was learned."""
+        try:
+            deadline = time.monotonic() + _GRACE_SECONDS
+            while self.workers.running and time.monotonic() < deadline:
+                for outcome in self.workers.finished(0.1):
+                    if self.replays is not None:
+                        self.replays.settle(outcome)
+            if self.replays is not None:
+                self.replays.write()
+        finally:
+            self.workers.close()
 
     def facts(self) -> dict[str, Any]:
         """The figures for the learner's statistics."""
@@ -101,29 +107,25 @@ class Dispatcher:
         waiting = self._waiting_for
         return waiting if waiting is not None and (self.busy or self.paused) else otherwise
 
-    def _start(self, allowed: int, train: Callable[[], object] | None) -> bool:
+    def _start(self, allowed: int, train: Callable[[], bool] | None) -> bool:
         started = False
         while True:
             kinds: list[Kind] = []
-            if train is not None and not self.paused and self.workers.running < self._most:
+            if train is not None and self.workers.running < self._most:
                 kinds.append("train")
             if self.workers.idle and self.workers.running < allowed:
                 kinds += ["evaluate", "analyse"]
             job = self.queue.take(kinds)
             if job is None:
                 return started
-            started = True
             if train is not None and job.kind == "train":
                 try:
-                    train()
+                    return train() or started
                 finally:
                     self.queue.done(job)
-                return True
-            self._hand_over(job)
-
-    def _hand_over(self, job: Job) -> None:
-        if not self.workers.start(job):
-            self.queue.again(job)
+            started = True
+            if not self.workers.start(job):
+                self.queue.again(job)
 
     def _look_around(self) -> None:
         now = time.monotonic()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.background.dispatch import Dispatcher
-from understudy.background.replays import ReplayJobs
+from understudy.background.replays import ReplayJobs, require_reader
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import Settings
@@ -22,6 +22,7 @@ _LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
 
 def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
     """Analyse every new replay of a folder; Ctrl-C keeps what is done. Return an exit code."""
+    require_reader()
     run.create()
     settings = dataclasses.replace(settings, replays=dataclasses.replace(settings.replays, scan_seconds=1e9))
     began = time.perf_counter()

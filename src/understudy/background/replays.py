@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import sys
 import time
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from understudy.background.jobs import MOST_ATTEMPTS, Job, Outcome
-from understudy.errors import RunDirError
+from understudy.errors import RunDirError, SettingsError
 from understudy.files import FileLock
 from understudy.games.zerg.replays.build_orders import summarize, write_build_orders
 from understudy.ledger import Ledger
@@ -42,6 +43,9 @@ class ReplayJobs:
         self._seen: dict[Path, tuple[int, int]] = {}
         self._unwritten = True
         self.copies = 0
+        outcomes = ledger.replays_by_outcome()
+        self.analysed = outcomes["analysed"]
+        self.rejected = outcomes["rejected"] + outcomes["set aside"]
 
     def scan(self) -> Iterator[Job]:
         """A job for each replay that is new, by content. Files seen before and unchanged are not even opened."""
@@ -94,9 +98,17 @@ class ReplayJobs:
     def _record(
         self, replay: str, job: Job, outcome: str, reason: str | None, observations: list[object], seconds: float
     ) -> None:
-        self._ledger.record_replay(replay, job.name, outcome, reason, observations, seconds)
         self._known.add(replay)
-        self._unwritten = True
+        if self._ledger.record_replay(replay, job.name, outcome, reason, observations, seconds):
+            self._unwritten = True
+            self.analysed += outcome == "analysed"
+            self.rejected += outcome != "analysed"
+
+
+def require_reader() -> None:
+    """SettingsError unless replays can be read here: without it every one of them would be set aside."""
+    if importlib.util.find_spec("sc2reader") is None:
+        raise SettingsError("Replay analysis needs sc2reader. Install it with: pip install understudy[replays]")
 
 
 def replay_folder(setting: str) -> Path:

@@ -106,7 +106,7 @@ class Governor:
             ("memory", reading.memory, settings.memory_threshold),
             ("GPU memory", reading.gpu_memory, settings.gpu_memory_threshold),
         ):
-            if value is not None and value >= threshold - margin:
+            if value is not None and threshold < 100 and value >= threshold - margin:
                 return f"waiting for {name}"
         return None
 
