@@ -63,3 +63,18 @@ def test_a_reader_does_not_disturb_a_writer(tmp_path: Path) -> None:
             assert reader.head() == 2
             with pytest.raises(RunDirError, match="cannot be written"):
                 reader.record_rejected("x", "why", 1)
+
+
+def test_a_ledger_of_an_earlier_version_gets_the_tables_that_came_later(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    with Ledger(path) as ledger:
+        ledger.record_version(1, None, "learner", [game("a")])
+    with sqlite3.connect(path) as db:
+        db.executescript("DROP TABLE replays; DROP TABLE job_failures; PRAGMA user_version = 1;")
+    db.close()
+    with Ledger(path) as ledger:
+        assert ledger.record_replay("hash", "a.SC2Replay", "analysed", None, [{"x": 1}], 0.1)
+        assert not ledger.record_replay("hash", "copy.SC2Replay", "rejected", "why", [], 0.1)
+        assert ledger.replays() == [("hash", "a.SC2Replay", "analysed", None, [{"x": 1}], 0.1)]
+        assert [ledger.record_failure("analyse", "hash", "why") for _ in range(2)] == [1, 2]
+        assert ledger.head() == 1

@@ -37,6 +37,16 @@ def test_an_unknown_key_in_the_file_is_an_error_that_names_the_nearest(tmp_path:
         load_settings(file, {})
 
 
+def test_familiar_variables_fill_settings_and_ours_win() -> None:
+    environment = {"NUM_INSTANCES": "3", "REPLAY_ARCHIVE_DIR": "/replays"}
+    settings = load_settings(environment=environment)
+    assert (settings.learner.max_workers, settings.replays.directory) == (3, "/replays")
+    settings = load_settings(environment={**environment, "UNDERSTUDY_LEARNER_MAX_WORKERS": "4"})
+    assert settings.learner.max_workers == 4
+    with pytest.raises(SettingsError, match="NUM_INSTANCES"):
+        load_settings(environment={"NUM_INSTANCES": "many"})
+
+
 def test_unknown_variables_and_flags_name_the_nearest_too() -> None:
     with pytest.raises(SettingsError, match=r"UNDERSTUDY_LEARNER_MAX_WORKER: .*nearest known one is 'max_workers'"):
         load_settings(environment={"UNDERSTUDY_LEARNER_MAX_WORKER": "1"})

@@ -15,10 +15,12 @@ from understudy import __version__
 from understudy.background.priority import ONE_BLAS_THREAD, lower_priority
 from understudy.errors import LearnerBusy, UnderstudyError
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.settings import describe, given_settings, load_settings
+from understudy.settings import LEARNER_SECTIONS, describe, given_settings, load_settings
 
 if TYPE_CHECKING:
     from understudy.background.loop import StopRequest
+
+_REPLAYS = "learn build orders from the StarCraft II replays of a folder, subfolders included"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,8 +51,14 @@ def _parser() -> argparse.ArgumentParser:
     learn.add_argument("--wait", action="store_true", help="if another learner holds the run, take over after it")
     learn.add_argument("--once", action="store_true", help="learn everything that waits, then end")
     learn.add_argument("--no-training", action="store_true", help="watch, salvage and report, but do not train")
+    learn.add_argument("--replays", action="store_true", help="also analyse the replays in replays.directory")
     learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
-    _add_settings(learn, ("training", "learner", "storage"))
+    _add_settings(learn, LEARNER_SECTIONS)
+    replays = commands.add_parser("replays", help=_REPLAYS, description=_REPLAYS[0].upper() + _REPLAYS[1:] + ".")
+    replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
+    replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
+    replays.set_defaults(run=_replays)
+    _add_settings(replays, ("learner", "replays", "resources"))
     doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
@@ -102,7 +110,8 @@ def _learn(options: argparse.Namespace) -> int:
     with hold_run(run, request, wait=options.wait):
         if options.once:
             request.stop(drain=True)
-        well = LearnerLoop(run, settings, training, train=not options.no_training).run(request)
+        loop = LearnerLoop(run, settings, training, train=not options.no_training, replays=options.replays)
+        well = loop.run(request)
     return 0 if well or not options.once else 1
 
 
@@ -133,6 +142,16 @@ def _stop_with_parent(request: StopRequest, parent: int) -> None:
     threading.Thread(target=listen, daemon=True).start()
     if os.name == "posix":
         threading.Thread(target=watch, daemon=True).start()
+
+
+def _replays(options: argparse.Namespace) -> int:
+    from understudy.background.replay_report import analyse_folder
+    from understudy.background.replays import replay_folder
+
+    settings = load_settings(options.settings, flags=_flags(options))
+    return analyse_folder(
+        replay_folder(options.folder or settings.replays.directory), RunDir.at(options.run_dir), settings
+    )
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -53,8 +53,25 @@ CREATE TABLE IF NOT EXISTS rejected (
     bytes  INTEGER NOT NULL,
     at     REAL NOT NULL
 );
-PRAGMA user_version = 1;
+CREATE TABLE IF NOT EXISTS replays (
+    id           TEXT PRIMARY KEY,     -- hash of the content: a copy under another name is the same replay
+    name         TEXT NOT NULL,
+    outcome      TEXT NOT NULL,        -- analysed, rejected, set aside
+    reason       TEXT,                 -- why rejected or set aside; why an analysed one teaches nothing
+    observations TEXT NOT NULL,        -- JSON: one for each Zerg player
+    seconds      REAL NOT NULL,        -- what the analysis took
+    at           REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS job_failures (
+    kind   TEXT NOT NULL,
+    key    TEXT NOT NULL,
+    times  INTEGER NOT NULL,           -- how often a worker died, hung or ran out of memory over it
+    reason TEXT NOT NULL,              -- of the last time
+    PRIMARY KEY (kind, key)
+);
+PRAGMA user_version = 2;
 """
+_SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +126,7 @@ class Ledger:
                 self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
                 _use_wal(self._db)
                 self._db.execute("PRAGMA synchronous = NORMAL")
-                if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
+                if self._db.execute("PRAGMA user_version").fetchone()[0] < _SCHEMA_VERSION:
                     self._db.executescript(_SCHEMA)
         except sqlite3.Error as error:
             raise RunDirError(
@@ -286,6 +303,43 @@ class Ledger:
             (-1 if newest is None else newest,),
         )
         return list(reversed(rows))
+
+    def record_replay(
+        self, replay: str, name: str, outcome: str, reason: str | None, observations: Sequence[Any], seconds: float
+    ) -> bool:
+        """Record a replay, by the hash of its content, as dealt with; False if it was already."""
+        with self._transaction() as db:
+            row = (replay, name, outcome, reason, json.dumps(observations), seconds, time.time())
+            return db.execute("INSERT OR IGNORE INTO replays VALUES (?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
+
+    def replays(self) -> list[tuple[str, str, str, str | None, list[dict[str, Any]], float]]:
+        """(hash, name, outcome, reason, observations, seconds) of every replay dealt with, in order of the hash."""
+        rows = self._rows("SELECT id, name, outcome, reason, observations, seconds FROM replays ORDER BY id")
+        return [(*row[:4], json.loads(row[4]), row[5]) for row in rows]
+
+    def known_replays(self) -> set[str]:
+        """The hashes of every replay dealt with."""
+        return {row[0] for row in self._rows("SELECT id FROM replays")}
+
+    def replays_by_outcome(self) -> dict[str, int]:
+        """How many replays were analysed, rejected, set aside."""
+        counts = {"analysed": 0, "rejected": 0, "set aside": 0}
+        counts.update(self._rows("SELECT outcome, count(*) FROM replays GROUP BY outcome"))
+        return counts
+
+    def record_failure(self, kind: str, key: str, reason: str) -> int:
+        """Count a job that ended its worker; return how often it has done so, restarts included."""
+        with self._transaction() as db:
+            (times,) = db.execute(
+                "INSERT INTO job_failures VALUES (?, ?, 1, ?)"
+                " ON CONFLICT (kind, key) DO UPDATE SET times = times + 1, reason = excluded.reason RETURNING times",
+                (kind, key, reason),
+            ).fetchone()
+        return int(times)
+
+    def failures_by_kind(self) -> dict[str, int]:
+        """How often jobs of each kind ended their workers."""
+        return dict(self._rows("SELECT kind, sum(times) FROM job_failures GROUP BY kind"))
 
     def problems(self) -> list[str]:
         """What SQLite's own check finds wrong with the file; empty when it is sound."""

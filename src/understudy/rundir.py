@@ -78,6 +78,21 @@ class RunDir:
         return self.root / "status.json"
 
     @property
+    def step_time(self) -> Path:
+        """How long a step of the game takes, by the process that plays it."""
+        return self.root / "step_time.json"
+
+    @property
+    def build_orders(self) -> Path:
+        """What replays taught."""
+        return self.root / "learned_build_orders.json"
+
+    @property
+    def build_orders_lock(self) -> Path:
+        """Held while that file is computed and written."""
+        return self.root / "learned_build_orders.lock"
+
+    @property
     def learner_lock(self) -> Path:
         """Held by the one learner of this run."""
         return self.root / "learner.lock"

@@ -23,6 +23,8 @@ from understudy.errors import SettingsError
 
 FILE_NAME = "understudy.toml"
 ENVIRONMENT_PREFIX = "UNDERSTUDY_"
+# Variables that bot runners set already. One of ours for the same setting wins: they are read in the order of names.
+FAMILIAR_VARIABLES = {"NUM_INSTANCES": ("learner", "max_workers"), "REPLAY_ARCHIVE_DIR": ("replays", "directory")}
 
 
 def _setting(default: Any, doc: str, at_least: float | None = None, at_most: float | None = None) -> Any:
@@ -79,7 +81,7 @@ class TrainingSettings(_Section):
 class LearnerSettings(_Section):
     """The background learner."""
 
-    max_workers: int = _setting(1, "most worker processes at a time", 1)
+    max_workers: int = _setting(2, "most worker processes at a time (also NUM_INSTANCES)", 1)
     batch_games: int = _setting(10, "most games in one batch", 1)
     min_batch_games: int = _setting(
         1, "wait for this many games before training; what waits is learned when the learner stops", 1
@@ -104,6 +106,38 @@ class StorageSettings(_Section):
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaySettings(_Section):
+    """Replay analysis. A replay is untrusted input: it is read in a worker process with these limits."""
+
+    directory: str = _setting(
+        "", "where replays are, subfolders included (also REPLAY_ARCHIVE_DIR); empty = the game's own replay folder"
+    )
+    scan_seconds: float = _setting(30.0, "look for new replays this often", 0.1)
+    time_limit: float = _setting(60.0, "seconds that one replay may take", 0.1)
+    memory_limit: int = _setting(1_000_000_000, "bytes of memory that one replay may need", 10_000_000)
+    file_bytes: int = _setting(50_000_000, "refuse a replay file larger than this", 1)
+    starting_workers: int = _setting(12, "learn build orders from games that begin with so many workers", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSettings(_Section):
+    """When background work waits. Needs psutil (the extra `resources`); without it nothing is measured."""
+
+    cpu_threshold: float = _setting(
+        80.0, "no new work while others use this much of the CPU (percent); 100 = never mind", 1, 100
+    )
+    memory_threshold: float = _setting(
+        85.0, "no new work while this much of the memory (percent) is used; 100 = never mind", 1, 100
+    )
+    gpu_memory_threshold: float = _setting(
+        90.0, "no new work while this much of a GPU's memory (percent) is used; 100 = never mind", 1, 100
+    )
+    step_budget: float = _setting(
+        0.04, "pause while a step of the game, as the bot reports it, takes longer than this many seconds; 0 = never", 0
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a run, by section."""
 
@@ -111,9 +145,12 @@ class Settings:
     training: TrainingSettings = field(default_factory=TrainingSettings)
     learner: LearnerSettings = field(default_factory=LearnerSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
+    replays: ReplaySettings = field(default_factory=ReplaySettings)
+    resources: ResourceSettings = field(default_factory=ResourceSettings)
 
 
 SECTIONS: dict[str, type[Any]] = {f.name: f.type for f in dataclasses.fields(Settings) if isinstance(f.type, type)}
+LEARNER_SECTIONS = tuple(name for name in SECTIONS if name != "network")  # the shape of the network is the bot's to say
 
 
 def load_settings(
@@ -193,7 +230,9 @@ def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str
 
 def _environment_values(environment: Mapping[str, str] | None) -> Iterator[tuple[str, str, str, str]]:
     for variable, text in sorted((os.environ if environment is None else environment).items()):
-        if variable.startswith(ENVIRONMENT_PREFIX):
+        if variable in FAMILIAR_VARIABLES:
+            yield *FAMILIAR_VARIABLES[variable], text, variable
+        elif variable.startswith(ENVIRONMENT_PREFIX):
             section, _, key = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
             yield _known(section, SECTIONS, variable, "section"), key, text, variable
 

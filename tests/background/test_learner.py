@@ -294,9 +294,11 @@ def test_rollback_while_the_learner_runs_is_picked_up(run: RunDir) -> None:
     assert store.load().counters["games"] == 1  # the rolled-back model had learned from none
 
 
-def test_what_cannot_be_is_said(run: RunDir, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="Replay analysis"):
-        BackgroundParallelLearner(run_dir=run.root, enable_replay_analysis=True)
+def test_what_cannot_be_is_said(run: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without:
+        without.setattr("importlib.util.find_spec", lambda name: None)
+        with pytest.raises(SettingsError, match=r"pip install understudy\[replays\]"):
+            BackgroundParallelLearner(run_dir=run.root, enable_replay_analysis=True)
     with pytest.raises(SettingsError, match="bach_games: no such setting"):
         BackgroundParallelLearner(run_dir=run.root, bach_games=3)
     (tmp_path / "file").write_text("")

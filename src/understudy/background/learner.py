@@ -17,11 +17,12 @@ from typing import Any, Literal
 
 import understudy
 from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.background.replays import require_reader
 from understudy.background.reports import say
 from understudy.background.statistics import Statistics
 from understudy.errors import LearnerBusy, LearnerError, LearnerFailed, SettingsError
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.settings import LearnerSettings, Settings, as_flags
+from understudy.settings import LEARNER_SECTIONS, LearnerSettings, Settings, as_flags
 from understudy.status import read_status
 
 _START_SECONDS = 60.0
@@ -38,7 +39,7 @@ class BackgroundParallelLearner:
         self,
         *,
         run_dir: str | os.PathLike[str] = DEFAULT_RUN_DIR,
-        max_workers: int = 1,
+        max_workers: int | None = None,
         enable_replay_analysis: bool = False,
         enable_model_training: bool = True,
         verbose: bool = True,
@@ -49,17 +50,20 @@ class BackgroundParallelLearner:
         **more: Any,
     ) -> None:
         if enable_replay_analysis:
-            raise SettingsError("Replay analysis is not part of this version; leave enable_replay_analysis at False.")
+            require_reader()
         base = settings or Settings()
         known = {f.name for f in dataclasses.fields(LearnerSettings)}
         if unknown := more.keys() - known:
             raise SettingsError(
                 f"{', '.join(sorted(unknown))}: no such setting; the learner has {', '.join(sorted(known))}."
             )
-        given = {"max_workers": max_workers, "verbose": verbose, "max_file_age": float(max_file_age), **more}
+        given = {"verbose": verbose, "max_file_age": float(max_file_age), **more}
+        if max_workers is not None:  # else the settings', which NUM_INSTANCES fills
+            given["max_workers"] = max_workers
         self.settings = dataclasses.replace(base, learner=dataclasses.replace(base.learner, **given))
         self.run_dir = RunDir.at(run_dir)
         self._train = enable_model_training
+        self._replays = enable_replay_analysis
         self._if_busy = if_busy
         self._outlive_parent = outlive_parent
         self._process: subprocess.Popen[bytes] | None = None
@@ -124,7 +128,8 @@ class BackgroundParallelLearner:
         command += [] if self._outlive_parent else ["--parent", str(os.getpid())]
         command += ["--wait"] if self._if_busy == "wait" else []
         command += [] if self._train else ["--no-training"]
-        return command + as_flags(self.settings, ("training", "learner", "storage"))
+        command += ["--replays"] if self._replays else []
+        return command + as_flags(self.settings, LEARNER_SECTIONS)
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
         before = read_status(self.run_dir.status)

@@ -2,6 +2,8 @@
 
     salvage → take a batch → train → publish with the games it consumed → archive → report, and again
 
+and, in workers beside it, replays in, build orders out.
+
 Each pass can be killed anywhere; the ledger says on the next start where to go on.
 """
 
@@ -18,6 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from understudy.background import reports
+from understudy.background.dispatch import Dispatcher
+from understudy.background.jobs import Job
+from understudy.background.replays import ReplayJobs, replay_folder, require_reader
 from understudy.background.statistics import Statistics
 from understudy.errors import AlreadyLearned, LearnerBusy, ModelError, ModelMissing, NonFiniteError, RunDirError
 from understudy.experience.spool import Passed, Spool, WaitingGame
@@ -78,7 +83,13 @@ class LearnerLoop:
     """Learns from the games of one run until asked to stop. The caller holds the run's lock."""
 
     def __init__(
-        self, run: RunDir, settings: Settings, training: Mapping[str, Any] | None = None, *, train: bool = True
+        self,
+        run: RunDir,
+        settings: Settings,
+        training: Mapping[str, Any] | None = None,
+        *,
+        train: bool = True,
+        replays: bool = False,
     ) -> None:
         self._run = run
         self._settings = settings.learner
@@ -87,8 +98,10 @@ class LearnerLoop:
         self._ledger = Ledger(run.ledger)
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         self._spool = Spool(run, self._ledger, settings.storage)
+        self._jobs = Dispatcher(run, settings, self._replay_jobs(settings) if replays else None)
         self._model: LiveModel | None = None
         self._signature: Signature | None = None
+        self._state = "running"
         self._started_at = time.time()
         self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
@@ -107,9 +120,10 @@ class LearnerLoop:
                 seen = _changed_at(self._run.buffer)
                 if not self._pass(request, self._settings.min_batch_games):
                     self._wait(request, seen)
-            while request.drain and self._pass(request, 1):
+            while request.drain and (self._pass(request, 1) or (self._jobs.busy and not self._troubled)):
                 pass
         finally:
+            self._close_jobs()
             self._ending.set()
             heartbeat.join()
             self.stats.state = "stopped"
@@ -139,8 +153,11 @@ class LearnerLoop:
             if self._spool.waiting < at_least:  # else the last scan found enough to go on with
                 self._spool.scan()
             if self._train and self._refresh_model() and self._spool.waiting >= at_least:
-                return self._take_and_learn()
+                self._jobs.queue.add(Job("train", "batch"))
+            hurry = request.event.is_set()
+            worked = self._jobs.turn(_WATCH_SECONDS if hurry else 0.0, self._take_and_learn, hurry=hurry)
             self._collect()
+            return worked
         except (OSError, RunDirError) as error:
             self._trouble(request, f"{error}")
         except ModelError as error:
@@ -154,7 +171,7 @@ class LearnerLoop:
             try:
                 head = self._store.load()
             except ModelMissing:
-                self.stats.state = "waiting for a model (the bot makes the first one)"
+                self._state = "waiting for a model (the bot makes the first one)"
                 return False
             if self._training:
                 head = trained_by(self._store, head, dataclasses.replace(head.training, **self._training))
@@ -164,7 +181,7 @@ class LearnerLoop:
             elif head.version != self._model.version:
                 self._model.adopt(head)
             self._signature = signature
-        self.stats.state = "running"
+        self._state = "running"
         self.stats.model_version = self._model.version
         return True
 
@@ -173,12 +190,11 @@ class LearnerLoop:
         batch = self._spool.next_batch(self._model.expected, self._settings.batch_games, self._settings.max_file_age)
         if batch:
             self.stats.state = "training"
-            self.stats.active_workers = 1
+            self.stats.active_workers = self._jobs.workers.running + 1
             try:
                 self._learn(self._model, batch)
             finally:
-                self.stats.active_workers = 0
-                self.stats.state = "running"
+                self._collect_jobs()
         self._collect()
         return bool(batch)
 
@@ -229,7 +245,12 @@ class LearnerLoop:
     def _wait(self, request: StopRequest, seen: float) -> None:
         """Until a game comes, the time for another look, or the end."""
         deadline = time.monotonic() + self._settings.poll_seconds
-        while not request.event.wait(_WATCH_SECONDS) and time.monotonic() < deadline:
+        while not request.event.is_set() and time.monotonic() < deadline:
+            try:
+                self._jobs.turn(_WATCH_SECONDS)
+                self._collect_jobs()
+            except (OSError, RunDirError) as error:
+                self._trouble(request, f"{error}")
             if _changed_at(self._run.buffer) != seen:
                 return
 
@@ -257,8 +278,37 @@ class LearnerLoop:
         stats.started_at = self._started_at
         return stats
 
+    def _replay_jobs(self, settings: Settings) -> ReplayJobs | None:
+        """The replays to analyse; a folder that is not there is no reason not to train."""
+        require_reader()
+        try:
+            folder = replay_folder(settings.replays.directory)
+        except RunDirError as error:
+            reports.say(f"No replays are analysed. {error}")
+            return None
+        self._say(f"Watching {folder} for replays")
+        return ReplayJobs(folder, self._run, self._ledger, settings.replays)
+
+    def _close_jobs(self) -> None:
+        """End the workers; what they have finished is recorded, what they have not is done by the next learner."""
+        try:
+            self._jobs.close()
+            self._collect_jobs()
+        except (OSError, RunDirError) as error:
+            self._count_error(f"{error}")
+
+    def _collect_jobs(self) -> None:
+        """Bring in the figures that the dispatcher keeps."""
+        stats = self.stats
+        for name, value in self._jobs.facts().items():
+            setattr(stats, name, value)
+        if self._jobs.replays is not None:
+            stats.replays_analyzed, stats.replays_rejected = self._jobs.replays.analysed, self._jobs.replays.rejected
+        stats.state = self._jobs.state(self._state)
+
     def _collect(self) -> None:
         """Bring in the figures that the spool keeps."""
+        self._collect_jobs()
         spool, stats = self._spool, self.stats
         stats.buffer_files = spool.waiting
         stats.archive_files, stats.archive_bytes = self._ledger.archive_size()

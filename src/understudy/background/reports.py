@@ -71,9 +71,15 @@ def status_report(stats: Mapping[str, Any]) -> str:
             "Rejected Files": stats["files_rejected"],
             "Skipped (too old)": stats["files_skipped_old"],
         },
+        "Replay Analysis": {
+            "Replays Analyzed": stats["replays_analyzed"],
+            "Replays Rejected": stats["replays_rejected"],
+            "Replays Waiting": stats["jobs"].get("analyse waiting", 0),
+        },
         "System Status": {
             "State": stats["state"],
             "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
+            "Load": load(stats["resources"]),
             "Total Process Time": f"{stats['total_processing_time']:.2f}s",
             "Errors": stats["errors"]
             if not stats["last_error"]
@@ -90,12 +96,15 @@ def status_report(stats: Mapping[str, Any]) -> str:
 def statistics_table(stats: Mapping[str, Any]) -> str:
     """The figures that a runner prints every few games."""
     facts = {
+        "Replays Analyzed": stats["replays_analyzed"],
+        "Models Trained": stats["models_trained"],
         "Experience Files Processed": stats["files_processed"],
         "Batch Training Runs": stats["batches_trained"],
         "Total Training Samples": stats["total_samples"],
         "Average Loss": number(stats["avg_loss"]),
         "Total Processing Time": f"{stats['total_processing_time']:.2f}s",
         "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
+        "Load": load(stats["resources"]),
         "Errors": stats["errors"],
     }
     lines = [f"{name}: {value}" for name, value in facts.items()]
@@ -110,6 +119,13 @@ def clock(at: float) -> str:
 def number(value: float | None, form: str = "{:.4f}") -> str:
     """A figure, or a dash where there is none yet."""
     return "-" if value is None else form.format(value)
+
+
+def load(readings: Mapping[str, float | None]) -> str:
+    """How busy the machine is with other things, as far as it was measured."""
+    names = {"cpu": "CPU", "memory": "memory", "gpu_memory": "GPU memory"}
+    known = [f"{names[name]} {value:.0f} %" for name, value in readings.items() if value is not None]
+    return ", ".join(known) or "-"
 
 
 def _rule() -> str:

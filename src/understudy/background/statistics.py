@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from understudy.ledger import Ledger
@@ -35,12 +35,19 @@ class Statistics:
     staleness: float | None = None
     effective_sample_size: float | None = None
     started_at: float = 0.0
+    replays_analyzed: int = 0
+    replays_rejected: int = 0
+    jobs: dict[str, int] = field(default_factory=dict)
+    workers: list[str] = field(default_factory=list)
+    worker_deaths: int = 0
+    resources: dict[str, float | None] = field(default_factory=dict)
 
     @classmethod
     def of_run(cls, ledger: Ledger) -> Statistics:
         """What earlier processes have done, according to the ledger."""
         totals = ledger.totals("learner")
         outcomes = ledger.games_by_outcome()
+        replays = ledger.replays_by_outcome()
         return cls(
             files_processed=totals.games,
             batches_trained=totals.batches,
@@ -52,6 +59,8 @@ class Statistics:
             files_skipped_old=outcomes["skipped"],
             files_rejected=outcomes["rejected"],
             model_version=ledger.head(),
+            replays_analyzed=replays["analysed"],
+            replays_rejected=replays["rejected"] + replays["set aside"],
         )
 
     def add_batch(self, games: int, samples: int, loss: float, seconds: float, at: float) -> None:
@@ -66,4 +75,4 @@ class Statistics:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for status.json and get_stats()."""
-        return dataclasses.asdict(self)
+        return dataclasses.asdict(self) | {"models_trained": self.batches_trained}

@@ -1,1 +1,1 @@
-"""Games that ship with Understudy."""
+"""The games that Understudy ships with."""

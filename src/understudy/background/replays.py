@@ -1,0 +1,138 @@
+"""Replays as jobs: finds them, records what workers say of them, and writes what they teach together."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from understudy.background.jobs import MOST_ATTEMPTS, Job, Outcome
+from understudy.errors import RunDirError, SettingsError
+from understudy.files import FileLock
+from understudy.games.zerg.replays.build_orders import summarize, write_build_orders
+from understudy.ledger import Ledger
+from understudy.rundir import RunDir
+from understudy.settings import ReplaySettings
+
+_FUNCTION = "understudy.games.zerg.replays.analysis:analyse"
+_SUFFIX = ".sc2replay"
+_SETTLED_SECONDS = 2.0  # the game may still be writing a file that was changed more recently
+
+
+class ReplayJobs:
+    """The replays of one folder, and what the ledger of a run knows of them."""
+
+    def __init__(
+        self,
+        folder: Path,
+        run: RunDir,
+        ledger: Ledger,
+        settings: ReplaySettings,
+        settled_seconds: float = _SETTLED_SECONDS,
+    ) -> None:
+        self.folder = folder
+        self._settled_seconds = settled_seconds
+        self._run = run
+        self._ledger = ledger
+        self._settings = settings
+        self._known = ledger.known_replays()
+        self._seen: dict[Path, tuple[int, int]] = {}
+        self._unwritten = True
+        self.copies = 0
+        outcomes = ledger.replays_by_outcome()
+        self.analysed = outcomes["analysed"]
+        self.rejected = outcomes["rejected"] + outcomes["set aside"]
+
+    def scan(self) -> Iterator[Job]:
+        """A job for each replay that is new, by content. Files seen before and unchanged are not even opened."""
+        for path in _replay_files(self.folder):
+            try:
+                stat = path.stat()
+                mark = (stat.st_size, stat.st_mtime_ns)
+                if self._seen.get(path) == mark or abs(time.time() - stat.st_mtime) < self._settled_seconds:
+                    continue
+                with path.open("rb") as stream:
+                    replay = hashlib.file_digest(stream, "sha256").hexdigest()
+            except OSError:  # gone again, or not ours to read: the next scan looks anew
+                continue
+            self._seen[path] = mark
+            if replay in self._known:
+                self.copies += 1
+                continue
+            self._known.add(replay)
+            argument = {"path": str(path), "at_most": self._settings.file_bytes}
+            yield Job("analyse", replay, path.name, _FUNCTION, argument)
+
+    def settle(self, outcome: Outcome) -> bool:
+        """Record how a job ended; False if it is to be tried again."""
+        job, result = outcome.job, outcome.result
+        if result is not None:
+            observations = result["observations"]
+            self._record(result["replay"], job, "analysed", result["note"], observations, outcome.seconds)
+        elif outcome.refusal is not None:
+            self._record(job.key, job, "rejected", outcome.refusal, [], outcome.seconds)
+        else:
+            reason = outcome.failure or "It failed."
+            times = self._ledger.record_failure(job.kind, job.key, reason)
+            if times < MOST_ATTEMPTS:
+                return False
+            self._record(job.key, job, "set aside", f"{reason} Tried {times} times.", [], outcome.seconds)
+        return True
+
+    def write(self) -> bool:
+        """Bring the file of build orders up to date with the ledger; whether it changed."""
+        if not self._unwritten:
+            return False
+        with FileLock(self._run.build_orders_lock):  # what is read here must not be written after something newer
+            rows = self._ledger.replays()
+            observations = {f"{row[0]}:{i}": facts for row in rows for i, facts in enumerate(row[4])}
+            analysed = sum(row[2] == "analysed" for row in rows)
+            content = summarize(observations, analysed, self._settings.starting_workers)
+            self._unwritten = False
+            return write_build_orders(self._run.build_orders, content)
+
+    def _record(
+        self, replay: str, job: Job, outcome: str, reason: str | None, observations: list[object], seconds: float
+    ) -> None:
+        self._known.add(replay)
+        if self._ledger.record_replay(replay, job.name, outcome, reason, observations, seconds):
+            self._unwritten = True
+            self.analysed += outcome == "analysed"
+            self.rejected += outcome != "analysed"
+
+
+def require_reader() -> None:
+    """SettingsError unless replays can be read here: without it every one of them would be set aside."""
+    if importlib.util.find_spec("sc2reader") is None:
+        raise SettingsError("Replay analysis needs sc2reader. Install it with: pip install understudy[replays]")
+
+
+def replay_folder(setting: str) -> Path:
+    """The folder that the setting names, or the game's own; RunDirError if there is none."""
+    if setting:
+        folder = Path(setting).expanduser().absolute()
+        if not folder.is_dir():
+            raise RunDirError(f"There is no folder of replays at {folder}. Set REPLAY_ARCHIVE_DIR or name one.")
+        return folder
+    home = Path.home()
+    candidates = {
+        "win32": [home / "Documents/StarCraft II/Accounts", home / "OneDrive/Documents/StarCraft II/Accounts"],
+        "darwin": [home / "Library/Application Support/Blizzard/StarCraft II/Accounts"],
+    }.get(sys.platform, [home / "StarCraftII/Replays"])
+    for folder in candidates:
+        if folder.is_dir():
+            return folder
+    raise RunDirError(
+        f"The game keeps no replays at {' or '.join(map(str, candidates))}. Set REPLAY_ARCHIVE_DIR or name a folder."
+    )
+
+
+def _replay_files(folder: Path) -> Iterator[Path]:
+    """Every replay below the folder, in the order of names. Links to folders are not followed."""
+    for root, folders, files in os.walk(folder):
+        folders.sort()
+        yield from (Path(root, name) for name in sorted(files) if name.lower().endswith(_SUFFIX))

@@ -1,0 +1,21 @@
+"""The job that a worker does for one replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from understudy.games.zerg.replays.loading import content_hash, parse, read_bytes
+from understudy.games.zerg.replays.milestones import observe, why_nothing
+
+
+def analyse(path: str, at_most: int) -> dict[str, Any]:
+    """What a replay file holds: its content's hash, a note where it teaches nothing, one observation a Zerg player."""
+    data = read_bytes(Path(path), at_most)
+    recording = parse(data)
+    return {
+        "replay": content_hash(data),
+        "release": recording.release,
+        "note": why_nothing(recording),
+        "observations": [observation.as_dict() for observation in observe(recording)],
+    }

@@ -1,0 +1,220 @@
+"""`learned_build_orders.json`: what all analysed games say together, and how a bot reads it.
+
+The file is computed anew from every observation in the ledger. Analysing a replay again, or in another order, or
+being killed in between, therefore changes nothing in it. This module needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import EpisodeError
+from understudy.files import write_atomically
+from understudy.games.zerg.replays.openings import Step, name_of, opening_text, parse_opening, steps_of
+
+SCHEMA = 1
+MATCHUPS = ("ZvT", "ZvP", "ZvZ")
+OVERALL = "overall"
+
+_MINUTES = 15
+_RESULT_WEIGHT = {"Win": 1.0, "Loss": 0.5, "Undecided": 0.25}
+_COMPUTER_WEIGHT = 0.1  # the built-in AI shows what it was written to do, not what works
+_OLDER_MAJOR_WEIGHT = 0.5  # for each major version of the game behind the newest one seen
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One observation in plain values, and its weight. `key` orders evidence, so that sums come out the same."""
+
+    key: str
+    facts: Mapping[str, Any]
+    weight: float
+
+    @property
+    def milestones(self) -> dict[str, tuple[float, float]]:
+        """Milestone → (seconds, supply)."""
+        return {name: (pair[0], pair[1]) for name, pair in self.facts["milestones"].items()}
+
+
+def summarize(observations: Mapping[str, Mapping[str, Any]], replays: int, starting_workers: int = 12) -> Any:
+    """The content of the file, from observations by key (content hash and player), or None if they hold nothing.
+
+    Games that began with another number of workers have other timings: they are counted, not averaged.
+    """
+    useful = {key: facts for key, facts in sorted(observations.items()) if facts["milestones"]}
+    same = {key: facts for key, facts in useful.items() if facts["starting_workers"] == starting_workers}
+    if not same:
+        return None
+    newest = max(_major(facts) for facts in same.values())
+    evidence = [Evidence(key, facts, _weight(facts, newest)) for key, facts in same.items()]
+    by_matchup = {name: [e for e in evidence if e.facts["matchup"] == name] for name in MATCHUPS}
+    return {
+        "schema": SCHEMA,
+        "version": replays,
+        "starting_workers": starting_workers,
+        "sources": {
+            "replays": replays,
+            "observations": len(evidence),
+            "other_starting_workers": len(useful) - len(same),
+            "patches": _counted(facts["patch"].rpartition(".")[0] for facts in same.values()),
+            "kinds": _counted(facts["kind"] for facts in same.values()),
+        },
+        "matchups": {name: _matchup(members) for name, members in {**by_matchup, OVERALL: evidence}.items() if members},
+    }
+
+
+def write_build_orders(path: Path, content: Any) -> bool:
+    """Write the file if there is something to say and it is not what the file says already; whether it was written."""
+    if content is None:
+        return False
+    text = (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
+    if path.exists() and path.read_bytes() == text:
+        return False
+    write_atomically(path, lambda stream: stream.write(text))
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOrders:
+    """The file as a bot uses it. A match-up without evidence falls back on all of them together."""
+
+    content: Mapping[str, Any]
+
+    def opening(self, matchup: str, name: str | None = None) -> list[Step]:
+        """The steps of the best-supported opening against this race, or of the named one."""
+        found = self._matchup(matchup)
+        named = {cluster["name"]: cluster["opening"] for cluster in found["clusters"]}
+        if name is not None and name not in named:
+            raise EpisodeError(f"There is no opening {name!r} in {matchup}; known are {', '.join(sorted(named))}.")
+        return parse_opening(found["opening"] if name is None else named[name])
+
+    def openings(self, matchup: str) -> dict[str, float]:
+        """Every known opening and its win rate, a prior for a bot that remembers its opponents."""
+        return {cluster["name"]: cluster["win_rate"] for cluster in self._matchup(matchup)["clusters"]}
+
+    def target(self, matchup: str, milestone: str) -> tuple[float, float] | None:
+        """(seconds, supply) at which a milestone is reached on average; None where no game showed it."""
+        found = self._matchup(matchup)["milestones"].get(milestone)
+        return None if found is None else (found["seconds"]["mean"], found["supply"]["mean"])
+
+    def _matchup(self, matchup: str) -> Any:
+        matchups = self.content["matchups"]
+        return matchups.get(matchup) or matchups[OVERALL]
+
+
+def read_build_orders(path: Path) -> BuildOrders:
+    """Read the file; EpisodeError if it is not one of this schema."""
+    try:
+        content = json.loads(path.read_bytes())
+        known = content["schema"] == SCHEMA and OVERALL in content["matchups"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise EpisodeError(f"{path} holds no build orders: {error}. `understudy replays` makes the file.") from error
+    if not known:
+        raise EpisodeError(f"{path} is of schema {content['schema']}; this version reads schema {SCHEMA}.")
+    return BuildOrders(content)
+
+
+def _weight(facts: Mapping[str, Any], newest_major: int) -> float:
+    by_patch = _OLDER_MAJOR_WEIGHT ** (newest_major - _major(facts))
+    return float(by_patch * _RESULT_WEIGHT[facts["result"]] * (_COMPUTER_WEIGHT if facts["computer"] else 1.0))
+
+
+def _major(facts: Mapping[str, Any]) -> int:
+    return int(facts["patch"].partition(".")[0])
+
+
+def _counted(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
+
+
+def _matchup(evidence: Sequence[Evidence]) -> dict[str, Any]:
+    clusters = _clusters(evidence)
+    return {
+        **_record(evidence),
+        "opening": clusters[0]["opening"] if clusters else "",
+        "milestones": _milestones(evidence),
+        "drones_by_minute": _curve(evidence, "drones"),
+        "army_supply_by_minute": _curve(evidence, "army_supply"),
+        "first_attack_seconds": _first_attack(evidence),
+        "clusters": clusters,
+    }
+
+
+def _record(evidence: Sequence[Evidence]) -> dict[str, Any]:
+    results = Counter(e.facts["result"] for e in evidence)
+    wins, losses = results["Win"], results["Loss"]
+    return {
+        "observations": len(evidence),
+        "weight": _rounded(math.fsum(e.weight for e in evidence)),
+        "wins": wins,
+        "losses": losses,
+        "win_rate": _rounded((wins + 1) / (wins + losses + 2)),  # one game is no certainty
+    }
+
+
+def _clusters(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
+    """The openings seen, most evidence of winning first, each with the mean of its own games only."""
+    members: defaultdict[str, list[Evidence]] = defaultdict(list)
+    for e in evidence:
+        if name := name_of(e.milestones):
+            members[name].append(e)
+    clusters = []
+    for name, group in members.items():
+        means = {
+            milestone: (value["seconds"]["mean"], value["supply"]["mean"])
+            for milestone, value in _milestones(group).items()
+            if value["share"] >= 0.5
+        }
+        clusters.append({"name": name, "opening": opening_text(steps_of(means)), **_record(group)})
+    return sorted(clusters, key=lambda c: (-c["weight"] * c["win_rate"], -c["observations"], c["name"]))
+
+
+def _milestones(evidence: Sequence[Evidence]) -> dict[str, Any]:
+    seen: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    for e in evidence:
+        for name, (seconds, supply) in e.milestones.items():
+            seen[name].append((e.weight, seconds, supply))
+    total = math.fsum(e.weight for e in evidence)
+    return {
+        name: {
+            "observations": len(values),
+            "weight": _rounded(math.fsum(v[0] for v in values)),
+            "share": _rounded(math.fsum(v[0] for v in values) / total),
+            "seconds": _mean_and_spread([(v[0], v[1]) for v in values]),
+            "supply": _mean_and_spread([(v[0], v[2]) for v in values]),
+        }
+        for name, values in sorted(seen.items())
+    }
+
+
+def _curve(evidence: Sequence[Evidence], name: str) -> list[float]:
+    curve = []
+    for minute in range(_MINUTES):
+        values = [(e.weight, e.facts[name][minute]) for e in evidence if len(e.facts[name]) > minute]
+        if not values:
+            break
+        curve.append(_mean_and_spread(values)["mean"])
+    return curve
+
+
+def _first_attack(evidence: Sequence[Evidence]) -> dict[str, float] | None:
+    values = [(e.weight, e.facts["first_attack"]) for e in evidence if e.facts["first_attack"] is not None]
+    return _mean_and_spread(values) if values else None
+
+
+def _mean_and_spread(values: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """Weighted mean and standard deviation of (weight, value)."""
+    total = math.fsum(weight for weight, _ in values)
+    mean = math.fsum(weight * value for weight, value in values) / total
+    variance = math.fsum(weight * (value - mean) ** 2 for weight, value in values) / total
+    return {"mean": _rounded(mean), "spread": _rounded(math.sqrt(variance))}
+
+
+def _rounded(value: float) -> float:
+    return round(value, 3)

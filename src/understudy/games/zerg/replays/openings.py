@@ -1,0 +1,88 @@
+"""Openings: which one a game was, and how bot authors write it ("17 hatch, 18 gas, 17 pool")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from understudy.errors import EpisodeError
+
+OPENING_SECONDS = 180.0  # what is begun later is no longer the opening
+
+_EARLY_POOL_SUPPLY = 14.5
+_FOLLOW_UPS = (("baneling_nest", 210.0, "banelings"), ("roach_warren", 240.0, "roaches"), ("lair", 240.0, "lair"))
+_WORDS = {"hatchery": "hatch", "evolution_chamber": "evo", "baneling_nest": "baneling nest"}
+_NAMES = {word: name for name, word in _WORDS.items()}
+_OPENING_BUILDS = frozenset(
+    {"hatchery", "gas", "pool", "overlord", "queen", "lair"}
+    | {"evolution_chamber", "roach_warren", "baneling_nest", "spine_crawler"}
+)
+_STEP = re.compile(r"(\d+) ([a-z][a-z ]*[a-z])")
+_NUMBERED = re.compile(r"(.+?)_(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Begin `build` (hatchery, gas, pool, overlord, queen …) at this supply."""
+
+    supply: int
+    build: str
+
+    def __str__(self) -> str:
+        return f"{self.supply} {_WORDS.get(self.build, self.build.replace('_', ' '))}"
+
+
+def opening_text(steps: list[Step]) -> str:
+    """The text form of an opening."""
+    return ", ".join(map(str, steps))
+
+
+def parse_opening(text: str) -> list[Step]:
+    """The steps of an opening's text form; EpisodeError if it is not one."""
+    steps = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = _STEP.fullmatch(part)
+        if match is None:
+            raise EpisodeError(f"{part!r} is no step of an opening; write a supply and a building, as in '17 hatch'.")
+        steps.append(Step(int(match[1]), _NAMES.get(match[2], match[2].replace(" ", "_"))))
+    return steps
+
+
+def steps_of(milestones: Mapping[str, tuple[float, float]]) -> list[Step]:
+    """The opening in milestones of (seconds, supply), in the order of time."""
+    early = sorted((seconds, name, supply) for name, (seconds, supply) in milestones.items())
+    return [
+        Step(int(supply + 0.5), _without_number(name))
+        for seconds, name, supply in early
+        if seconds <= OPENING_SECONDS and _without_number(name) in _OPENING_BUILDS
+    ]
+
+
+def name_of(milestones: Mapping[str, tuple[float, float]]) -> str | None:
+    """What people would call this opening, or None where neither pool nor expansion was begun.
+
+    The name is the order of first expansion, gas and pool, and the first early follow-up: "hatch-gas-pool, roaches".
+    """
+    firsts = {"hatch": "hatchery_2", "gas": "gas_1", "pool": "pool"}
+    begun = sorted((milestones[name][0], word) for word, name in firsts.items() if name in milestones)
+    order = [word for seconds, word in begun if seconds <= OPENING_SECONDS]
+    if not {"hatch", "pool"} & set(order):
+        return None
+    early_pool = (
+        "pool" in milestones
+        and milestones["pool"][1] < _EARLY_POOL_SUPPLY
+        and ("hatch" not in order or order.index("pool") < order.index("hatch"))
+    )
+    first = "12 to 14 pool" if early_pool else "-".join(order)
+    after = sorted(
+        (milestones[name][0], word)
+        for name, until, word in _FOLLOW_UPS
+        if milestones.get(name, (until + 1,))[0] < until
+    )
+    return f"{first}, {after[0][1]}" if after else first
+
+
+def _without_number(name: str) -> str:
+    match = _NUMBERED.fullmatch(name)
+    return match[1] if match else name

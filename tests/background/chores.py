@@ -1,0 +1,41 @@
+"""Things for a worker to do."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from understudy.errors import EpisodeError
+
+
+def echo(**argument: Any) -> dict[str, Any]:
+    return {"heard": argument, "pid": os.getpid()}
+
+
+def refuse() -> None:
+    raise EpisodeError("Not with this file.")
+
+
+def stumble() -> None:
+    raise ZeroDivisionError("one over nothing")
+
+
+def hang() -> None:
+    time.sleep(600)
+
+
+def die() -> None:
+    os._exit(3)
+
+
+def eat(amount: int) -> dict[str, int]:
+    return {"eaten": len(bytearray(amount))}
+
+
+def recurse() -> None:
+    recurse()
+
+
+def say_something_else() -> Any:
+    return {"not", "json"}

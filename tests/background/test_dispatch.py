@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from game_files import make_model, put_game
+from games.zerg.replays.recordings import needs_real_replays, real_replays
+from understudy.background import dispatch
+from understudy.background.dispatch import Dispatcher
+from understudy.background.jobs import Job, Outcome
+from understudy.background.learner import BackgroundParallelLearner
+from understudy.background.replays import ReplayJobs
+from understudy.background.resources import Reading, Sensor, write_step_time
+from understudy.cli import main
+from understudy.games.zerg.replays.build_orders import read_build_orders
+from understudy.ledger import Ledger
+from understudy.models.store import ModelStore
+from understudy.rundir import RunDir
+from understudy.settings import LearnerSettings, ReplaySettings, ResourceSettings, Settings
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    made = RunDir.at(tmp_path / "run")
+    made.create()
+    return made
+
+
+class Chores(ReplayJobs):
+    """Jobs that are not replays, and a note of how each ended."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = list(names)
+        self.ended: list[Outcome] = []
+        self.written = 0
+
+    def scan(self) -> Iterator[Job]:
+        for i, name in enumerate(self.names):
+            yield Job("analyse", f"{i}", name, f"background.chores:{name}")
+        self.names = []
+
+    def settle(self, outcome: Outcome) -> bool:
+        self.ended.append(outcome)
+        return outcome.failure is None or sum(o.job == outcome.job for o in self.ended) == 3
+
+    def write(self) -> bool:
+        self.written += 1
+        return True
+
+
+def settings(workers: int = 1, seconds: float = 30.0) -> Settings:
+    return Settings(learner=LearnerSettings(max_workers=workers), replays=ReplaySettings(time_limit=seconds))
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
+
+
+def work_off(dispatcher: Dispatcher) -> None:
+    dispatcher.turn(0.0)
+    until(lambda: dispatcher.turn(0.5) or not dispatcher.busy)
+    while dispatcher.busy:
+        dispatcher.turn(0.5)
+
+
+def test_the_queue_goes_on_past_jobs_that_hang_die_or_are_refused(run: RunDir) -> None:
+    chores = Chores("die", "hang", "refuse", "echo")
+    dispatcher = Dispatcher(run, settings(seconds=0.5), chores, governed=False)
+    try:
+        work_off(dispatcher)
+    finally:
+        dispatcher.close()
+    tries = [outcome.job.name for outcome in chores.ended]
+    assert {name: tries.count(name) for name in tries} == {"die": 3, "hang": 3, "refuse": 1, "echo": 1}
+    assert dispatcher.facts()["jobs"]["analyse retried"] == 4
+    assert dispatcher.workers.pids == []
+    assert chores.written
+
+
+def test_training_and_replays_take_turns_with_one_worker(run: RunDir) -> None:
+    chores = Chores(*["echo"] * 3)
+    dispatcher = Dispatcher(run, settings(workers=1), chores, governed=False)
+    order: list[str] = []
+
+    def train() -> bool:
+        assert dispatcher.workers.running == 0  # never more than one at a time
+        order.append("train")
+        return True
+
+    try:
+        dispatcher.turn(0.0)
+        until(lambda: bool(dispatcher.workers.finished(0.1)) or dispatcher.workers.idle == 1)
+        while len(chores.ended) < 3:
+            dispatcher.queue.add(Job("train", "batch"))
+            before = len(chores.ended)
+            dispatcher.turn(0.1, train)
+            order += ["replay"] * (len(chores.ended) - before)
+    finally:
+        dispatcher.close()
+    assert order.count("replay") == 3
+    assert 12 <= order.count("train") <= 16  # four batches, then one replay
+
+
+def test_no_work_starts_while_the_machine_is_busy(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = {"cpu": 95.0}
+    monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading(cpu=load["cpu"]))
+    monkeypatch.setattr(dispatch, "_SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr("understudy.background.resources._CALM_SECONDS", 0.05)
+    chores = Chores("echo")
+    dispatcher = Dispatcher(run, settings(), chores)
+    try:
+        for _ in range(5):
+            dispatcher.turn(0.01)
+        assert (dispatcher.workers.pids, dispatcher.state("running")) == ([], "waiting for CPU")
+        assert dispatcher.facts()["resources"]["cpu"] == 95.0
+        load["cpu"] = 5.0
+        until(lambda: dispatcher.turn(0.1) and bool(chores.ended))
+        assert dispatcher.state("running") == "running"
+    finally:
+        dispatcher.close()
+
+
+def test_training_waits_while_a_step_of_the_game_takes_too_long(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading())
+    dispatcher = Dispatcher(run, settings(), None)
+    write_step_time(run.step_time, 1.0)
+    dispatcher.queue.add(Job("train", "batch"))
+    assert not dispatcher.turn(0.0, lambda: True)
+    assert dispatcher.state("running") == "paused for the game"
+    assert dispatcher.turn(0.0, lambda: True, hurry=True)  # somebody waits for it
+    assert len(dispatcher.queue) == 0
+
+
+def test_work_under_way_is_recorded_when_it_ends(run: RunDir) -> None:
+    chores = Chores("echo")
+    dispatcher = Dispatcher(run, settings(), chores, governed=False)
+    until(lambda: dispatcher.turn(0.1))
+    dispatcher.close()
+    assert len(chores.ended) == 1
+
+
+@needs_real_replays
+def test_a_learner_analyses_replays_beside_training_new_ones_too(run: RunDir, tmp_path: Path) -> None:
+    folder = tmp_path / "replays"
+    folder.mkdir()
+    small = [path for path in real_replays() if path.stat().st_size < 60_000][-4:]
+    for path in small[:3]:
+        shutil.copy2(path, folder)
+    ModelStore(run.model, run.ledger).create(make_model())
+    learner = BackgroundParallelLearner(
+        run_dir=run.root,
+        enable_replay_analysis=True,
+        verbose=False,
+        settings=Settings(
+            replays=ReplaySettings(directory=str(folder), scan_seconds=0.1),
+            resources=ResourceSettings(cpu_threshold=100.0, memory_threshold=100.0),
+        ),
+    )
+    with learner:
+        put_game(run.buffer)
+        until(lambda: learner.get_stats()["replays_analyzed"] == 3 and learner.get_stats()["models_trained"] == 1)
+        shutil.copy2(small[3], folder)
+        junk = folder / "junk.SC2Replay"
+        junk.write_bytes(b"junk")
+        os.utime(junk, (0, 0))
+        until(lambda: learner.get_stats()["replays_analyzed"] == 4 and learner.get_stats()["replays_rejected"] == 1)
+        until(lambda: learner.get_stats()["active_workers"] == 0)
+    assert learner.get_stats()["max_workers"] == 2
+    assert read_build_orders(run.build_orders).content["sources"]["replays"] == 4
+
+
+@needs_real_replays
+def test_a_drained_learner_has_analysed_every_replay(run: RunDir, tmp_path: Path) -> None:
+    folder = tmp_path / "replays"
+    folder.mkdir()
+    small = [path for path in real_replays() if path.stat().st_size < 60_000][-2:]
+    for path in small:
+        shutil.copy2(path, folder)
+    arguments = ["learn", str(run.root), "--once", "--replays", "--replays.directory", str(folder)]
+    assert main([*arguments, "--learner.verbose", "no"]) == 0
+    with Ledger(run.ledger) as ledger:
+        assert ledger.replays_by_outcome()["analysed"] == 2

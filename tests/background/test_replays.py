@@ -1,0 +1,180 @@
+"""Replay jobs from folder to file, with made-up results where no real replay is needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from games.zerg.replays.recordings import needs_real_replays, real_replays
+from understudy.background.jobs import MOST_ATTEMPTS, Outcome
+from understudy.background.replays import ReplayJobs, replay_folder
+from understudy.cli import main
+from understudy.errors import RunDirError
+from understudy.ledger import Ledger
+from understudy.rundir import RunDir
+from understudy.settings import ReplaySettings
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    made = RunDir.at(tmp_path / "run")
+    made.create()
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "replays"
+    (made / "deep" / "deeper").mkdir(parents=True)
+    return made
+
+
+def put(folder: Path, name: str, data: bytes = b"", age: float = 60.0) -> Path:
+    path = folder / name
+    path.write_bytes(data or name.encode())
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+def jobs_of(folder: Path, run: RunDir, ledger: Ledger) -> ReplayJobs:
+    return ReplayJobs(folder, run, ledger, ReplaySettings())
+
+
+def facts(pool: float) -> dict[str, Any]:
+    return {
+        "matchup": "ZvT",
+        "result": "Win",
+        "patch": "5.0.15.1",
+        "kind": "ladder",
+        "computer": False,
+        "starting_workers": 12,
+        "milestones": {"pool": [pool, 17.0]},
+        "drones": [],
+        "army_supply": [],
+        "first_attack": None,
+    }
+
+
+def result(replay: str, *observations: dict[str, Any]) -> dict[str, Any]:
+    return {"replay": replay, "note": None if observations else "no Zerg player", "observations": list(observations)}
+
+
+def test_only_replays_are_found_in_all_subfolders(folder: Path, run: RunDir) -> None:
+    for name in ("a.SC2Replay", "deep/b.sc2replay", "deep/deeper/c.SC2Replay", "notes.txt", "d.SC2Replay.part"):
+        put(folder, name)
+    with Ledger(run.ledger) as ledger:
+        assert [job.name for job in jobs_of(folder, run, ledger).scan()] == [
+            "a.SC2Replay",
+            "b.sc2replay",
+            "c.SC2Replay",
+        ]
+
+
+def test_a_copy_or_a_new_name_is_the_same_replay(folder: Path, run: RunDir) -> None:
+    put(folder, "a.SC2Replay", b"same")
+    put(folder, "deep/copy.SC2Replay", b"same")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        (job,) = replays.scan()
+        assert replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        put(folder, "renamed.SC2Replay", b"same")
+        assert list(replays.scan()) == []
+        assert list(jobs_of(folder, run, ledger).scan()) == []  # nor after a restart
+
+
+def test_new_files_are_picked_up_when_they_are_complete(folder: Path, run: RunDir) -> None:
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        path = put(folder, "a.SC2Replay", b"half", age=0.0)
+        assert list(replays.scan()) == []  # just written: the game may not have finished
+        put(folder, "a.SC2Replay", b"whole", age=10.0)
+        (job,) = replays.scan()
+        assert job.argument["path"] == str(path)
+
+
+def test_a_failing_job_is_tried_three_times_in_all_restarts_included(folder: Path, run: RunDir) -> None:
+    put(folder, "a.SC2Replay")
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        with Ledger(run.ledger) as ledger:
+            replays = jobs_of(folder, run, ledger)
+            (job,) = replays.scan()
+            ended = replays.settle(Outcome(job, failure="Its worker was killed by signal 9."))
+            assert ended == (attempt == MOST_ATTEMPTS)
+    with Ledger(run.ledger) as ledger:
+        assert list(jobs_of(folder, run, ledger).scan()) == []
+        ((_, name, outcome, reason, *_rest),) = ledger.replays()
+        assert (name, outcome) == ("a.SC2Replay", "set aside")
+        assert reason == "Its worker was killed by signal 9. Tried 3 times."
+        assert ledger.failures_by_kind() == {"analyse": 3}
+
+
+def test_a_result_counts_once_however_often_it_comes(folder: Path, run: RunDir) -> None:
+    put(folder, "a.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        (job,) = replays.scan()
+        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        assert replays.write()
+        before = run.build_orders.read_bytes()
+        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        assert not replays.write()
+    assert run.build_orders.read_bytes() == before
+
+
+def test_replays_without_zerg_leave_the_file_as_it_is(folder: Path, run: RunDir) -> None:
+    run.build_orders.write_text("what was learned elsewhere")
+    put(folder, "a.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        (job,) = replays.scan()
+        replays.settle(Outcome(job, result=result(job.key)))
+        assert not replays.write()
+        assert ledger.replays_by_outcome() == {"analysed": 1, "rejected": 0, "set aside": 0}
+    assert run.build_orders.read_text() == "what was learned elsewhere"
+
+
+def test_a_missing_folder_is_an_error_that_says_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RunDirError, match="REPLAY_ARCHIVE_DIR"):
+        replay_folder(str(tmp_path / "none"))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    with pytest.raises(RunDirError, match="REPLAY_ARCHIVE_DIR"):
+        replay_folder("")
+    assert replay_folder(str(tmp_path)) == tmp_path
+
+
+def test_the_command_sets_aside_what_is_no_replay_with_its_reason(
+    folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sc2reader")
+    put(folder, "holiday.SC2Replay", b"\x89PNG not a replay")
+    put(folder, "broken.SC2Replay", b"MPQ\x1b" + bytes(60))
+    assert main(["replays", str(folder), "--run-dir", str(run.root), "--learner.max-workers", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "Rejected:                2" in out
+    assert "holiday.SC2Replay: This is no StarCraft II replay: it does not begin like one." in out
+    assert "broken.SC2Replay: The header cannot be read; the file is damaged" in out
+    assert not run.build_orders.exists()
+
+
+@needs_real_replays
+def test_the_command_learns_build_orders_and_does_so_once(
+    folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = [path for path in real_replays() if path.stat().st_size < 60_000][-6:]
+    for path in small:
+        shutil.copy(path, folder / "deep")
+    command = ["replays", str(folder), "--run-dir", str(run.root)]
+    assert main(command) == 0
+    assert f"Loaded:                  {len(small)}" in capsys.readouterr().out
+    before = run.build_orders.read_bytes()
+    shutil.copy(small[0], folder / "again.SC2Replay")
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "Loaded:                  0" in out
+    assert f"Known already:           {len(small) + 1}" in out
+    assert run.build_orders.read_bytes() == before

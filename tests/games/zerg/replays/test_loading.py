@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from games.zerg.replays.recordings import REAL, loaded, needs_real_replays, real_replays
+from understudy.errors import EpisodeError
+from understudy.games.zerg.replays.loading import parse, read_bytes
+from understudy.games.zerg.replays.milestones import observe, why_nothing
+
+
+def test_a_file_that_is_no_replay_is_refused_in_plain_words() -> None:
+    with pytest.raises(EpisodeError, match="no StarCraft II replay"):
+        parse(b"PK\x03\x04 something else")
+    with pytest.raises(EpisodeError, match="header cannot be read; the file is damaged"):
+        parse(b"MPQ\x1b" + bytes(100))
+
+
+def test_empty_and_oversized_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.SC2Replay"
+    path.write_bytes(b"")
+    with pytest.raises(EpisodeError, match="empty"):
+        read_bytes(path, 10)
+    path.write_bytes(b"x" * 11)
+    with pytest.raises(EpisodeError, match="larger than 10 bytes"):
+        read_bytes(path, 10)
+
+
+@needs_real_replays
+def test_every_real_replay_loads_with_the_facts_of_the_manifest() -> None:
+    manifest = {entry["file"]: entry for entry in json.loads((REAL / "MANIFEST.json").read_text())}
+    for path in real_replays():
+        game = loaded(path)
+        entry = manifest[path.name]
+        if entry.get("version"):
+            assert game.release == entry["version"]
+        if why_nothing(game) or not entry.get("matchup"):
+            continue
+        wanted = entry["matchup"].replace("Zerg-Zerg", "ZvZ")
+        assert {observation.matchup for observation in observe(game)} == {wanted}, path.name
+
+
+@needs_real_replays
+def test_replays_that_teach_nothing_say_why() -> None:
+    reasons = {path.name: why_nothing(loaded(path)) for path in real_replays()}
+    silent = {name: reason for name, reason in reasons.items() if reason}
+    assert len(silent) == 4
+    assert sum("did not record what was built" in reason for reason in silent.values()) == 3
+    assert "resumed at 3:20" in (silent["corrupt_bad_unit_ids_1.SC2Replay"] or "")
+
+
+@needs_real_replays
+def test_results_belong_to_the_right_player() -> None:
+    for path in real_replays():
+        outcome = path.name.split("_")[2]
+        observations = observe(loaded(path))
+        if outcome in ("Win", "Loss") and len(observations) == 1:
+            assert observations[0].result == outcome, path.name
+
+
+@needs_real_replays
+def test_damaged_replays_load_or_are_refused_and_nothing_else() -> None:
+    chance = random.Random(3)
+    small = sorted(real_replays(), key=lambda path: path.stat().st_size)[:8]
+    reasons = []
+    for i in range(60):
+        data = bytearray(small[i % len(small)].read_bytes())
+        for _ in range(chance.choice((1, 5, 50))):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        if chance.random() < 0.3:
+            data = data[: chance.randrange(4, len(data))]
+        try:
+            observe(parse(bytes(data)))
+        except EpisodeError as error:
+            reasons.append(str(error))
+    assert len(reasons) > 5
+    assert all(reason.endswith(".") for reason in reasons)
