@@ -1,0 +1,1 @@
+"""Games that ship with Understudy."""
