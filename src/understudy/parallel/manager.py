@@ -103,6 +103,19 @@ class ParallelManager:
         """Let paused workers go on."""
         self._open.send_control_command("resume")
 
+    def report_workers(self, timeout: float = 1.0) -> list[dict[str, Any]]:
+        """Ask every worker for a sign of life; what is known of each, and whether it has `answered` in time."""
+        numbers = self._open.numbers
+        self._open.send_control_command("report")
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if (numbers[:, Field.REPORT_GIVEN] == numbers[:, Field.REPORT_ASKED]).all():
+                break
+            time.sleep(_POLL_SECONDS)
+        answered = (numbers[:, Field.REPORT_GIVEN] == numbers[:, Field.REPORT_ASKED]).tolist()
+        infos = self._open.get_queue_info()
+        return [info | {"answered": did} for info, did in zip(infos, answered, strict=True)]
+
     def stop_workers(self) -> None:
         """End all workers, within 5 seconds, and let go of the shared memory. What was not collected is dropped."""
         if self._communicator is None:

@@ -16,6 +16,8 @@ from understudy.parallel.rollout import Rollout, RolloutShape
 
 Block = NDArray[np.uint8]
 
+_OPEN: list[SharedMemory] = []  # to be closed; those that arrays are kept of stay until the arrays are gone
+
 
 class Segment:
     """A named block of shared memory, of zeros at first. Its maker removes it; should the maker be killed, the
@@ -38,8 +40,11 @@ class Segment:
         if self._owner:
             self._owner = False
             self._memory.unlink()
-        with contextlib.suppress(BufferError):  # somebody keeps an array: the memory goes when the array does
-            self._memory.close()
+        _OPEN.append(self._memory)
+        for memory in tuple(_OPEN):
+            with contextlib.suppress(BufferError):  # somebody keeps an array: tried again next time
+                memory.close()
+                _OPEN.remove(memory)
 
 
 class Ring:
