@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import logging
 import os
 import signal
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy import __version__
 from understudy.background.priority import ONE_BLAS_THREAD, lower_priority
-from understudy.errors import LearnerBusy, UnderstudyError
+from understudy.errors import LearnerBusy, SettingsError, UnderstudyError
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import LEARNER_SECTIONS, describe, given_settings, load_settings
 
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_settings(replays, ("learner", "replays", "resources"))
     doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
+    _add_selfplay(commands)
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
     models.add_argument("--rollback", type=int, metavar="VERSION", help="publish this version again, as the newest")
     return parser
@@ -113,6 +115,51 @@ def _learn(options: argparse.Namespace) -> int:
         loop = LearnerLoop(run, settings, training, train=not options.no_training, replays=options.replays)
         well = loop.run(request)
     return 0 if well or not options.once else 1
+
+
+def _add_selfplay(commands: Any) -> None:
+    text = "train a model by self-play until Ctrl-C, or until a limit is reached"
+    selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
+    selfplay.add_argument("game", nargs="?", metavar="GAME", help="drift, tictactoe or package.module:factory")
+    selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment, in place of GAME")
+    selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
+    selfplay.add_argument("--workers", type=int, metavar="N", help="play in N processes; default: as the settings say")
+    selfplay.add_argument("--seed", type=int, default=0, help="of matches, decisions and a new model (default: 0)")
+    selfplay.add_argument("--updates", type=int, metavar="N", help="end after N updates")
+    selfplay.add_argument("--decisions", type=int, metavar="N", help="end after N decisions")
+    selfplay.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
+    selfplay.set_defaults(run=_selfplay)
+    _add_settings(selfplay, ("network", "training", "storage", "parallel"))
+
+
+def _selfplay(options: argparse.Namespace) -> int:
+    from understudy.background.loop import StopRequest, hold_run
+    from understudy.models.store import ModelStore
+    from understudy.parallel.loop import TrainingLoopManager
+    from understudy.parallel.progress import Progress
+
+    if (options.game is None) == (options.env is None):
+        raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
+    settings = load_settings(options.settings, flags=_flags(options))
+    if options.workers is not None:
+        parallel = dataclasses.replace(settings.parallel, enabled=True, num_workers=options.workers)
+        settings = dataclasses.replace(settings, parallel=parallel)
+    game = options.game or f"gym:{options.env}"
+    run = RunDir.at(options.run_dir)
+    run.create()
+    request = StopRequest()
+    _stop_on_signals(request)
+    with hold_run(run, request, wait=False):
+        store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
+        store.recover()
+        progress = Progress(game, run.model)
+        loop = TrainingLoopManager(
+            game, settings, store=store, seed=options.seed, status=run.status, on_update=progress.on_update
+        )
+        progress.begin(loop)
+        loop.run(request, updates=options.updates, decisions=options.decisions, seconds=options.seconds)
+        progress.end(loop)
+    return 0
 
 
 def _stop_on_signals(request: StopRequest) -> None:

@@ -12,7 +12,8 @@ UnderstudyError
 │   └── AlreadyLearned     an update from a game that another update has consumed
 └── LearnerError
     ├── LearnerBusy        another learner holds the run directory
-    └── LearnerFailed      the learner process did not start, or died
+    ├── LearnerFailed      the learner process did not start, or died
+    └── WorkersFailed      self-play workers did not start, or keep dying
 
 Each message says what was found, where, and what to do about it.
 """
@@ -74,3 +75,7 @@ class LearnerBusy(LearnerError):
 
 class LearnerFailed(LearnerError):
     """The learner process did not start, or died."""
+
+
+class WorkersFailed(LearnerError):
+    """Self-play workers did not start, or keep dying; the message says which and how."""

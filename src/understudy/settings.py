@@ -138,6 +138,26 @@ class ResourceSettings(_Section):
 
 
 @dataclass(frozen=True, slots=True)
+class ParallelSettings(_Section):
+    """Self-play, in this process or in workers."""
+
+    enabled: bool = _setting(False, "play in worker processes; false = the same workers, one after the other, in here")
+    num_workers: int = _setting(2, "how many workers play", 1)
+    games_per_worker: int = _setting(32, "matches that a worker plays at the same time", 1)
+    batch_size: int = _setting(2048, "decisions that a worker hands over at a time", 1)
+    sync_interval: int = _setting(100, "decisions learned from between two deliveries of weights to the workers", 1)
+    max_staleness: int = _setting(
+        1, "batches that a worker may be ahead of the learner; 0 = synchronous, it waits for the newest weights", 0
+    )
+    max_queue_size: int = _setting(2, "batches of a worker that may wait; a full queue makes the worker wait", 1)
+    timeout_seconds: float = _setting(10.0, "a worker that is silent for so long is replaced", 0.1)
+    max_restarts: int = _setting(5, "deaths of a worker in a row, without a batch, before play goes on in here", 0)
+    worker_seed_offset: int = _setting(1000, "distance between the seeds of two workers", 1)
+    compression_enabled: bool = _setting(False, "compress weights on their way to the workers (fast deflate); slower")
+    checkpoint_updates: int = _setting(50, "updates between two published versions", 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a run, by section."""
 
@@ -147,10 +167,11 @@ class Settings:
     storage: StorageSettings = field(default_factory=StorageSettings)
     replays: ReplaySettings = field(default_factory=ReplaySettings)
     resources: ResourceSettings = field(default_factory=ResourceSettings)
+    parallel: ParallelSettings = field(default_factory=ParallelSettings)
 
 
 SECTIONS: dict[str, type[Any]] = {f.name: f.type for f in dataclasses.fields(Settings) if isinstance(f.type, type)}
-LEARNER_SECTIONS = tuple(name for name in SECTIONS if name != "network")  # the shape of the network is the bot's to say
+LEARNER_SECTIONS = tuple(name for name in SECTIONS if name not in ("network", "parallel"))
 
 
 def load_settings(

@@ -32,6 +32,9 @@ class Batch:
     log_probs: NDArray[np.float32]  # 0 where not recorded
     recorded: NDArray[np.bool_]
     legal: NDArray[np.bool_] | None
+    games: int  # that ended in it; fewer than E when games are learned from in parts
+    sides: NDArray[np.float32] | None = None  # (N,) ±1, whose decision it was in a zero-sum game of two
+    final_sides: NDArray[np.float32] | None = None  # (E,) ±1, whose turn it is after each episode
 
     def of_decisions(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The part of something computed for `states` that belongs to decisions."""
@@ -78,8 +81,9 @@ def lay_out(episodes: Sequence[Episode], state_dim: int, n_actions: int) -> Batc
         log_probs=np.concatenate(log_probs),
         recorded=np.repeat([e.log_probs is not None for e in episodes], lengths),
         legal=_legal(episodes, n_actions),
+        games=len(episodes),
     )
-    _check_fit(batch, state_dim, n_actions)
+    check_fit(batch, state_dim, n_actions)
     return batch
 
 
@@ -134,8 +138,8 @@ def _legal(episodes: Sequence[Episode], n_actions: int) -> NDArray[np.bool_] | N
     )
 
 
-def _check_fit(batch: Batch, state_dim: int, n_actions: int) -> None:
-    """Games of another network; an action out of range or masked would train the wrong one in silence."""
+def check_fit(batch: Batch, state_dim: int, n_actions: int) -> None:
+    """Refuse games of another network; an action out of range or masked would train the wrong one in silence."""
     if batch.states.shape[1] != state_dim:
         raise EpisodeError(
             f"These games have states of {batch.states.shape[1]} numbers; the network takes {state_dim}."

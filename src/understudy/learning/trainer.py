@@ -80,7 +80,10 @@ class Trainer:
         NonFiniteError says what was NaN or infinite, EpisodeError what does not fit. No gradient step begins once
         `time.monotonic()` has passed `deadline`, but for the first.
         """
-        batch = lay_out(episodes, self.network.state_dim, self.network.n_actions)
+        return self.update_batch(lay_out(episodes, self.network.state_dim, self.network.n_actions), deadline)
+
+    def update_batch(self, batch: Batch, deadline: float = math.inf) -> UpdateStats:
+        """The same for games that are laid end to end already."""
         before = self.state_arrays(), self.counters()
         try:
             # Overflow is not worth a warning here: every result is checked, and a bad one is refused.
@@ -151,7 +154,7 @@ class Trainer:
         _require_finite("the parameters", self.network.parameters)
 
         self.updates += 1
-        self.games += len(batch.starts)
+        self.games += batch.games
         self.steps += len(batch.actions)
         return _stats(batch, passes, explained_variance(values, targets.values), effective_sample_size(log_ratios))
 
@@ -168,7 +171,19 @@ class Trainer:
 
     def _targets(self, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats) -> Targets:
         """PPO corrects for staleness here, once; its clip then limits only this update (Hilton et al. 2022)."""
-        settings, rewards, starts = self.settings, batch.rewards, batch.starts
+        if batch.sides is None or batch.final_sides is None:
+            return self._targets_of_one(batch, batch.rewards, values, bootstraps, log_ratios)
+        # What one player gains the other loses: seen by the first player throughout, two players are one.
+        sides = batch.sides
+        seen = self._targets_of_one(
+            batch, batch.rewards * sides, values * sides, bootstraps * batch.final_sides, log_ratios
+        )
+        return Targets(seen.values * sides, seen.advantages * sides)
+
+    def _targets_of_one(
+        self, batch: Batch, rewards: Floats, values: Floats, bootstraps: Floats, log_ratios: Floats
+    ) -> Targets:
+        settings, starts = self.settings, batch.starts
         if settings.algorithm == "ppo":
             gamma, lam, rho_max = settings.gamma, settings.gae_lambda, settings.rho_max
             return vtrace(rewards, values, bootstraps, log_ratios, gamma, lam, rho_max, starts=starts)
@@ -239,7 +254,7 @@ def _stats(batch: Batch, passes: list[list[_Step]], explained: float, sample_siz
         effective_sample_size=sample_size,
         grad_norm=mean.grad_norm,
         total_steps=len(batch.actions),
-        games=len(batch.starts),
+        games=batch.games,
         epochs_done=len(passes),
         mean_return=float(batch.rewards.sum(dtype=np.float64)) / len(batch.starts),
     )

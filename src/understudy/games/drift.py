@@ -1,0 +1,63 @@
+"""Drift: fifty numbers that wander, and eight of them to pick from. It exists to measure training with.
+
+x ∈ R⁵⁰ starts standard normal. The reward is x[action]; then x ← 0.9·x + 0.436·noise + B[action], with B a fixed 8 × 50
+normal matrix × 0.05. A match is cut after 300 decisions. Random decisions earn about 0 a match, good ones 350.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.game import Game, Singles, Step
+
+STATE_DIM, N_ACTIONS, LENGTH = 50, 8, 300
+_KEEP, _NOISE = np.float32(0.9), np.float32(0.436)
+PUSH: Singles = (np.random.default_rng(50).standard_normal((N_ACTIONS, STATE_DIM)) * 0.05).astype(np.float32)
+
+
+class Drift(Game):
+    """B matches as one array."""
+
+    name, players, state_dim, masked = "drift", 1, STATE_DIM, False
+    actions = tuple(f"PICK_{i}" for i in range(N_ACTIONS))
+
+    def __init__(self, matches: int) -> None:
+        super().__init__(matches)
+        self._rows = np.arange(matches)
+        self._x = np.empty((matches, STATE_DIM), np.float32)
+        self._noise = np.empty_like(self._x)
+        self._finals = np.empty_like(self._x)
+        self._never = np.zeros(matches, np.bool_)
+        self._sides = np.zeros(matches, np.int8)
+        self.reset(np.random.SeedSequence(0))
+
+    def reset(self, seed: np.random.SeedSequence) -> None:
+        """See Game.reset."""
+        self._rng = np.random.default_rng(seed)
+        self._rng.standard_normal(dtype=np.float32, out=self._x)
+        self._age = 0  # all matches have the same length, so they begin and end together
+
+    def observe(self, out: Singles) -> None:
+        """See Game.observe."""
+        np.copyto(out, self._x)
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        """See Game.step."""
+        rewards = self._x[self._rows, actions]
+        self._rng.standard_normal(dtype=np.float32, out=self._noise)
+        np.multiply(self._x, _KEEP, out=self._x)
+        np.multiply(self._noise, _NOISE, out=self._noise)
+        self._x += self._noise
+        self._x += PUSH[actions]
+        self._age += 1
+        if self._age < LENGTH:
+            return Step(rewards, self._never, self._never, self._finals, self._sides)
+        np.copyto(self._finals, self._x)
+        self._rng.standard_normal(dtype=np.float32, out=self._x)
+        self._age = 0
+        return Step(rewards, self._never, ~self._never, self._finals, self._sides)
+
+    def to_move(self) -> NDArray[np.int8]:
+        """See Game.to_move."""
+        return self._sides

@@ -1,0 +1,1 @@
+"""Self-play: many matches at once, in this process or in several."""

@@ -1,0 +1,157 @@
+"""WorkerCommunicator: everything that passes between the learner and its workers, in one segment of shared memory.
+
+Commands are states, not messages ("be paused", "play generation 3"): none can be lost, repeated, or wait in a queue.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal
+
+import numpy as np
+
+from understudy.parallel.rollout import Rollout, RolloutShape
+from understudy.parallel.shared import Block, Ring, Segment, WeightBoard
+
+Command = Literal["stop", "pause", "resume", "reset", "report"]
+
+
+class Field(IntEnum):
+    """The numbers kept for each worker. The learner writes the first group, the worker the second."""
+
+    WANTED = 0
+    GENERATION = 1
+    REPORT_ASKED = 2
+    RELEASED = 3
+
+    PUT = 8
+    HEARTBEAT = 9  # nanoseconds of the monotonic clock, which all processes of a machine share
+    STATE = 10
+    REPORT_GIVEN = 11
+    DECISIONS = 12
+    GAMES = 13
+    WAITED = 14  # nanoseconds spent waiting for the learner
+    VERSION = 15
+
+
+FIELDS = 16
+
+
+class Wanted(IntEnum):
+    """What a worker is told to do."""
+
+    RUN = 0
+    PAUSE = 1
+    STOP = 2
+
+
+class State(IntEnum):
+    """What a worker does."""
+
+    STARTING = 0
+    PLAYING = 1
+    WAITING = 2
+    PAUSED = 3
+    STOPPED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the segment is laid out; with its name, all that a worker needs to find its part."""
+
+    workers: int
+    slots: int
+    shape: RolloutShape
+    weights: int
+
+    def offsets(self) -> tuple[int, int, int, int]:
+        """Where the numbers, the weights and the rings begin, and where it all ends."""
+        numbers = self.workers * 8 * FIELDS
+        board = numbers + WeightBoard.nbytes(self.weights)
+        return 0, numbers, board, board + self.workers * self.slots * self.shape.nbytes
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the segment."""
+        return self.offsets()[-1]
+
+
+class WorkerCommunicator:
+    """The learner's end of the segment, or a worker's (`name` given)."""
+
+    def __init__(self, plan: Plan, name: str | None = None) -> None:
+        self.plan = plan
+        self._segment = Segment(plan.nbytes, name)
+        self.name = self._segment.name
+        start, board, rings, end = plan.offsets()
+        self.numbers = np.frombuffer(self._segment.view(start, board), np.int64).reshape(plan.workers, -1)
+        self.board = WeightBoard(self._segment.view(board, rings - board))
+        size = (end - rings) // plan.workers
+        self.rings = [
+            Ring(
+                plan.shape,
+                plan.slots,
+                self._segment.view(rings + i * size, size),
+                self.numbers[i, Field.PUT : Field.PUT + 1],
+                self.numbers[i, Field.RELEASED : Field.RELEASED + 1],
+            )
+            for i in range(plan.workers)
+        ]
+
+    def send_model_weights(self, block: Block) -> int:
+        """Show new weights to all workers; returns their number."""
+        return self.board.write(block)
+
+    def collect_experiences(self, workers: list[int]) -> list[Rollout]:
+        """The oldest rollout of each of these workers that has one; valid until `release_experiences`."""
+        taken = (self.rings[worker].take() for worker in workers)
+        return [rollout for rollout in taken if rollout is not None]
+
+    def release_experiences(self) -> None:
+        """Let the workers use the slots of all that was collected."""
+        for ring in self.rings:
+            ring.release()
+
+    def send_control_command(self, command: Command, workers: list[int] | None = None, generation: int = 0) -> None:
+        """Tell these workers (None: all) to stop, pause, resume, report, or to begin their matches anew (`reset`)."""
+        rows = range(self.plan.workers) if workers is None else workers
+        for row in rows:
+            match command:
+                case "stop":
+                    self.numbers[row, Field.WANTED] = Wanted.STOP
+                case "pause":
+                    self.numbers[row, Field.WANTED] = Wanted.PAUSE
+                case "resume":
+                    self.numbers[row, Field.WANTED] = Wanted.RUN
+                case "reset":
+                    self.numbers[row, Field.GENERATION] = generation
+                case "report":
+                    self.numbers[row, Field.REPORT_ASKED] += 1
+
+    def get_queue_info(self) -> list[dict[str, Any]]:
+        """For each worker: rollouts that wait, room for them, seconds since its last sign of life, and its counts."""
+        now = time.monotonic_ns()
+        return [
+            {
+                "worker": i,
+                "state": State(int(row[Field.STATE])).name.lower(),
+                "waiting": ring.waiting,
+                "slots": len(ring.slots),
+                "silent_seconds": (now - int(row[Field.HEARTBEAT])) / 1e9,
+                "decisions": int(row[Field.DECISIONS]),
+                "games": int(row[Field.GAMES]),
+                "waited_seconds": int(row[Field.WAITED]) / 1e9,
+                "version": int(row[Field.VERSION]),
+            }
+            for i, (row, ring) in enumerate(zip(self.numbers, self.rings, strict=True))
+        ]
+
+    def cleanup(self) -> None:
+        """Let go of the memory; rollouts that were collected are gone after it. The learner's end removes it."""
+        for ring in self.rings:
+            ring.close()
+        self.board.close()
+        del self.numbers, self.rings, self.board
+        self._segment.close()

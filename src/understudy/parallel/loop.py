@@ -1,0 +1,218 @@
+"""TrainingLoopManager: play → update → weights to the workers → now and then a published version, and again.
+
+With `parallel.enabled` worker processes play; without it, or when they keep dying, the same workers play in here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from understudy.background.loop import StopRequest
+from understudy.errors import NonFiniteError, WorkersFailed
+from understudy.games.game import open_game
+from understudy.learning.trainer import UpdateStats
+from understudy.models.live import Interface, LiveModel, open_model
+from understudy.models.store import ModelStore
+from understudy.parallel.manager import ParallelManager
+from understudy.parallel.player import PlayerSpec
+from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
+from understudy.parallel.sequential import SequentialWorkers
+from understudy.settings import NetworkSettings, Settings, TrainingSettings
+from understudy.status import write_status
+
+logger = logging.getLogger(__name__)
+
+_STATUS_SECONDS = 1.0
+_MOST_REFUSED = 10  # updates in a row
+
+
+@dataclass(slots=True)
+class LoopStats:
+    """What a run of the loop did so far."""
+
+    mode: str = "sequential"
+    updates: int = 0
+    decisions: int = 0
+    games: int = 0
+    seconds: float = 0.0
+    staleness: float = 0.0
+    """Updates between the weights that played the last batch and those that learned from it: the mean over it."""
+    max_staleness: int = 0
+    effective_sample_size: float = 1.0
+    restarts: int = 0
+    refused_updates: int = 0
+    returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
+    last: UpdateStats | None = None
+
+    @property
+    def mean_return(self) -> float:
+        """The mean return of the last hundred games, as the first player sees it; NaN before there is one."""
+        return sum(self.returns) / len(self.returns) if self.returns else float("nan")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for status.json."""
+        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("returns", "last")}
+        return plain | {"mean_return": self.mean_return if self.returns else None}
+
+
+class TrainingLoopManager:
+    """Trains one model by self-play. With a store, it goes on from what is published there, and publishes."""
+
+    def __init__(
+        self,
+        game: str,
+        settings: Settings,
+        *,
+        store: ModelStore | None = None,
+        seed: int = 0,
+        status: Path | None = None,
+        on_update: Callable[[LoopStats, Sequence[Rollout]], None] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.stats = LoopStats()
+        self._store = store
+        self._status = status
+        self._on_update = on_update
+        matches = settings.parallel.games_per_worker
+        opened = open_game(game, matches)
+        try:
+            self._shape = RolloutShape.of(opened, settings.parallel)
+            interface = Interface(opened.state_dim, opened.actions)
+        finally:
+            opened.close()
+        given = _given(settings.network, NetworkSettings()), _given(settings.training, TrainingSettings())
+        self.model: LiveModel = open_model(store, interface, None, *given, seed=seed, publish=True)
+        spec, training = self.model.base.spec, self.model.base.training
+        offset = settings.parallel.worker_seed_offset
+        self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)
+        self._published_at = self.model.trainer.updates
+        self._status_at = 0.0
+
+    def run(
+        self,
+        request: StopRequest | None = None,
+        *,
+        updates: int | None = None,
+        decisions: int | None = None,
+        seconds: float | None = None,
+    ) -> LoopStats:
+        """Train until asked to stop or until one of the limits of this run is reached; then publish what is new."""
+        request = request or StopRequest()
+        began = time.monotonic()
+        limits = (("updates", updates), ("decisions", decisions), ("seconds", seconds))
+        workers = self._start()
+        try:
+            while not request.event.is_set():
+                try:
+                    rollouts = workers.collect_experiences(request.event)
+                except WorkersFailed as error:
+                    workers = self._fall_back(workers, error)
+                    continue
+                if rollouts:
+                    self._learn(workers, rollouts)
+                self.stats.seconds = time.monotonic() - began
+                self._write_status("running")
+                if any(limit is not None and getattr(self.stats, name) >= limit for name, limit in limits):
+                    break
+        finally:
+            workers.stop_workers()
+            self._publish()
+            self._write_status("stopped")
+        return self.stats
+
+    def perform_ppo_update(self, rollouts: Sequence[Rollout]) -> UpdateStats | None:
+        """One update of the model from these rollouts; None if it was refused, and the model is as before."""
+        version = self.model.trainer.updates
+        try:
+            update = self.model.trainer.update_batch(as_batch(rollouts))
+        except NonFiniteError as error:
+            self.stats.refused_updates += 1
+            if self.stats.refused_updates >= _MOST_REFUSED:
+                raise
+            logger.warning("%s", error)
+            return None
+        stats = self.stats
+        ages = [version - rollout["version"] for rollout in rollouts]
+        stats.refused_updates = 0
+        stats.updates += 1
+        stats.decisions += update.total_steps
+        stats.games += update.games
+        stats.staleness = sum(ages) / len(ages)
+        stats.max_staleness = max(stats.max_staleness, *ages)
+        stats.effective_sample_size = update.effective_sample_size
+        stats.last = update
+        for rollout in rollouts:
+            stats.returns.extend(rollout.results()[0].tolist())
+        return update
+
+    def _learn(self, workers: ParallelManager | SequentialWorkers, rollouts: Sequence[Rollout]) -> None:
+        learned = self.perform_ppo_update(rollouts)
+        if self._on_update is not None and learned is not None:
+            self._on_update(self.stats, rollouts)
+        updates = self.model.trainer.updates
+        checkpoint = learned is not None and updates % self.settings.parallel.checkpoint_updates == 0
+        if checkpoint:
+            self._publish()
+        workers.sync_model_if_needed(self.model, force=checkpoint)
+        # Matches cannot be saved. A run that goes on from a version begins its matches anew; for it to be the run that
+        # was not interrupted, that one must do so too.
+        if checkpoint and self._synchronous:
+            workers.reset_workers(updates)
+        self.stats.restarts = workers.get_parallel_stats()["restarts"]
+        workers.release_experiences()
+
+    @property
+    def _synchronous(self) -> bool:
+        return self.stats.mode == "sequential" or self.settings.parallel.max_staleness == 0
+
+    def _start(self) -> ParallelManager | SequentialWorkers:
+        generation = self.model.trainer.updates
+        if self.settings.parallel.enabled:
+            manager = ParallelManager(self._players, self._shape, self.settings.parallel)
+            self.stats.mode = "parallel"
+            try:
+                manager.start_workers(self.model, generation)
+            except WorkersFailed as error:
+                return self._fall_back(manager, error)
+            return manager
+        workers = SequentialWorkers(self._players, self._shape, self.settings.parallel)
+        workers.start_workers(self.model, generation)
+        return workers
+
+    def _fall_back(self, failed: ParallelManager | SequentialWorkers, error: WorkersFailed) -> SequentialWorkers:
+        """Go on in this process, with matches that no worker has begun."""
+        logger.warning("%s The run goes on sequentially, in this process.", error)
+        failed.stop_workers()
+        self.stats.mode = "sequential"
+        workers = SequentialWorkers(self._players, self._shape, self.settings.parallel)
+        workers.start_workers(self.model, self.model.trainer.updates, incarnation=-1 % 2**32)
+        return workers
+
+    def _publish(self) -> None:
+        """Publish what was learned since the last version."""
+        if self._store is None or self.model.trainer.updates == self._published_at:
+            return
+        last = self.stats.last
+        loss = {} if last is None else {"loss": last.loss}
+        self.model.publish(self._store, publisher="selfplay", stats=self.stats.as_dict() | loss)
+        self._published_at = self.model.trainer.updates
+
+    def _write_status(self, state: str) -> None:
+        if self._status is None or (state == "running" and time.monotonic() - self._status_at < _STATUS_SECONDS):
+            return
+        self._status_at = time.monotonic()
+        status = {"state": state, "model_version": self.model.version, "selfplay": self.stats.as_dict()}
+        write_status(self._status, status)
+
+
+def _given(settings: NetworkSettings | TrainingSettings, default: object) -> Mapping[str, Any]:
+    """What differs from the defaults: that is asked for; the rest is as the published model has it."""
+    values = {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings)}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}

@@ -1,0 +1,231 @@
+"""ParallelManager: starts the worker processes, keeps them alive, and takes what they play."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.errors import WorkersFailed
+from understudy.models.live import LiveModel
+from understudy.parallel.communicator import Field, Plan, State, WorkerCommunicator
+from understudy.parallel.player import PlayerSpec
+from understudy.parallel.rollout import Rollout, RolloutShape
+from understudy.parallel.synchronizer import ModelSynchronizer
+from understudy.parallel.worker import WorkerSpec, run_worker
+from understudy.settings import ParallelSettings
+
+logger = logging.getLogger(__name__)
+
+_START_SECONDS = 60.0  # to import the libraries of a game, and make its matches
+_STOP_SECONDS = 3.0  # to end when asked; after it a worker is terminated, then killed
+_POLL_SECONDS = 0.0002
+
+
+class ParallelManager:
+    """The workers of one run. A dead or silent one is replaced; WorkersFailed when that does not help."""
+
+    def __init__(self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings) -> None:
+        self._players = players
+        self._shape = shape
+        self._settings = settings
+        self._context = multiprocessing.get_context("spawn")
+        self._synchronizer = ModelSynchronizer(settings)
+        self._communicator: WorkerCommunicator | None = None
+        self._processes: list[SpawnProcess] = []
+        self._started_at = [0.0] * settings.num_workers
+        self._incarnations = [0] * settings.num_workers
+        self._deaths_in_a_row = [0] * settings.num_workers
+        self._delivered = [False] * settings.num_workers  # since its last start
+        self._restarts = 0
+
+    def start_workers(self, model: LiveModel, generation: int = 0) -> None:
+        """Start all workers with the weights of this model; raises WorkersFailed if that is impossible."""
+        settings = self._settings
+        slots = settings.max_queue_size
+        plan = Plan(settings.num_workers, slots, self._shape, ModelSynchronizer.capacity(model.network))
+        try:
+            self._communicator = WorkerCommunicator(plan)
+        except OSError as error:
+            raise WorkersFailed(f"{plan.nbytes:,} bytes of shared memory cannot be had: {error}.") from error
+        self.reset_workers(generation)
+        self.sync_model_if_needed(model)
+        self._processes = [self._start(worker) for worker in range(settings.num_workers)]
+
+    def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
+        """One rollout of each worker, in their order; valid until `release_experiences`. Nothing once `stop` is set.
+
+        A worker that is being replaced is not waited for, as long as another one plays. Raises WorkersFailed when a
+        worker died more than `max_restarts` times in a row.
+        """
+        while stop is None or not stop.is_set():
+            ready = [w for w, ring in enumerate(self._open.rings) if ring.ready]
+            missing = set(range(self._settings.num_workers)).difference(ready)
+            if ready and not any(self._delivered[w] or self._incarnations[w] == 0 for w in missing):
+                for worker in ready:
+                    self._delivered[worker] = True
+                    self._deaths_in_a_row[worker] = 0
+                return self._open.collect_experiences(ready)
+            self._look_after_workers()
+            time.sleep(_POLL_SECONDS)
+        return []
+
+    def release_experiences(self) -> None:
+        """Let the workers go on: what was collected is learned from."""
+        self._open.release_experiences()
+
+    def sync_model_if_needed(self, model: LiveModel, *, force: bool = False) -> bool:
+        """Show the model's weights to the workers if `sync_interval` decisions were learned from since; True if so."""
+        steps = model.trainer.steps
+        if not (force or self._synchronizer.should_sync(steps)):
+            return False
+        block = self._synchronizer.prepare(model)
+        self._open.send_model_weights(block)
+        self._synchronizer.mark_sync_completed(steps, len(block))
+        return True
+
+    def reset_workers(self, generation: int) -> None:
+        """Let all workers give up their matches and begin anew, with the seeds of this generation."""
+        self._open.send_control_command("reset", generation=generation)
+
+    def pause_workers(self) -> None:
+        """Let all workers stand still; nothing is lost."""
+        self._open.send_control_command("pause")
+
+    def resume_workers(self) -> None:
+        """Let paused workers go on."""
+        self._open.send_control_command("resume")
+
+    def report_workers(self, timeout: float = 1.0) -> list[dict[str, Any]]:
+        """Ask every worker for a sign of life; what is known of each, and whether it has `answered` in time."""
+        numbers = self._open.numbers
+        self._open.send_control_command("report")
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if (numbers[:, Field.REPORT_GIVEN] == numbers[:, Field.REPORT_ASKED]).all():
+                break
+            time.sleep(_POLL_SECONDS)
+        answered = (numbers[:, Field.REPORT_GIVEN] == numbers[:, Field.REPORT_ASKED]).tolist()
+        infos = self._open.get_queue_info()
+        return [info | {"answered": did} for info, did in zip(infos, answered, strict=True)]
+
+    def stop_workers(self) -> None:
+        """End all workers, within 5 seconds, and let go of the shared memory. What was not collected is dropped."""
+        if self._communicator is None:
+            return
+        self._communicator.send_control_command("stop")
+        deadline = time.monotonic() + _STOP_SECONDS
+        for process in self._processes:
+            process.join(max(deadline - time.monotonic(), 0.01))
+        for end in (SpawnProcess.terminate, SpawnProcess.kill):
+            late = [process for process in self._processes if process.is_alive()]
+            for process in late:
+                end(process)
+            for process in late:
+                process.join(0.5)
+        for process in self._processes:
+            process.close()
+        self._processes = []
+        self._communicator.cleanup()
+        self._communicator = None
+
+    def get_parallel_stats(self) -> dict[str, Any]:
+        """What the workers did and do, and how weights reached them."""
+        running = self._communicator is not None
+        workers = self._open.get_queue_info() if running else []
+        return {
+            "running": running,
+            "healthy": self.is_healthy(),
+            "restarts": self._restarts,
+            "workers": workers,
+            "sync": self._synchronizer.get_sync_stats(),
+        }
+
+    def is_healthy(self) -> bool:
+        """Whether every worker is alive and gave a sign of life within `timeout_seconds`."""
+        return bool(self._processes) and all(self._trouble(w) is None for w in range(len(self._processes)))
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes of the workers, in their order."""
+        return [process.pid or 0 for process in self._processes]
+
+    def __enter__(self) -> ParallelManager:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop_workers()
+
+    @property
+    def _open(self) -> WorkerCommunicator:
+        if self._communicator is None:
+            raise WorkersFailed("The workers are not started; call start_workers first.")
+        return self._communicator
+
+    def _start(self, worker: int) -> SpawnProcess:
+        row = self._open.numbers[worker]
+        row[Field.HEARTBEAT], row[Field.STATE] = time.monotonic_ns(), State.STARTING
+        self._started_at[worker] = time.monotonic()
+        self._delivered[worker] = False
+        incarnation = self._incarnations[worker]
+        spec = WorkerSpec(worker, incarnation, self._players, self._open.plan, self._open.name, self._settings)
+        process = self._context.Process(target=run_worker, args=(spec,), name=f"understudy-worker-{worker}")
+        process.daemon = True
+        try:
+            with _one_blas_thread():
+                process.start()
+        except OSError as error:
+            raise WorkersFailed(f"Worker {worker} cannot be started: {error}.") from error
+        return process
+
+    def _look_after_workers(self) -> None:
+        """Replace workers that are dead or silent."""
+        for worker in range(len(self._processes)):
+            trouble = self._trouble(worker)
+            if trouble is not None:
+                self._replace(worker, trouble)
+
+    def _trouble(self, worker: int) -> str | None:
+        process = self._processes[worker]
+        if not process.is_alive():
+            return f"ended with code {process.exitcode}"
+        row = self._open.numbers[worker]
+        starting = row[Field.STATE] == State.STARTING
+        limit = max(_START_SECONDS, self._settings.timeout_seconds) if starting else self._settings.timeout_seconds
+        silent = (time.monotonic_ns() - int(row[Field.HEARTBEAT])) / 1e9
+        return f"has been silent for {silent:.1f} s" if silent > limit else None
+
+    def _replace(self, worker: int, trouble: str) -> None:
+        process = self._processes[worker]
+        process.kill()
+        process.join()
+        self._deaths_in_a_row[worker] += 1
+        if self._deaths_in_a_row[worker] > self._settings.max_restarts:
+            raise WorkersFailed(f"Worker {worker} {trouble}, {self._deaths_in_a_row[worker]} times in a row.")
+        logger.warning("Worker %d %s; another one takes its place.", worker, trouble)
+        process.close()
+        self._restarts += 1
+        self._incarnations[worker] += 1
+        self._processes[worker] = self._start(worker)
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """The environment that a worker inherits: it must choose its threads before it imports NumPy."""
+    before = {name: os.environ.get(name) for name in ONE_BLAS_THREAD}
+    os.environ.update(ONE_BLAS_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

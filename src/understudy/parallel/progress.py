@@ -1,0 +1,56 @@
+"""What `understudy selfplay` tells people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from understudy.background.reports import show
+from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.rollout import Rollout
+
+_EVERY_SECONDS = 5.0
+
+
+def say(text: str) -> None:
+    """Print a line."""
+    show(f"[SELFPLAY] {text}")
+
+
+class Progress:
+    """One line every few seconds."""
+
+    def __init__(self, game: str, model: Path) -> None:
+        self._game = game
+        self._model = model
+        self._said_at = time.monotonic()
+
+    def begin(self, loop: TrainingLoopManager) -> None:
+        """Say what is about to happen."""
+        parallel = loop.settings.parallel
+        where = f"{parallel.num_workers} worker processes" if parallel.enabled else "this process"
+        matches = parallel.games_per_worker * parallel.num_workers
+        say(f"Self-play of {self._game}: {matches} matches at a time, in {where}; Ctrl-C ends it.")
+        say(f"{self._model} is at version {loop.model.version}, after {loop.model.trainer.updates} updates.")
+
+    def on_update(self, stats: LoopStats, _rollouts: Sequence[Rollout]) -> None:
+        """Say how far it is, if it is time to."""
+        if time.monotonic() - self._said_at >= _EVERY_SECONDS:
+            self._said_at = time.monotonic()
+            say(_line(stats))
+
+    def end(self, loop: TrainingLoopManager) -> None:
+        """Say what became of it."""
+        say(_line(loop.stats))
+        say(f"{self._model} is at version {loop.model.version}, after {loop.model.trainer.updates} updates.")
+
+
+def _line(stats: LoopStats) -> str:
+    speed = stats.decisions / stats.seconds if stats.seconds else 0.0
+    line = (
+        f"{stats.updates:>6} updates  {stats.decisions:>10,} decisions ({speed:,.0f}/s)  {stats.games:>8,} games  "
+        f"mean return {stats.mean_return:8.2f}  "
+        f"staleness {stats.staleness:.1f} (effective sample {stats.effective_sample_size:.0%})"
+    )
+    return line if stats.mode == "parallel" else f"{line}  sequential"

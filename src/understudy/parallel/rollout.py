@@ -1,0 +1,198 @@
+"""What a worker hands over at a time: T decisions in each of B matches, in one block of memory of fixed size.
+
+The block is a slot of a shared-memory ring, or plain memory in sequential mode; the code is the same. A match goes on
+from one rollout to the next. Where it stops, its last position is among the finals, to be bootstrapped from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from understudy.games.game import Game
+from understudy.learning.batch import Batch
+from understudy.settings import ParallelSettings
+
+_ALIGNMENT = 64
+_HEADER = ("steps", "finals", "version", "generation", "incarnation", "number", "worker", "games")
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutShape:
+    """The size of a rollout: `steps` decisions at most in each of `matches`."""
+
+    steps: int
+    matches: int
+    state_dim: int
+    n_actions: int
+    masked: bool
+    two_players: bool
+
+    @classmethod
+    def of(cls, game: Game, settings: ParallelSettings) -> RolloutShape:
+        """As many steps as make up `batch_size` decisions."""
+        steps = -(-settings.batch_size // game.matches)
+        return cls(steps, game.matches, game.state_dim, len(game.actions), game.masked, game.players == 2)
+
+    @property
+    def finals(self) -> int:
+        """Room for last positions. A rollout ends early when the next step might need more."""
+        return 4 * self.matches
+
+    def fields(self) -> dict[str, tuple[DTypeLike, tuple[int, ...]]]:
+        """Name, type and shape of every array in the block."""
+        T, B, F = self.steps, self.matches, self.finals
+        packed = -(-self.n_actions // 8) if self.masked else 0
+        return {
+            "header": (np.int64, (len(_HEADER),)),
+            "states": (np.float32, (T, B, self.state_dim)),
+            "actions": (np.int32, (T, B)),
+            "rewards": (np.float32, (T, B)),
+            "log_probs": (np.float32, (T, B)),
+            "returns": (np.float32, (T, B)),
+            "lengths": (np.int32, (T, B)),
+            "ended": (np.bool_, (T, B)),
+            "sides": (np.int8, (T, B)),
+            "legal": (np.uint8, (T, B, packed)),
+            "final_states": (np.float32, (F, self.state_dim)),
+            "final_sides": (np.int8, (F,)),
+            "final_after": (np.int64, (F,)),
+        }
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the block."""
+        return sum(_padded(math.prod(shape) * np.dtype(kind).itemsize) for kind, shape in self.fields().values())
+
+
+class Rollout:
+    """Named views of a block of memory. Whoever holds the block must drop the rollout before letting go of it."""
+
+    states: NDArray[np.float32]  # (T, B, S)
+    actions: NDArray[np.int32]  # (T, B)
+    rewards: NDArray[np.float32]  # (T, B)
+    log_probs: NDArray[np.float32]  # (T, B) of the policy that acted, exploration included
+    returns: NDArray[np.float32]  # (T, B) where a match ended, all its rewards, as the first player sees them
+    lengths: NDArray[np.int32]  # (T, B) where a match ended, its decisions
+    ended: NDArray[np.bool_]  # (T, B) over or cut after this decision
+    sides: NDArray[np.int8]  # (T, B) who decided
+    legal: NDArray[np.uint8]  # (T, B, ⌈A/8⌉) bits
+    final_states: NDArray[np.float32]  # (F, S) last positions of matches that were cut or go on in the next rollout
+    final_sides: NDArray[np.int8]  # (F,)
+    final_after: NDArray[np.int64]  # (F,) the decision before each, as t·B + b
+    header: NDArray[np.int64]
+
+    def __init__(self, shape: RolloutShape, memory: memoryview | NDArray[np.uint8] | None = None) -> None:
+        self.shape = shape
+        block = np.zeros(shape.nbytes, np.uint8) if memory is None else np.frombuffer(memory, np.uint8)
+        offset = 0
+        for name, (kind, extent) in shape.fields().items():
+            size = math.prod(extent) * np.dtype(kind).itemsize
+            setattr(self, name, block[offset : offset + size].view(kind).reshape(extent))
+            offset += _padded(size)
+
+    def stamp(self, **values: int) -> None:
+        """Write entries of the header."""
+        for name, value in values.items():
+            self.header[_HEADER.index(name)] = value
+
+    def __getitem__(self, name: str) -> int:
+        """An entry of the header: steps, finals, version, generation, incarnation, number, worker or games."""
+        return int(self.header[_HEADER.index(name)])
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions it holds."""
+        return self["steps"] * self.shape.matches
+
+    def results(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """Returns and lengths of the matches that ended in it."""
+        T = self["steps"]
+        ended = self.ended[:T]
+        return self.returns[:T][ended], self.lengths[:T][ended]
+
+    def detach(self) -> None:
+        """Drop the views, so that the memory can be let go of."""
+        for name in self.shape.fields():
+            delattr(self, name)
+
+    def copy(self) -> Rollout:
+        """The same in memory of its own."""
+        mine = Rollout(self.shape)
+        for name in self.shape.fields():
+            np.copyto(getattr(mine, name), getattr(self, name))
+        return mine
+
+
+def as_batch(rollouts: Sequence[Rollout]) -> Batch:
+    """Lay rollouts end to end, match by match: the parts of a match that ended, or that the rollout cut, are episodes.
+
+    Last positions come after all decisions, which is right for networks that see one state at a time.
+    """
+    parts = [_Part(rollout) for rollout in rollouts]
+    decisions = sum(len(part.actions) for part in parts)
+    offsets = np.cumsum([0, *(len(part.actions) for part in parts)])
+    starts = np.concatenate([part.starts + offset for part, offset in zip(parts, offsets, strict=False)])
+    last = np.concatenate([part.final_after + offset for part, offset in zip(parts, offsets, strict=False)])
+    cut = np.searchsorted(starts, last, side="right") - 1
+    sides = final_sides = None
+    if rollouts[0].shape.two_players:
+        sides = 1 - 2 * np.concatenate([part.sides for part in parts]).astype(np.float32)
+        final_sides = np.ones(len(starts), np.float32)
+        final_sides[cut] = 1 - 2 * np.concatenate([part.final_sides for part in parts]).astype(np.float32)
+    return Batch(
+        states=np.concatenate([*(part.states for part in parts), *(part.final_states for part in parts)]),
+        state_starts=starts,
+        decisions=np.arange(decisions),
+        cut=cut,
+        finals=np.arange(decisions, decisions + len(last)),
+        starts=starts,
+        actions=np.concatenate([part.actions for part in parts]).astype(np.int64),
+        rewards=np.concatenate([part.rewards for part in parts]),
+        log_probs=np.concatenate([part.log_probs for part in parts]),
+        recorded=np.ones(decisions, np.bool_),
+        legal=np.concatenate([part.legal for part in parts]) if rollouts[0].shape.masked else None,
+        games=sum(rollout["games"] for rollout in rollouts),
+        sides=sides,
+        final_sides=final_sides,
+    )
+
+
+class _Part:
+    """One rollout, match by match."""
+
+    def __init__(self, rollout: Rollout) -> None:
+        T, B, F = rollout["steps"], rollout.shape.matches, rollout["finals"]
+        self.states = rollout.states[:T].swapaxes(0, 1).reshape(T * B, -1)
+        self.actions, self.rewards, self.log_probs, self.sides = (
+            array[:T].T.reshape(-1) for array in (rollout.actions, rollout.rewards, rollout.log_probs, rollout.sides)
+        )
+        begins = np.ones((B, T), np.bool_)
+        begins[:, 1:] = rollout.ended[: T - 1].T
+        self.starts = np.flatnonzero(begins)
+        step, match = np.divmod(rollout.final_after[:F], B)
+        self.final_after = match * T + step
+        self.final_states, self.final_sides = rollout.final_states[:F], rollout.final_sides[:F]
+        if rollout.shape.masked:
+            packed = rollout.legal[:T].swapaxes(0, 1).reshape(T * B, -1)
+            self.legal = np.unpackbits(packed, axis=1, count=rollout.shape.n_actions).view(np.bool_)
+
+
+def follow_on(earlier: Rollout, later: Rollout) -> bool:
+    """Whether `later` is what the same worker played right after `earlier`."""
+    same = all(earlier[name] == later[name] for name in ("worker", "incarnation", "generation"))
+    return same and later["number"] == earlier["number"] + 1
+
+
+def in_order(rollouts: Sequence[Rollout]) -> bool:
+    """Whether these rollouts of one worker follow one another without a gap."""
+    return all(follow_on(a, b) for a, b in itertools.pairwise(rollouts))
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT

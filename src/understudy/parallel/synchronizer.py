@@ -1,0 +1,76 @@
+"""ModelSynchronizer: what of a model workers need to play, as one block of bytes, and when they get a new one."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from typing import Any
+
+import numpy as np
+
+from understudy.models.live import LiveModel
+from understudy.networks.network import Network
+from understudy.parallel.player import Player
+from understudy.parallel.shared import Block
+from understudy.settings import ParallelSettings
+
+
+class ModelSynchronizer:
+    """Packs and unpacks weights, and keeps count of deliveries. The version of weights is the count of updates."""
+
+    def __init__(self, settings: ParallelSettings) -> None:
+        self._interval = settings.sync_interval
+        self._compress = settings.compression_enabled
+        self._steps_at_last: int | None = None
+        self._count = 0
+        self._seconds = 0.0
+        self._bytes = 0
+
+    def should_sync(self, steps: int) -> bool:
+        """Whether `sync_interval` decisions were learned from since the last delivery; True before the first."""
+        return self._steps_at_last is None or steps - self._steps_at_last >= self._interval
+
+    def prepare(self, model: LiveModel) -> Block:
+        """The block for `restore`: numbers, normaliser, parameters."""
+        self._began = time.perf_counter()
+        normalizer = model.trainer.normalizer
+        numbers = np.array([model.trainer.updates, model.exploration], np.float64)
+        normal = [np.asarray(part, np.float64) for part in (normalizer.count, normalizer.sums, normalizer.squares)]
+        parts = [numbers, *normal, model.network.parameters]
+        block = np.concatenate([part.view(np.uint8) for part in parts])
+        return np.frombuffer(zlib.compress(block.data, 1), np.uint8) if self._compress else block
+
+    def restore(self, block: Block, player: Player) -> None:
+        """Give a player the weights of a block."""
+        unpack(np.frombuffer(zlib.decompress(block.data), np.uint8) if self._compress else block, player)
+
+    def mark_sync_completed(self, steps: int, size: int) -> None:
+        """Note a delivery."""
+        self._steps_at_last = steps
+        self._count += 1
+        self._bytes = size
+        self._seconds += time.perf_counter() - self._began
+
+    def get_sync_stats(self) -> dict[str, Any]:
+        """Deliveries, their size and mean time, and the decisions learned from at the last one."""
+        return {
+            "syncs": self._count,
+            "bytes": self._bytes,
+            "mean_ms": 1000 * self._seconds / max(self._count, 1),
+            "steps_at_last_sync": self._steps_at_last,
+        }
+
+    @staticmethod
+    def capacity(network: Network) -> int:
+        """The most bytes that a block can have, compressed or not."""
+        raw = 8 * (2 + 1 + 2 * network.state_dim) + network.parameters.nbytes
+        return raw + (raw >> 10) + 64
+
+
+def unpack(block: Block, player: Player) -> None:
+    """Write a block's numbers, normaliser and parameters into a player."""
+    S = player.network.state_dim
+    numbers = block[: 8 * (3 + 2 * S)].view(np.float64)
+    player.version, player.exploration = int(numbers[0]), float(numbers[1])
+    player.normalizer.restore(numbers[2:3], numbers[3 : 3 + S], numbers[3 + S :])
+    np.copyto(player.network.parameters, block[8 * (3 + 2 * S) :].view(player.network.parameters.dtype))

@@ -1,0 +1,119 @@
+"""The worker process: plays into its ring until told to stop, and shows that it is alive.
+
+It ends by itself when the learner is gone. Ctrl-C is left to the learner, which then asks properly.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from dataclasses import dataclass
+
+from understudy.parallel.communicator import Field, Plan, State, Wanted, WorkerCommunicator
+from understudy.parallel.player import PlayerSpec
+from understudy.parallel.synchronizer import ModelSynchronizer
+from understudy.settings import ParallelSettings
+
+_POLL_SECONDS = 0.0002
+_PARENT_NS = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """What a worker process is started with."""
+
+    worker: int
+    incarnation: int
+    players: PlayerSpec
+    plan: Plan
+    segment: str
+    settings: ParallelSettings
+
+
+def run_worker(spec: WorkerSpec) -> None:
+    """The main function of a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    communicator = WorkerCommunicator(spec.plan, spec.segment)
+    try:
+        Worker(spec, communicator).run()
+    finally:
+        communicator.cleanup()
+
+
+class Worker:
+    """One worker's loop over its part of the segment."""
+
+    def __init__(self, spec: WorkerSpec, communicator: WorkerCommunicator) -> None:
+        self._communicator = communicator
+        self._numbers = communicator.numbers[spec.worker]
+        self._ring = communicator.rings[spec.worker]
+        self._most_ahead = min(spec.settings.max_staleness, len(self._ring.slots) - 1)
+        self._synchronizer = ModelSynchronizer(spec.settings)
+        self._weights = 0
+        self._parent_seen = 0
+        self._beat(State.STARTING)
+        self._player = spec.players.open(spec.worker, spec.incarnation)
+
+    def run(self) -> None:
+        """Play until told to stop, or until the learner is gone."""
+        player, numbers = self._player, self._numbers
+        try:
+            while self._wait_for_turn():
+                self._refresh()
+                rollout = self._ring.next_slot()
+                if rollout is None or not player.play(rollout, self._go_on):
+                    continue
+                self._ring.put()
+                numbers[Field.DECISIONS] += rollout.decisions
+                numbers[Field.GAMES] += rollout["games"]
+        finally:
+            player.game.close()
+            self._beat(State.STOPPED)
+            del self._numbers, self._ring
+
+    def _wait_for_turn(self) -> bool:
+        """Wait until not too far ahead of the learner, and until there are weights; False to end."""
+        began = time.monotonic_ns()
+        while self._stays():
+            if self._ring.waiting <= self._most_ahead and self._communicator.board.shown:
+                self._numbers[Field.WAITED] += time.monotonic_ns() - began
+                return True
+            self._beat(State.WAITING)
+            time.sleep(_POLL_SECONDS)
+        return False
+
+    def _refresh(self) -> None:
+        """Take the newest weights, and begin anew if told to."""
+        if self._communicator.board.shown != self._weights:
+            self._weights, block = self._communicator.board.read()
+            self._synchronizer.restore(block, self._player)
+            self._numbers[Field.VERSION] = self._player.version
+        if self._player.generation != self._numbers[Field.GENERATION]:
+            self._player.begin(int(self._numbers[Field.GENERATION]))
+
+    def _go_on(self) -> bool:
+        """Asked before every decision: False gives up the rollout, to stop or to begin anew."""
+        self._beat(State.PLAYING)
+        return self._stays() and bool(self._player.generation == self._numbers[Field.GENERATION])
+
+    def _stays(self) -> bool:
+        """Sleep while paused; False to end."""
+        while True:
+            numbers = self._numbers
+            if numbers[Field.REPORT_GIVEN] != numbers[Field.REPORT_ASKED]:
+                numbers[Field.REPORT_GIVEN] = numbers[Field.REPORT_ASKED]
+            now = time.monotonic_ns()
+            if now - self._parent_seen > _PARENT_NS:
+                self._parent_seen = now
+                parent = multiprocessing.parent_process()
+                if parent is not None and not parent.is_alive():
+                    return False
+            if numbers[Field.WANTED] != Wanted.PAUSE:
+                return bool(numbers[Field.WANTED] == Wanted.RUN)
+            self._beat(State.PAUSED)
+            time.sleep(_POLL_SECONDS)
+
+    def _beat(self, state: State) -> None:
+        self._numbers[Field.STATE] = state
+        self._numbers[Field.HEARTBEAT] = time.monotonic_ns()

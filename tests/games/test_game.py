@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from understudy.errors import SettingsError
+from understudy.games.drift import PUSH, Drift
+from understudy.games.game import Game, open_game
+from understudy.games.gym import GymnasiumGame
+from understudy.games.tictactoe import TicTacToe
+
+
+def states_of(game: Game) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    out = np.empty((game.matches, game.state_dim), np.float32)
+    game.observe(out)
+    return out
+
+
+def masks_of(game: Game) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    out = np.empty((game.matches, len(game.actions)), np.bool_)
+    game.legal(out)
+    return out
+
+
+def winner(board: list[int]) -> int | None:
+    """Who has three in a row, the slow way; squares hold 0, 1 or −1 for empty."""
+    cells = {(i // 3, i % 3): owner for i, owner in enumerate(board) if owner >= 0}
+    for (row, column), (down, right) in itertools.product(
+        itertools.product(range(3), repeat=2), ((0, 1), (1, 0), (1, 1), (1, -1))
+    ):
+        three = [cells.get((row + k * down, column + k * right)) for k in range(3)]
+        if three[0] is not None and three.count(three[0]) == 3:
+            return three[0]
+    return None
+
+
+def test_tic_tac_toe_follows_the_rules_in_every_match_of_a_batch() -> None:
+    game = TicTacToe(16)
+    game.reset(np.random.SeedSequence(0))
+    rng = np.random.default_rng(0)
+    boards = [[-1] * 9 for _ in range(16)]
+    turns = [0] * 16
+    won = drawn = 0
+    for _ in range(200):
+        np.testing.assert_array_equal(masks_of(game), [[square < 0 for square in board] for board in boards])
+        np.testing.assert_array_equal(game.to_move(), turns)
+        own = [[square == turn for square in board] for board, turn in zip(boards, turns, strict=True)]
+        other = [[square == 1 - turn for square in board] for board, turn in zip(boards, turns, strict=True)]
+        np.testing.assert_array_equal(states_of(game), np.hstack([own, other]))
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks_of(game)])
+        step = game.step(actions)
+        for match, action in enumerate(actions):
+            boards[match][action] = turns[match]
+            wins = winner(boards[match]) == turns[match]
+            over = wins or -1 not in boards[match]
+            assert (step.rewards[match], step.over[match], step.cut[match]) == (float(wins), over, False)
+            won, drawn = won + wins, drawn + (over and not wins)
+            turns[match] = 0 if over else 1 - turns[match]
+            if over:
+                boards[match] = [-1] * 9
+    assert won > 100
+    assert drawn > 10
+
+
+def test_drift_is_the_recurrence_that_it_says() -> None:
+    game = Drift(3)
+    game.reset(np.random.SeedSequence(7))
+    rng = np.random.default_rng(np.random.SeedSequence(7))
+    x = rng.standard_normal((3, 50), np.float32)
+    for age in range(1, 303):
+        np.testing.assert_allclose(states_of(game), x, rtol=1e-5, atol=1e-5)
+        actions = np.array([age % 8, 1, 7])
+        step = game.step(actions)
+        np.testing.assert_allclose(step.rewards, x[np.arange(3), actions], atol=1e-5)
+        x = 0.9 * x + 0.436 * rng.standard_normal((3, 50), np.float32) + PUSH[actions]
+        assert step.cut.tolist() == [age == 300] * 3
+        assert not step.over.any()
+        if age == 300:
+            np.testing.assert_allclose(step.finals, x, atol=1e-5)
+            x = rng.standard_normal((3, 50), np.float32)
+
+
+def test_a_pole_that_falls_is_over_and_a_time_limit_is_a_cut() -> None:
+    game = open_game("gym:CartPole-v1", 2)
+    game.reset(np.random.SeedSequence(0))
+    over = cut = 0
+    for t in range(1200):
+        before = states_of(game)
+        upright = (before[0, 2] + before[0, 3] > 0).astype(int)  # keeps the pole of the first match up
+        step = game.step(np.array([upright, 1]))
+        assert not (step.over & step.cut).any()
+        over, cut = over + step.over[1], cut + step.cut[0]
+        if step.cut[0]:
+            assert t % 500 == 499
+            assert np.abs(step.finals[0]).max() > 0
+            assert np.abs(states_of(game)[0]).max() <= 0.05  # a new match begins near the middle
+    assert over > 50
+    assert cut == 2
+    game.close()
+
+
+def test_the_same_seed_gives_the_same_matches() -> None:
+    games = [GymnasiumGame("CartPole-v1", 3) for _ in range(2)]
+    for game in games:
+        game.reset(np.random.SeedSequence(5))
+    for t in range(60):
+        np.testing.assert_array_equal(states_of(games[0]), states_of(games[1]))
+        for game in games:
+            game.step(np.array([t % 2, 1, 0]))
+    assert len({row.tobytes() for row in states_of(games[0])}) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("chess", "There is no game 'chess'; there is drift, tictactoe"),
+        ("gym:NoSuch-v0", "Gymnasium cannot make 'NoSuch-v0'"),
+        ("gym:Pendulum-v1", "only Discrete ones"),
+        ("nowhere.at_all:Game", "cannot be loaded"),
+        ("understudy.games.drift:Nothing", "cannot be loaded"),
+    ],
+)
+def test_a_game_that_cannot_be_played_is_a_clear_error(name: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        open_game(name, 1)

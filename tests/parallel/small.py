@@ -1,0 +1,132 @@
+"""Games that show where every number came from, and games that misbehave."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.game import Bools, Game, Sides, Singles, Step
+from understudy.models.live import Interface, LiveModel, new_model
+from understudy.parallel.player import PlayerSpec
+from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
+
+
+class Counting(Game):
+    """Two players. A state is (match, game, decision, side); lengths are random; every third game is cut."""
+
+    name, players, state_dim, masked = "counting", 2, 4, True
+    actions = ("A", "B", "C")
+
+    def reset(self, seed: np.random.SeedSequence) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._game = np.zeros(self.matches, np.int64)
+        self._age = np.zeros(self.matches, np.int64)
+        self._side = np.zeros(self.matches, np.int8)
+        self._length = self._rng.integers(1, 12, self.matches)
+
+    def observe(self, out: Singles) -> None:
+        out[:] = np.stack([np.arange(self.matches), self._game, self._age, self._side], axis=1)
+
+    def legal(self, out: Bools) -> None:
+        out[:] = True
+        out[np.arange(self.matches), self._age % 3] = False
+
+    def to_move(self) -> Sides:
+        return self._side.copy()
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        rewards = self._rng.normal(size=self.matches).astype(np.float32)
+        self._age += 1
+        self._side ^= (self._rng.random(self.matches) < 0.8).astype(np.int8)  # the same player may move twice
+        ended = self._age >= self._length
+        cut = ended & (self._game % 3 == 2)
+        finals = np.empty((self.matches, 4), np.float32)
+        self.observe(finals)
+        sides = self._side.copy()
+        self._game += ended
+        self._age[ended], self._side[ended] = 0, 0
+        self._length[ended] = self._rng.integers(1, 12, int(ended.sum()))
+        return Step(rewards, ended & ~cut, cut, finals, sides)
+
+
+class Bandit(Game):
+    """1 for the action that is the argmax of the first five of fifteen inputs; a game is ten decisions."""
+
+    name, players, state_dim, masked = "bandit", 1, 15, False
+    actions = tuple("ABCDE")
+
+    def reset(self, seed: np.random.SeedSequence) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._states = self._rng.standard_normal((self.matches, 15), np.float32)
+        self._age = 0
+
+    def observe(self, out: Singles) -> None:
+        out[:] = self._states
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        rewards = (self._states[:, :5].argmax(axis=1) == actions).astype(np.float32)
+        self._states = self._rng.standard_normal((self.matches, 15), np.float32)
+        self._age += 1
+        over = np.full(self.matches, self._age % 10 == 0)
+        return Step(rewards, over, np.zeros_like(over), self._states, np.zeros(self.matches, np.int8))
+
+
+class AlwaysCut(Bandit):
+    """Every decision ends its match, by a limit."""
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        step = super().step(actions)
+        return step._replace(over=np.zeros_like(step.over), cut=np.ones_like(step.over))
+
+
+class Hanging(Bandit):
+    """The first process that plays it never comes back from its thirtieth step; later ones play on."""
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        flag = Path(os.environ["UNDERSTUDY_TEST_FLAG"])
+        if self._age == 30 and not flag.exists():
+            flag.touch()
+            time.sleep(600)
+        return super().step(actions)
+
+
+class Dying(Bandit):
+    """Ends its process, unless that is the one named in the environment."""
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        if str(os.getpid()) != os.environ["UNDERSTUDY_TEST_PID"]:
+            os._exit(7)
+        return super().step(actions)
+
+
+class Poisoned(Bandit):
+    """Rewards that cannot be learned from."""
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        step = super().step(actions)
+        return step._replace(rewards=step.rewards * np.float32("nan"))
+
+
+def settings(training: dict[str, Any] | None = None, **parallel: Any) -> Settings:
+    defaults = {"num_workers": 1, "games_per_worker": 8, "batch_size": 256}
+    return Settings(
+        network=NetworkSettings(hidden=(32,)),
+        training=TrainingSettings(**({"exploration": 0.0, "gamma": 0.0} | (training or {}))),
+        parallel=ParallelSettings(**(defaults | parallel)),
+    )
+
+
+def make_model(game: type[Game], seed: int = 0) -> LiveModel:
+    chosen = settings()
+    return LiveModel(
+        new_model(Interface(game.state_dim, game.actions), chosen.network, chosen.training, seed)  # as a run has it
+    )
+
+
+def player_spec(name: str, model: LiveModel, matches: int, seed: int = 0) -> PlayerSpec:
+    return PlayerSpec(f"parallel.small:{name}", matches, model.base.spec, True, seed, 1000)

@@ -1,0 +1,273 @@
+"""The whole loop, in one process and in several: it learns, it resumes, and both modes are one program."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from parallel.small import settings
+from understudy.background.loop import StopRequest
+from understudy.cli import main
+from understudy.errors import NonFiniteError
+from understudy.games.tictactoe import LINES
+from understudy.models.live import LiveModel
+from understudy.models.state import read_model
+from understudy.models.store import ModelStore
+from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.rollout import Rollout
+from understudy.rundir import RunDir
+from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
+from understudy.status import read_status
+
+BANDIT, COUNTING = "parallel.small:Bandit", "parallel.small:Counting"
+
+
+class Recorder:
+    """Keeps a copy of everything that was learned from."""
+
+    def __init__(self) -> None:
+        self.rollouts: list[Rollout] = []
+        self.staleness: list[float] = []
+
+    def __call__(self, stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        self.rollouts += [rollout.copy() for rollout in rollouts]
+        self.staleness.append(stats.staleness)
+
+
+def assert_same(a: Sequence[Rollout], b: Sequence[Rollout]) -> None:
+    assert len(a) == len(b)
+    for one, other in zip(a, b, strict=True):
+        T = one["steps"]
+        np.testing.assert_array_equal(one.header, other.header)
+        for name in ("states", "actions", "rewards", "log_probs", "ended", "sides", "legal"):
+            np.testing.assert_array_equal(getattr(one, name)[:T], getattr(other, name)[:T], err_msg=name)
+
+
+def accuracy(model: LiveModel) -> float:
+    """How often the likeliest action is right in the bandit; 0.2 is chance."""
+    states = np.random.default_rng(9).standard_normal((2000, 15), np.float32)
+    logits, _ = model.network.forward(model.trainer.normalizer.apply(states))
+    return float((logits.argmax(axis=1) == states[:, :5].argmax(axis=1)).mean())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_synchronous_workers_play_what_the_sequential_mode_plays(workers: int) -> None:
+    recorded, models = [], []
+    for enabled in (False, True):
+        recorder = Recorder()
+        chosen = settings(enabled=enabled, num_workers=workers, max_staleness=0, checkpoint_updates=3)
+        loop = TrainingLoopManager(COUNTING, chosen, seed=5, on_update=recorder)
+        stats = loop.run(updates=7)
+        assert stats.mode == ("parallel" if enabled else "sequential")
+        assert stats.max_staleness == 0
+        assert [r["version"] for r in recorder.rollouts] == [u for u in range(7) for _ in range(workers)]
+        recorded.append(recorder.rollouts)
+        models.append(loop.model)
+    assert_same(*recorded)
+    np.testing.assert_array_equal(models[0].network.parameters, models[1].network.parameters)
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_the_bandit_is_learned_in_both_modes(enabled: bool) -> None:
+    loop = TrainingLoopManager(BANDIT, settings(enabled=enabled, batch_size=1024), seed=1)
+    before = loop.model.network.parameters.copy()
+    assert accuracy(loop.model) < 0.5
+    stats = loop.run(updates=60)
+    assert accuracy(loop.model) > 0.85
+    assert stats.mean_return > 7
+    assert (stats.updates, stats.decisions) == (60, 60 * 1024)  # one update a batch, no more
+    assert stats.games == 60 * 1024 // 10 // 8 * 8
+    changed = {
+        name: (part != 0).any()
+        for name, part in loop.model.network.views(before - loop.model.network.parameters).items()
+    }
+    assert all(changed.values())
+
+
+def test_staleness_is_bounded_and_shown() -> None:
+    recorder = Recorder()
+    loop = TrainingLoopManager(BANDIT, settings(enabled=True, max_staleness=1), seed=1, on_update=recorder)
+    stats = loop.run(updates=30)
+    assert stats.max_staleness == max(recorder.staleness) == 1
+    assert 0 < stats.effective_sample_size < 1
+    assert stats.as_dict()["staleness"] == recorder.staleness[-1]
+
+
+def test_a_run_that_was_killed_goes_on_exactly(tmp_path: Path) -> None:
+    """What a kill leaves is the last published version: going on from it gives the run that was never killed."""
+    chosen = settings(num_workers=2, checkpoint_updates=3)
+    whole, again = Recorder(), Recorder()
+    uninterrupted = TrainingLoopManager(COUNTING, chosen, store=store_at(tmp_path / "a"), seed=2, on_update=whole)
+    uninterrupted.run(updates=8)
+
+    store = store_at(tmp_path / "b")
+    TrainingLoopManager(COUNTING, chosen, store=store, seed=2).run(updates=3)  # and 1 or 2 more, lost in the kill
+    resumed = TrainingLoopManager(COUNTING, chosen, store=store, seed=2, on_update=again)
+    assert resumed.model.trainer.updates == 3
+    resumed.run(updates=5)
+    assert_same(whole.rollouts[6:], again.rollouts)
+    np.testing.assert_array_equal(uninterrupted.model.network.parameters, resumed.model.network.parameters)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_a_process_killed_in_the_middle_is_followed_by_one_that_goes_on_exactly(tmp_path: Path) -> None:
+    def command(folder: str, updates: int) -> list[str]:
+        limits = ["--updates", str(updates), "--parallel.checkpoint-updates", "20", "--seed", "3"]
+        sizes = ["--parallel.games-per-worker", "8", "--parallel.batch-size", "64", "--network.hidden", "16"]
+        run_dir = ["--run-dir", str(tmp_path / folder)]
+        return [sys.executable, "-m", "understudy", "selfplay", "tictactoe", *run_dir, *limits, *sizes]
+
+    model = RunDir.at(tmp_path / "killed").model
+    process = subprocess.Popen(command("killed", 10**9), stdout=subprocess.DEVNULL)
+    while not model.exists() or read_model(model).counters["updates"] < 20:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    left = read_model(model).counters["updates"]
+    assert left % 20 == 0
+    subprocess.run(command("killed", 20), stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command("whole", left + 20), stdout=subprocess.DEVNULL, check=True)
+    killed, whole = read_model(model), read_model(RunDir.at(tmp_path / "whole").model)
+    assert killed.counters == whole.counters
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(killed.arrays[name], array, err_msg=name)
+
+
+def store_at(folder: Path) -> ModelStore:
+    run = RunDir.at(folder)
+    run.create()
+    return ModelStore(run.model, run.ledger)
+
+
+def test_a_short_run_leaves_a_version_and_the_settings_of_the_model_are_kept(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    TrainingLoopManager(BANDIT, settings({"gamma": 0.5}), store=store, seed=2).run(updates=1)
+    head = store.load()
+    assert (head.publisher, head.counters["updates"], head.training.gamma) == ("selfplay", 1, 0.5)
+    plain = Settings(parallel=ParallelSettings(num_workers=1, games_per_worker=4, batch_size=40))
+    TrainingLoopManager(BANDIT, plain, store=store).run(updates=1)
+    assert store.load().training.gamma == 0.5
+    assert store.load().counters["updates"] == 2
+
+
+def test_dying_workers_are_followed_by_a_sequential_run(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("UNDERSTUDY_TEST_PID", str(os.getpid()))
+    loop = TrainingLoopManager("parallel.small:Dying", settings(enabled=True, max_restarts=0, batch_size=1024), seed=1)
+    with caplog.at_level(logging.WARNING):
+        stats = loop.run(updates=60)
+    assert stats.mode == "sequential"
+    assert "Worker 0 ended with code 7, 1 times in a row. The run goes on sequentially" in caplog.text
+    assert accuracy(loop.model) > 0.85
+
+
+def test_a_poisoned_batch_is_refused_and_the_model_stays_as_it_was() -> None:
+    loop = TrainingLoopManager("parallel.small:Poisoned", settings(), seed=1)
+    before = loop.model.network.parameters.copy()
+    with pytest.raises(NonFiniteError, match="rewards"):
+        loop.run(updates=20)
+    np.testing.assert_array_equal(loop.model.network.parameters, before)
+    assert loop.stats.refused_updates == 10
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_request_to_stop_ends_the_run(enabled: bool) -> None:
+    request = StopRequest()
+    loop = TrainingLoopManager(BANDIT, settings(enabled=enabled), seed=1)
+    runner = threading.Thread(target=loop.run, args=(request,))
+    runner.start()
+    while loop.stats.updates < 2:
+        time.sleep(0.01)
+    request.stop()
+    runner.join(5)
+    assert not runner.is_alive()
+
+
+def lines_lost(model: LiveModel, side: int) -> int:
+    """Lines in which the likeliest move, played by one side, loses to some play of the other."""
+
+    def won(stones: NDArray[np.bool_]) -> bool:
+        return bool(np.any(stones[LINES].all(axis=1)))
+
+    lost = 0
+    positions = [np.zeros((2, 9), np.bool_)]  # own stones, the other's
+    for ply in range(9):
+        following = []
+        if ply % 2 == side:
+            states = np.array([p.reshape(-1) for p in positions], np.float32)
+            logits, _ = model.network.forward(model.trainer.normalizer.apply(states))
+            choices = [
+                [int(np.where(p.any(axis=0), -np.inf, row).argmax())] for p, row in zip(positions, logits, strict=True)
+            ]
+        else:
+            choices = [np.flatnonzero(~p.any(axis=0)).tolist() for p in positions]
+        mover = 0 if ply % 2 == side else 1
+        for position, moves in zip(positions, choices, strict=True):
+            for move in moves:
+                after = position.copy()
+                after[mover, move] = True
+                if not won(after[mover]):
+                    following.append(after)
+                else:
+                    lost += mover
+        positions = following
+    return lost
+
+
+def test_tic_tac_toe_is_learned_to_never_losing_as_second_player() -> None:
+    chosen = Settings(
+        network=NetworkSettings(hidden=(64, 64)),
+        training=TrainingSettings(
+            learning_rate=3e-3,
+            entropy_coefficient=0.03,
+            exploration=0.3,
+            exploration_final=0.3,
+            minibatch=512,
+            gamma=1.0,
+            gae_lambda=0.9,
+            target_kl=0.05,
+        ),
+        parallel=ParallelSettings(num_workers=1, games_per_worker=128, batch_size=4096),
+    )
+    loop = TrainingLoopManager("tictactoe", chosen, seed=0)
+    assert lines_lost(loop.model, side=1) > 20
+    while lines_lost(loop.model, side=1) and loop.stats.updates < 300:
+        loop.run(updates=loop.stats.updates + 10)
+    assert lines_lost(loop.model, side=1) == 0
+
+
+def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    flags = ["--decisions", "60000", "--training.gamma", "0.98", "--training.epochs", "10"]
+    try:
+        code = main(["selfplay", "--env", "CartPole-v1", "--run-dir", str(tmp_path), *flags])
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+    assert code == 0
+    status = read_status(RunDir.at(tmp_path).status)
+    assert status["state"] == "stopped"
+    assert status["selfplay"]["mean_return"] > 150  # a beginner's is about 20
+    model = read_model(RunDir.at(tmp_path).model)
+    assert (model.publisher, model.version) == ("selfplay", status["model_version"])
+    assert "in this process" in capsys.readouterr().out
+
+
+def test_the_command_wants_one_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["selfplay", "--run-dir", str(tmp_path)]) == 1
+    assert main(["selfplay", "drift", "--env", "CartPole-v1", "--run-dir", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.count("Name a game to play") == 2
