@@ -32,6 +32,7 @@ class Ending(StrEnum):
     DECLARATION = "declaration"
     RESIGNATION = "resignation"
     MAX_MOVES = "max moves"
+    IMPASSE = "impasse"
     TIME = "time"
     ILLEGAL_MOVE = "illegal move"
 
