@@ -22,8 +22,8 @@ _MAPPER = PolicyOutputMapper()
 class ShogiEnvironment(AECEnv):  # type: ignore[misc]  # PettingZoo is not typed
     """Two agents: `player_0`, who is Black, and `player_1`.
 
-    An observation is a dict of `observation` (46, 9, 9) and `action_mask` (13527,). Rewards are 1, 0 and −1 at the end. A game cut at its maximum of moves is truncated, not terminated. An illegal
-    action raises GameError.
+    Observations are dicts of `observation` (46, 9, 9) and `action_mask` (13527,). Rewards come at the end: 1, 0 or −1.
+    A game cut at its maximum of moves is truncated, not terminated. An illegal action raises GameError.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"name": "shogi_v0", "render_modes": ["ansi"], "is_parallelizable": False}
