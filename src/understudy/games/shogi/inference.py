@@ -62,7 +62,7 @@ def folded(tower: Tower) -> Tower:
 
 def torch_evaluator(network: ActorCriticResTower) -> Evaluator:
     """Evaluate with torch, in its fastest layout for CPUs."""
-    player = Player(network.tower).to(memory_format=torch.channels_last)
+    player = Player(network.tower).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def evaluate(planes: NDArray[np.float32]) -> Outputs:
         with torch.inference_mode():
@@ -111,7 +111,7 @@ def _onnx(network: ActorCriticResTower) -> bytes:
         torch.onnx.export(
             Player(network.tower).eval(),
             (torch.zeros((2, *SHAPE)),),
-            stream,
+            stream,  # type: ignore[arg-type]  # a stream is fine with this exporter
             dynamo=False,
             input_names=["planes"],
             output_names=["logits", "wdl"],
