@@ -1,0 +1,1 @@
+"""Shogi: rules, observation, search and play. Needs the `shogi` extra, which brings cshogi (GPL-3)."""

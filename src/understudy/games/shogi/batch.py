@@ -1,0 +1,134 @@
+"""Many games at once: their observations and legal actions go straight into arrays that the caller owns.
+
+Planes, as the player to move sees the board (turned by 180° for White):
+    0-7    own P L N S G B R K      8-13   own promoted P L N S B R
+    14-27  the opponent's, in the same order
+    28-34  own hand, P L N S G B R, divided by 18      35-41  the opponent's
+    42     1 if Black is to move    43     moves made, divided by the maximum
+    44     earlier occurrences of the position, divided by 3      45     1 if in check
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.shogi.errors import GameError
+from understudy.games.shogi.policy import ACTIONS, BLACK, WHITE, actions_of_moves, move16_of_action
+from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame
+
+PLANES = 46
+SHAPE = (PLANES, 9, 9)
+_PIECE_PLANES = 28
+_COLOUR, _PLY, _REPETITION, _CHECK = 42, 43, 44, 45
+# cshogi numbers Black's pieces 1-14 as P L N S B R G K +P +L +N +S +B +R, and White's 16 higher.
+_PLANE_OF_PIECE = (0, 1, 2, 3, 5, 6, 4, 7, 8, 9, 10, 11, 12, 13)
+
+
+def _offsets() -> NDArray[np.int64]:
+    """(turn, cshogi square, cshogi piece) → place of its 1 among the 46·81 numbers of an observation.
+
+    An empty square points into the colour plane, which is written afterwards: so no square needs to be left out.
+    """
+    offsets = np.full((2, 81, 32), _COLOUR * 81, np.int64)
+    for turn in (BLACK, WHITE):
+        for cshogi_square in range(81):
+            square = 9 * (cshogi_square % 9) + 8 - cshogi_square // 9
+            seen = 80 - square if turn == WHITE else square
+            for number, plane in enumerate(_PLANE_OF_PIECE, start=1):
+                offsets[turn, cshogi_square, number] = (plane + 14 * (turn == WHITE)) * 81 + seen
+                offsets[turn, cshogi_square, number + 16] = (plane + 14 * (turn == BLACK)) * 81 + seen
+    return offsets
+
+
+_OFFSETS = _offsets()
+_SQUARES = np.arange(81)
+
+
+def observe(games: Sequence[ShogiGame], planes: NDArray[np.float32], legal: NDArray[np.bool_] | None = None) -> None:
+    """Write the observations into `planes` (N, 46, 9, 9) and the legal actions into `legal` (N, 13527).
+
+    Both must be contiguous. The rows of a game that is over show no legal action only when it has no legal move.
+    """
+    n = len(games)
+    boards = [game.board for game in games]
+    pieces = np.frombuffer(b"".join([bytes(board.pieces) for board in boards]), np.uint8).reshape(n, 81)
+    turns = np.array([board.turn for board in boards])
+    hands = np.frombuffer(bytes(chain.from_iterable(chain.from_iterable(b.pieces_in_hand for b in boards))), np.uint8)
+    flat = planes.reshape(n, PLANES, 81)
+    flat[:, :_PIECE_PLANES] = 0
+    places = _OFFSETS[turns[:, None], _SQUARES, pieces]
+    places += np.arange(0, n * PLANES * 81, PLANES * 81)[:, None]
+    flat.reshape(-1)[places] = 1
+    own_first = np.where(turns[:, None, None] == BLACK, hands.reshape(n, 2, 7), hands.reshape(n, 2, 7)[:, ::-1])
+    flat[:, _PIECE_PLANES:_COLOUR] = own_first.reshape(n, 14, 1) * np.float32(1 / 18)
+    last = [
+        (1 - turn, len(game.moves) / game.max_moves, (game.occurrences - 1) / 3, game.in_check)
+        for turn, game in zip(turns.tolist(), games, strict=True)
+    ]
+    flat[:, _COLOUR:] = np.array(last, np.float32)[:, :, None]
+    if legal is not None:
+        _mark_legal(games, turns, legal)
+
+
+def _mark_legal(games: Sequence[ShogiGame], turns: NDArray[np.int64], legal: NDArray[np.bool_]) -> None:
+    lists = [game.legal_moves for game in games]
+    counts = [len(moves) for moves in lists]
+    rows = np.repeat(np.arange(len(games)), counts)
+    moves = np.fromiter(chain.from_iterable(lists), np.int32, sum(counts))
+    legal[...] = False
+    legal.reshape(-1)[rows * ACTIONS + actions_of_moves(moves, turns[rows])] = True
+
+
+class Stepped(NamedTuple):
+    """What a move of every game led to; rewards are those of the player who moved."""
+
+    rewards: NDArray[np.float32]
+    over: NDArray[np.bool_]
+    """The game has a result; a game cut at its maximum of moves counts, and is also in `cut`."""
+    cut: NDArray[np.bool_]
+    results: list[Result | None]
+
+
+class ShogiBatch:
+    """N games that are played side by side. A game that is over stays so until `reset`."""
+
+    def __init__(self, n: int, max_moves: int = MAX_MOVES, sfen: str = START) -> None:
+        self.max_moves = max_moves
+        self.sfen = sfen
+        self.games = [ShogiGame(sfen, max_moves) for _ in range(n)]
+
+    @property
+    def turns(self) -> NDArray[np.int64]:
+        """The players to move, 0 for Black and 1 for White."""
+        return np.array([game.board.turn for game in self.games])
+
+    def observe(self, planes: NDArray[np.float32], legal: NDArray[np.bool_]) -> None:
+        """Write what the players to move see and may do; see the function of this name."""
+        observe(self.games, planes, legal)
+
+    def step(self, actions: NDArray[np.integer], legal: NDArray[np.bool_]) -> Stepped:
+        """Play one action in every game; `legal` is what `observe` wrote. GameError for an illegal one."""
+        n = len(self.games)
+        allowed = legal[np.arange(n), actions]
+        if not allowed.all():
+            bad = int(np.flatnonzero(~allowed)[0])
+            raise GameError(f"Action {actions[bad]} of game {bad} is not legal in {self.games[bad].board.sfen()}.")
+        results: list[Result | None] = []
+        rewards, over, cut = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        for i, (game, action) in enumerate(zip(self.games, actions.tolist(), strict=True)):
+            turn = game.turn
+            result = game.push(game.board.move_from_move16(move16_of_action(action, turn)))
+            results.append(result)
+            if result is not None:
+                rewards[i], over[i], cut[i] = result.for_player(turn), True, result.ending is Ending.MAX_MOVES
+        return Stepped(rewards, over, cut, results)
+
+    def reset(self, which: Sequence[int] | NDArray[np.integer] | None = None) -> None:
+        """Begin these games anew; all of them without an argument."""
+        for i in range(len(self.games)) if which is None else which:
+            self.games[int(i)] = ShogiGame(self.sfen, self.max_moves)

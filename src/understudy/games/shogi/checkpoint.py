@@ -1,0 +1,82 @@
+"""A shogi network on disk: one `.npz` with the weights, what shape they have, and whatever else training keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
+from understudy.files import write_atomically
+from understudy.games.shogi.batch import PLANES
+from understudy.games.shogi.policy import ACTIONS
+from understudy.networks.factory import model_factory
+from understudy.networks.resnet import ActorCriticResTower
+from understudy.networks.resnet_settings import ResNetSettings
+from understudy.npz import read_npz, write_npz
+
+SCHEMA = 1
+MAX_BYTES = 4 << 30
+KIND = "understudy shogi"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A network with the arrays (Adam's, for instance) and plain numbers that training goes on from."""
+
+    network: ActorCriticResTower
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+def new_network(settings: ResNetSettings, seed: int = 0) -> ActorCriticResTower:
+    """An untrained network for shogi."""
+    network = model_factory(PLANES * 81, ACTIONS, settings, np.random.default_rng(seed))
+    assert isinstance(network, ActorCriticResTower)
+    return network
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; it appears whole or not at all. A network with NaN in it is refused."""
+    network = checkpoint.network
+    if not np.isfinite(network.parameters).all():
+        raise NonFiniteError(f"The network holds NaN or infinity; {path} is left as it was.")
+    assert isinstance(network.settings, ResNetSettings)
+    meta = {
+        "kind": KIND,
+        "schema": SCHEMA,
+        "network": dataclasses.asdict(network.settings),
+        "layout": network.layout,
+        "counters": dict(checkpoint.counters),
+    }
+    arrays = {"meta": np.array(json.dumps(meta).encode()), "parameters": network.parameters, **checkpoint.arrays}
+    write_atomically(path, lambda stream: write_npz(stream, arrays, compress=False))
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint of any size; ModelMissing, ModelDamaged or ModelMismatch say what is wrong with it."""
+    try:
+        arrays = read_npz(path, max_bytes=MAX_BYTES, error=ModelDamaged)
+    except FileNotFoundError:
+        raise ModelMissing(f"There is no checkpoint at {path}.") from None
+    try:
+        meta = json.loads(arrays.pop("meta").item())
+        if meta.get("kind") != KIND or meta["schema"] != SCHEMA:
+            raise ModelMismatch(f"{path} is no shogi checkpoint of schema {SCHEMA}, which this version reads.")
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["network"].items()}
+        network = new_network(ResNetSettings(**values))
+        parameters = arrays.pop("parameters")
+        counters = {name: int(count) for name, count in meta["counters"].items()}
+        layout = tuple((name, tuple(shape)) for name, shape in meta["layout"])
+    except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
+        raise ModelDamaged(f"The checkpoint {path} cannot be understood ({error}). Use an earlier one.") from error
+    if layout != network.layout or parameters.shape != network.parameters.shape:
+        raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
+    network.parameters[:] = parameters
+    return Checkpoint(network, arrays, counters)

@@ -1,0 +1,161 @@
+"""The network in play, through whichever of torch, onnxruntime and OpenVINO is installed and fastest here.
+
+An evaluator takes planes (N, 46, 9, 9) and gives logits (N, 13527) and probabilities of win, draw and loss (N, 3). It
+is a copy of the network as it was: weights that change afterwards need a new one.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import io
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from understudy.errors import SettingsError
+from understudy.games.shogi.batch import SHAPE
+from understudy.networks.resnet import ActorCriticResTower, Block, LinearPolicy, Tower
+
+Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
+Evaluator = Callable[[NDArray[np.float32]], Outputs]
+
+
+class Player(nn.Module):
+    """The tower with its norms folded into its convolutions, and probabilities for the value."""
+
+    def __init__(self, tower: Tower) -> None:
+        super().__init__()
+        self.tower = folded(tower)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits, and probabilities of win, draw and loss."""
+        logits, wdl = self.tower(planes)
+        return logits, torch.softmax(wdl, dim=1)
+
+
+def folded(tower: Tower) -> Tower:
+    """A copy that computes the same with fewer steps."""
+    tower = copy.deepcopy(tower).eval().requires_grad_(False)
+
+    def fold(module: Any, conv: str, norm: str) -> None:
+        setattr(module, conv, fuse_conv_bn_eval(getattr(module, conv), getattr(module, norm)))
+        setattr(module, norm, nn.Identity())
+
+    fold(tower, "stem", "stem_norm")
+    fold(tower, "value_conv", "value_norm")
+    for block in tower.blocks:
+        assert isinstance(block, Block)
+        fold(block, "conv1", "norm1")
+        fold(block, "conv2", "norm2")
+    if isinstance(tower.policy, LinearPolicy):
+        fold(tower.policy, "conv", "norm")
+    return tower
+
+
+def torch_evaluator(network: ActorCriticResTower) -> Evaluator:
+    """Evaluate with torch, in its fastest layout for CPUs."""
+    player = Player(network.tower).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def evaluate(planes: NDArray[np.float32]) -> Outputs:
+        with torch.inference_mode():
+            logits, wdl = player(torch.from_numpy(planes).contiguous(memory_format=torch.channels_last))
+        return logits.numpy(), wdl.numpy()
+
+    return evaluate
+
+
+def onnxruntime_evaluator(network: ActorCriticResTower) -> Evaluator:
+    """Evaluate with onnxruntime, on one thread."""
+    import onnxruntime  # noqa: PLC0415 - optional
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(_onnx(network), options, providers=["CPUExecutionProvider"])
+
+    def evaluate(planes: NDArray[np.float32]) -> Outputs:
+        logits, wdl = session.run(None, {"planes": planes})
+        return logits, wdl
+
+    return evaluate
+
+
+def openvino_evaluator(network: ActorCriticResTower) -> Evaluator:
+    """Evaluate with OpenVINO, on one thread, in full float32."""
+    import openvino  # noqa: PLC0415 - optional
+
+    model = openvino.Core().read_model(io.BytesIO(_onnx(network)))
+    hints = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+    request = openvino.Core().compile_model(model, "CPU", hints).create_infer_request()
+
+    def evaluate(planes: NDArray[np.float32]) -> Outputs:
+        results = request.infer({"planes": planes})
+        logits, wdl = results.to_tuple()
+        return np.array(logits), np.array(wdl)
+
+    return evaluate
+
+
+def _onnx(network: ActorCriticResTower) -> bytes:
+    stream = io.BytesIO()
+    axes = {name: {0: "n"} for name in ("planes", "logits", "wdl")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the newer exporter needs more packages for the same graph
+        torch.onnx.export(
+            Player(network.tower).eval(),
+            (torch.zeros((2, *SHAPE)),),
+            stream,  # type: ignore[arg-type]  # a stream is fine with this exporter
+            dynamo=False,
+            input_names=["planes"],
+            output_names=["logits", "wdl"],
+            dynamic_axes=axes,
+        )
+    return stream.getvalue()
+
+
+BACKENDS: dict[str, tuple[Callable[[ActorCriticResTower], Evaluator], tuple[str, ...]]] = {
+    "torch": (torch_evaluator, ("torch",)),
+    "onnxruntime": (onnxruntime_evaluator, ("onnxruntime", "onnx")),
+    "openvino": (openvino_evaluator, ("openvino", "onnx")),
+}
+
+
+def installed() -> list[str]:
+    """The backends that can be used here."""
+    return [name for name, (_, needs) in BACKENDS.items() if all(importlib.util.find_spec(module) for module in needs)]
+
+
+def make_evaluator(
+    network: ActorCriticResTower, backend: str = "fastest", batch: int = 1, seconds: float = 0.2
+) -> tuple[Evaluator, str]:
+    """An evaluator and a line about it for people. `fastest` measures each backend for `seconds` at this batch size."""
+    if backend != "fastest":
+        if backend not in installed():
+            raise SettingsError(f"The backend {backend!r} is not installed; there is {', '.join(installed())}.")
+        return BACKENDS[backend][0](network), f"{backend} (chosen)"
+    made = {name: BACKENDS[name][0](network) for name in installed()}
+    speeds = {name: _speed(evaluate, batch, seconds) for name, evaluate in made.items()}
+    best = max(speeds, key=lambda name: speeds[name])
+    measured = ", ".join(f"{name} {speed:,.0f}/s" for name, speed in speeds.items())
+    return made[best], f"{best} (positions at batch {batch}: {measured})"
+
+
+def _speed(evaluate: Evaluator, batch: int, seconds: float) -> float:
+    """Positions a second, after a warm-up."""
+    planes = np.zeros((batch, *SHAPE), np.float32)
+    evaluate(planes)
+    evaluate(planes)
+    start = now = time.perf_counter()
+    calls = 0
+    while now - start < seconds:
+        evaluate(planes)
+        calls += 1
+        now = time.perf_counter()
+    return batch * calls / (now - start)

@@ -1,0 +1,180 @@
+"""Game records in KIF format: what shogi programs for people read and write."""
+
+from __future__ import annotations
+
+import re
+
+import cshogi
+
+from understudy.games.shogi.errors import GameError
+from understudy.games.shogi.policy import BLACK, WHITE, step_of_usi
+from understudy.games.shogi.record import GameRecord
+from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
+
+_FILES, _RANKS = "１２３４５６７８９", "一二三四五六七八九"
+_NAMES = {"歩": "P", "香": "L", "桂": "N", "銀": "S", "金": "G", "角": "B", "飛": "R", "玉": "K", "王": "K",
+          "と": "+P", "成香": "+L", "杏": "+L", "成桂": "+N", "圭": "+N", "成銀": "+S", "全": "+S",
+          "馬": "+B", "龍": "+R", "竜": "+R"}  # fmt: skip
+_WRITTEN = {letter: name for name, letter in reversed(_NAMES.items())}
+_HANDICAPS = {
+    "平手": START,
+    "香落ち": "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "角落ち": "lnsgkgsnl/1r7/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "飛車落ち": "lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "飛香落ち": "lnsgkgsn1/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "二枚落ち": "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "四枚落ち": "1nsgkgsn1/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "六枚落ち": "2sgkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+}
+_DRAWS = {"千日手": Ending.REPETITION, "持将棋": Ending.IMPASSE, "引き分け": Ending.MAX_MOVES}
+_LOSSES = {"投了": Ending.RESIGNATION, "詰み": Ending.MATE, "切れ負け": Ending.TIME, "反則負け": Ending.ILLEGAL_MOVE}
+_WINS = {"入玉勝ち": Ending.DECLARATION, "反則勝ち": Ending.ILLEGAL_MOVE}
+_ENDINGS = {ending: word for word, ending in (_DRAWS | _LOSSES | {"入玉勝ち": Ending.DECLARATION}).items()}
+_MOVE = re.compile(
+    r"(?:([１-９1-9])([一二三四五六七八九])|同[\s　]*)"
+    r"(成[香桂銀]|[歩香桂銀金角飛玉王と杏圭全馬龍竜])(?:(打)|(不成|成)?\((\d)(\d)\))"
+)
+
+
+def to_text(record: GameRecord) -> str:
+    """A record as KIF text; evaluations are comments."""
+    game = ShogiGame(record.start, max_moves=len(record.moves) + 1)
+    handicap = next((name for name, sfen in _HANDICAPS.items() if sfen == record.start), None)
+    lines = [f"手合割：{handicap}"] if handicap else game.board.to_bod().splitlines()
+    lines += [f"先手：{' '.join(record.names[0].split())}", f"後手：{' '.join(record.names[1].split())}"]
+    lines.append("手数----指手---------消費時間--")
+    for number, usi in enumerate(record.moves):
+        move = game.move_of_usi(usi)
+        lines.append(f"{number + 1:4d} {_written(usi, game)}   ( 0:00/00:00:00)")
+        if (evaluation := record.evaluation(number)) is not None:
+            lines.append(f"*評価値={evaluation}")
+        game.push(move)
+    lines.append(f"{len(record.moves) + 1:4d} {_ending(record.result, game.turn)}")
+    return "\n".join(lines) + "\n"
+
+
+def from_text(text: str) -> GameRecord:
+    """The main line of a KIF text; variations, which follow it, are not read."""
+    names, start, diagram = ["Black", "White"], START, {}
+    lines = iter(text.splitlines())
+    rows: list[str] = []
+    for line in lines:
+        key, colon, value = line.partition("：")
+        if key.startswith("手数---"):
+            break
+        if line.startswith("|"):
+            rows.append(line)
+        elif line.strip() == "後手番":
+            diagram["turn"] = "w"
+        elif not colon:
+            continue
+        elif key in ("先手", "下手"):
+            names[BLACK] = value.strip()
+        elif key in ("後手", "上手"):
+            names[WHITE] = value.strip()
+        elif key in ("先手の持駒", "下手の持駒", "後手の持駒", "上手の持駒"):
+            diagram["B" if key[0] in "先下" else "W"] = value
+        elif key == "手合割" and value.strip() != "その他":
+            if value.strip() not in _HANDICAPS:
+                raise GameError(f"The handicap {value.strip()!r} is not known; a board diagram would be understood.")
+            start = _HANDICAPS[value.strip()]
+    else:
+        raise GameError("There is no line 手数----; this is no game in KIF format.")
+    return _moves(list(lines), _sfen(rows, diagram) if rows else start, (names[0], names[1]))
+
+
+def _moves(lines: list[str], start: str, names: tuple[str, str]) -> GameRecord:
+    game = ShogiGame(start, max_moves=1 << 20)
+    evaluations: list[int | None] = []
+    result: Result | None = None
+    for line in lines:
+        if (match := re.match(r"\*評価値=(-?\d+)", line)) and evaluations:
+            evaluations[-1] = int(match[1])
+        match = re.match(r"\s*\d+\s+(\S.*)", line)
+        if not match:
+            if line.startswith("変化："):
+                break
+            continue
+        word = match[1].split()[0]
+        if word in _DRAWS | _LOSSES | _WINS | {"中断": None}:
+            result = _result(word, game.turn)
+            break
+        game.push_usi(_usi(match[1], game))
+        evaluations.append(None)
+    known = tuple(evaluations) if any(e is not None for e in evaluations) else ()
+    judged = game.result if game.result is not None else result
+    return GameRecord(tuple(game.usi_moves()), start, names, judged, known)
+
+
+def _result(word: str, turn: int) -> Result | None:
+    if word in _DRAWS:
+        return Result(None, _DRAWS[word])
+    if word in _LOSSES:
+        return Result(1 - turn, _LOSSES[word])
+    return Result(turn, _WINS[word]) if word in _WINS else None
+
+
+def _ending(result: Result | None, turn: int) -> str:
+    if result is None:
+        return "中断"
+    if result.ending in (Ending.PERPETUAL_CHECK, Ending.ILLEGAL_MOVE):
+        return "反則勝ち" if result.winner == turn else "反則負け"
+    return _ENDINGS[result.ending]
+
+
+def _usi(text: str, game: ShogiGame) -> str:
+    match = _MOVE.match(text)
+    if not match:
+        raise GameError(f"{text!r} is no move in KIF format.")
+    file, rank, name, dropped, promoted, from_file, from_rank = match.groups()
+    if file is not None:
+        target = f"{int(file)}{'abcdefghi'[_RANKS.index(rank)]}"
+    elif game.moves:
+        target = cshogi.move_to_usi(game.moves[-1])[2:4]
+    else:
+        raise GameError(f"{text!r} speaks of the square of the last move, but is the first.")
+    if dropped:
+        return f"{_NAMES[name]}*{target}"
+    return f"{from_file}{'abcdefghi'[int(from_rank) - 1]}{target}{'+' * (promoted == '成')}"
+
+
+def _written(usi: str, game: ShogiGame) -> str:
+    step = step_of_usi(usi)
+    last = cshogi.move_to_usi(game.moves[-1])[2:4] if game.moves else ""
+    same = last == usi[2:4]
+    target = "同　" if same else _FILES[int(usi[2]) - 1] + _RANKS["abcdefghi".index(usi[3])]
+    if step.dropped is not None:
+        return f"{target}{_WRITTEN[step.dropped]}打"
+    file, rank = int(usi[0]), "abcdefghi".index(usi[1]) + 1
+    piece = cshogi.PIECE_SYMBOLS[game.board.piece_type(9 * (file - 1) + rank - 1)].upper()
+    return f"{target}{_WRITTEN[piece]}{'成' * step.promote}({file}{rank})"
+
+
+def _sfen(rows: list[str], diagram: dict[str, str]) -> str:
+    """The position that a board diagram draws."""
+    written = []
+    for row in rows:
+        cells = re.findall(r"([ v])(\S)", row[1:].partition("|")[0])
+        if len(cells) != 9:
+            raise GameError(f"The row {row!r} of the board does not have nine squares.")
+        letters = ["1" if name == "・" else _NAMES[name] for _, name in cells]
+        text = "".join(
+            letter.lower() if side == "v" else letter for (side, _), letter in zip(cells, letters, strict=True)
+        )
+        written.append(re.sub("1+", lambda run: str(len(run[0])), text))
+    hands = "".join(_hand(diagram.get(side, "なし"), side) for side in "BW")
+    return f"{'/'.join(written)} {diagram.get('turn', 'b')} {hands or '-'} 1"
+
+
+def _hand(text: str, side: str) -> str:
+    held = ""
+    for item in text.split():
+        if item == "なし":
+            continue
+        count = 1
+        if item[1:]:
+            tens = item[1:].startswith("十")
+            count = 10 * tens + (_RANKS.index(item[-1]) + 1 if item[-1] in _RANKS else 0)
+        letter = _NAMES[item[0]]
+        held += f"{count if count > 1 else ''}{letter if side == 'B' else letter.lower()}"
+    return held

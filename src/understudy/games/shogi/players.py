@@ -1,0 +1,211 @@
+"""Who can play shogi here, and games and matches between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import cshogi
+import numpy as np
+
+from understudy.games.shogi.batch import SHAPE, observe
+from understudy.games.shogi.inference import Evaluator
+from understudy.games.shogi.policy import BLACK, WHITE, actions_of_moves
+from understudy.games.shogi.record import GameRecord, record_of
+from understudy.games.shogi.rules import MAX_MOVES, START, Result, ShogiGame
+from understudy.games.shogi.search import Limits, Search, centipawns, mating_move
+
+# By cshogi's piece types: P L N S B R G K and the promoted ones.
+_WORTH = (0, 1, 3, 3, 5, 8, 10, 6, 0, 7, 6, 6, 6, 12, 14)
+
+
+class Choice(NamedTuple):
+    """A move, None to resign, and its value in centipawns for the player, if there is one."""
+
+    move: int | None
+    value: int | None = None
+
+
+class Player(Protocol):
+    """Somebody who plays."""
+
+    name: str
+
+    def choose(self, game: ShogiGame) -> Choice:
+        """A legal move in a game that is not over; the game is left as it was."""
+        ...
+
+
+class RandomPlayer:
+    """Any legal move, each as likely as the other."""
+
+    name = "random"
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def choose(self, game: ShogiGame) -> Choice:
+        """See Player.choose."""
+        return Choice(game.legal_moves[self._rng.integers(len(game.legal_moves))])
+
+
+class GreedyPlayer:
+    """Mates in one if it can, else takes the most valuable piece, else plays at random."""
+
+    name = "greedy"
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def choose(self, game: ShogiGame) -> Choice:
+        """See Player.choose."""
+        if mate := mating_move(game):
+            return Choice(mate)
+        worth = np.array([_WORTH[cshogi.move_cap(move)] for move in game.legal_moves])
+        best = np.flatnonzero(worth == worth.max())
+        return Choice(game.legal_moves[best[self._rng.integers(len(best))]])
+
+
+class PolicyPlayer:
+    """The network without search: its most probable move, or a drawn one with a temperature above 0."""
+
+    def __init__(
+        self,
+        evaluate: Evaluator,
+        temperature: float = 0.0,
+        rng: np.random.Generator | None = None,
+        name: str = "policy",
+    ) -> None:
+        self.name = name
+        self._evaluate = evaluate
+        self._temperature = temperature
+        self._rng = rng or np.random.default_rng()
+        self._planes = np.empty((1, *SHAPE), np.float32)
+
+    def choose(self, game: ShogiGame) -> Choice:
+        """See Player.choose."""
+        observe([game], self._planes)
+        logits, wdl = self._evaluate(self._planes)
+        moves = np.array(game.legal_moves, np.int32)
+        scores = logits[0, actions_of_moves(moves, np.full(len(moves), game.turn))].astype(np.float64)
+        if self._temperature > 0:
+            scores = scores / self._temperature + self._rng.gumbel(size=len(scores))
+        return Choice(int(moves[scores.argmax()]), centipawns(float(wdl[0, 0] - wdl[0, 2])))
+
+
+class SearchPlayer:
+    """The network with PUCT search over a fixed number of nodes."""
+
+    def __init__(self, evaluate: Evaluator, nodes: int, name: str = "search") -> None:
+        self.name = name
+        self._search = Search(evaluate)
+        self._limits = Limits(nodes=nodes)
+
+    def choose(self, game: ShogiGame) -> Choice:
+        """See Player.choose."""
+        thought = self._search.think(game, self._limits)
+        return Choice(thought.move, centipawns(thought.value))
+
+
+def play(black: Player, white: Player, sfen: str = START, max_moves: int = MAX_MOVES) -> GameRecord:
+    """One game from a position to its end."""
+    game = ShogiGame(sfen, max_moves)
+    return _play_on(game, (black, white))
+
+
+def _play_on(game: ShogiGame, players: tuple[Player, Player], known: tuple[int | None, ...] = ()) -> GameRecord:
+    values = list(known)
+    while game.result is None:
+        turn = game.turn
+        choice = players[turn].choose(game)
+        if choice.move is None:
+            game.resign()
+        else:
+            game.push(choice.move)
+            values.append(None if choice.value is None else choice.value if turn == BLACK else -choice.value)
+    evaluations = tuple(values) if any(value is not None for value in values) else ()
+    return record_of(game, (players[BLACK].name, players[WHITE].name), evaluations)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A match, seen by its first player."""
+
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        """How many were played."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def share(self) -> float:
+        """Points of the first player, a draw being half a point, as a share of the games."""
+        return (self.wins + self.draws / 2) / self.games
+
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the share (Wilson 1927)."""
+        n, p, z = self.games, self.share, 1.96
+        middle, spread = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return (middle - spread) / (1 + z * z / n), (middle + spread) / (1 + z * z / n)
+
+    def __str__(self) -> str:
+        low, high = (elo(share) for share in self.interval())
+        return (
+            f"+{self.wins} ={self.draws} -{self.losses} of {self.games}: {self.share:.1%}, "
+            f"Elo {elo(self.share):+.0f} ({low:+.0f} to {high:+.0f})"
+        )
+
+
+def elo(share: float) -> float:
+    """The difference in Elo that a share of the points stands for."""
+    return math.inf if share >= 1 else -math.inf if share <= 0 else 400 * math.log10(share / (1 - share))
+
+
+def play_match(
+    first: Player,
+    second: Player,
+    games: int,
+    rng: np.random.Generator,
+    opening_moves: int = 4,
+    max_moves: int = MAX_MOVES,
+) -> tuple[Score, list[GameRecord]]:
+    """Play pairs of games with exchanged colours, each pair from a random opening of its own."""
+    records: list[GameRecord] = []
+    points: list[float] = []
+    opening: Sequence[int] = ()
+    for number in range(games):
+        if number % 2 == 0:
+            opening = _opening(rng, opening_moves)
+        players = (first, second) if number % 2 == 0 else (second, first)
+        game = ShogiGame(max_moves=max_moves)
+        for move in opening:
+            game.push(move)
+        record = _play_on(game, players, (None,) * len(opening))
+        assert record.result is not None
+        points.append(record.result.for_player(BLACK if number % 2 == 0 else WHITE))
+        records.append(record)
+    return Score(points.count(1), points.count(0), points.count(-1)), records
+
+
+def _opening(rng: np.random.Generator, moves: int) -> list[int]:
+    while True:
+        game = ShogiGame()
+        for _ in range(moves):
+            game.push(game.legal_moves[rng.integers(len(game.legal_moves))])
+            if game.result is not None:
+                break
+        else:
+            return game.moves
+
+
+def outcome(result: Result | None) -> str:
+    """A result in words."""
+    if result is None:
+        return "broken off"
+    who = "draw" if result.winner is None else f"{('Black', 'White')[result.winner]} wins"
+    return f"{who} ({result.ending})"

@@ -1,0 +1,85 @@
+"""A game on paper, and its files: CSA and KIF, by the ending of the file's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from understudy.files import write_atomically
+from understudy.games.shogi.errors import GameError
+from understudy.games.shogi.rules import START, Result, ShogiGame
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """What is known of a game: USI moves from a position, who played, how it ended, and what an engine thought."""
+
+    moves: tuple[str, ...]
+    start: str = START
+    names: tuple[str, str] = ("Black", "White")
+    result: Result | None = None
+    """None: the game was broken off."""
+    evaluations: tuple[int | None, ...] = field(default=())
+    """For each move, its value in centipawns for Black; empty if nobody thought about it."""
+
+    def replay(self) -> ShogiGame:
+        """The game at its last position; GameError if a move is not legal. Longer than any limit, if it was."""
+        game = ShogiGame(self.start, max_moves=len(self.moves) + 1)
+        for number, usi in enumerate(self.moves, start=1):
+            try:
+                game.push_usi(usi)
+            except GameError as error:
+                raise GameError(f"Move {number} of the game: {error}") from error
+        return game
+
+    def evaluation(self, number: int) -> int | None:
+        """That of the move with this index."""
+        return self.evaluations[number] if number < len(self.evaluations) else None
+
+
+def record_of(
+    game: ShogiGame, names: tuple[str, str] = ("Black", "White"), evaluations: tuple[int | None, ...] = ()
+) -> GameRecord:
+    """Write a game down."""
+    return GameRecord(tuple(game.usi_moves()), game.start, names, game.result, evaluations)
+
+
+def write_record(path: Path, record: GameRecord) -> None:
+    """Save a game as .csa (UTF-8), .kif (Shift-JIS, as programs expect it) or .kifu (UTF-8)."""
+    from understudy.games.shogi import csa, kif  # noqa: PLC0415 - both read and write records, which are defined here
+
+    match path.suffix:
+        case ".csa":
+            data = csa.to_text(record).encode()
+        case ".kif":
+            data = kif.to_text(record).encode("cp932", errors="replace")
+        case ".kifu":
+            data = kif.to_text(record).encode()
+        case _:
+            raise GameError(f"{path}: games are saved as .csa, .kif or .kifu.")
+    write_atomically(path, lambda stream: stream.write(data), durable=False)
+
+
+def read_records(path: Path) -> list[GameRecord]:
+    """The games of a .csa, .kif or .kifu file; GameError, naming the file, if one cannot be understood."""
+    from understudy.games.shogi import csa, kif  # noqa: PLC0415 - both read and write records, which are defined here
+
+    text = _decode(path)
+    try:
+        if path.suffix == ".csa":
+            return csa.from_text(text)
+        if path.suffix in (".kif", ".kifu"):
+            return [kif.from_text(text)]
+    except GameError as error:
+        raise GameError(f"{path}: {error}") from error
+    raise GameError(f"{path}: games are read from .csa, .kif and .kifu files.")
+
+
+def _decode(path: Path) -> str:
+    data = path.read_bytes()
+    for encoding in ("utf-8-sig", "cp932"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise GameError(f"{path} is neither UTF-8 nor Shift-JIS.")

@@ -1,0 +1,207 @@
+"""PUCT (Silver et al. 2017) over the network's policy and value, a few leaves at a time."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.shogi.batch import SHAPE, observe
+from understudy.games.shogi.inference import Evaluator
+from understudy.games.shogi.policy import actions_of_moves
+from understudy.games.shogi.rules import ShogiGame
+
+EXPLORATION = 1.5
+UNVISITED_PENALTY = 0.2  # a move not tried yet is thought this much worse than the position
+LEAVES = 8  # evaluated together
+
+
+class Thought(NamedTuple):
+    """What a search found: the move, how good it is for the player to move (−1 to 1), and the line it expects."""
+
+    move: int
+    value: float
+    line: tuple[int, ...]
+    nodes: int
+    visits: tuple[tuple[int, int], ...]
+    """(move, visits) of all moves."""
+
+
+class Limits(NamedTuple):
+    """When a search ends: whatever comes first."""
+
+    nodes: int | None = None
+    deadline: float = math.inf
+    """In the time of `time.monotonic`."""
+    stop: threading.Event | None = None
+
+    def reached(self, nodes: int) -> bool:
+        """Whether the search is over after this many nodes."""
+        return (
+            (self.nodes is not None and nodes >= self.nodes)
+            or time.monotonic() >= self.deadline
+            or (self.stop is not None and self.stop.is_set())
+        )
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A position that was evaluated. Values are those of the player to move in it."""
+
+    moves: list[int]
+    priors: NDArray[np.float32]
+    visits: NDArray[np.int32] = field(init=False)
+    sums: NDArray[np.float32] = field(init=False)
+    children: dict[int, Node] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.visits = np.zeros(len(self.moves), np.int32)
+        self.sums = np.zeros(len(self.moves), np.float32)
+
+    def select(self) -> int:
+        """The index of the move with the highest upper bound."""
+        total = int(self.visits.sum())
+        mean = float(self.sums.sum()) / total if total else 0.0
+        q = np.where(self.visits > 0, self.sums / np.maximum(self.visits, 1), mean - UNVISITED_PENALTY)
+        bound = q + EXPLORATION * math.sqrt(total + 1) * self.priors / (1 + self.visits)
+        return int(bound.argmax())
+
+
+class _Leaf(NamedTuple):
+    path: list[tuple[Node, int]]
+    moves: list[int]
+    turn: int
+    value: float | None
+    """For its player to move, if the rules know it; else the network is asked."""
+
+
+class Search:
+    """Thinks about positions with an evaluator; keeps nothing from one position to the next."""
+
+    def __init__(self, evaluate: Evaluator, leaves: int = LEAVES) -> None:
+        self.evaluate = evaluate
+        self._planes = np.empty((leaves, *SHAPE), np.float32)
+
+    def think(self, game: ShogiGame, limits: Limits, on_progress: Callable[[Thought], None] | None = None) -> Thought:
+        """Search a position that has a legal move. The game is as before when this returns, even by an error.
+
+        The root is always evaluated, so that there is a move however short the time was.
+        """
+        if mate := mating_move(game):
+            return Thought(mate, 1.0, (mate,), 1, ((mate, 1),))
+        root, value = self._root(game)
+        nodes, told = 1, time.monotonic()
+        while not limits.reached(nodes):
+            room = len(self._planes) if limits.nodes is None else min(len(self._planes), limits.nodes - nodes)
+            nodes += self._round(game, root, room)
+            if on_progress is not None and time.monotonic() - told > 1:
+                told = time.monotonic()
+                on_progress(_thought(root, value, nodes))
+        return _thought(root, value, nodes)
+
+    def _root(self, game: ShogiGame) -> tuple[Node, float]:
+        observe([game], self._planes[:1])
+        logits, wdl = self.evaluate(self._planes[:1])
+        return Node(game.legal_moves, _priors(logits[0], game.legal_moves, game.turn)), float(wdl[0, 0] - wdl[0, 2])
+
+    def _round(self, game: ShogiGame, root: Node, room: int) -> int:
+        """Walk to up to `room` leaves, evaluate them together and back their values up; how many there were."""
+        leaves: list[_Leaf] = []
+        waiting: set[tuple[int, int]] = set()
+        known = 0
+        while known + len(leaves) < room:
+            leaf = self._walk(game, root, len(leaves))
+            node, place = leaf.path[-1]
+            if leaf.value is not None:
+                known += 1
+                _back_up(leaf.path, leaf.value, virtual=False)
+                continue
+            if (id(node), place) in waiting:  # the same leaf again: nothing new to learn before it is evaluated
+                break
+            waiting.add((id(node), place))
+            leaves.append(leaf)
+            for parent, chosen in leaf.path:  # until its value is known it counts as lost, so that others are tried
+                parent.visits[chosen] += 1
+                parent.sums[chosen] -= 1
+        self._expand(leaves)
+        return known + len(leaves)
+
+    def _walk(self, game: ShogiGame, root: Node, row: int) -> _Leaf:
+        """Play to a leaf and back; if only the network knows its value, its planes go to `row`."""
+        node: Node | None = root
+        path: list[tuple[Node, int]] = []
+        while node is not None and game.result is None:
+            place = node.select()
+            path.append((node, place))
+            game.push(node.moves[place])
+            node = node.children.get(place)
+        value: float | None = None
+        if game.result is not None:
+            value = game.result.for_player(game.turn)
+        elif mating_move(game):
+            value = 1.0
+        else:
+            observe([game], self._planes[row : row + 1])
+        leaf = _Leaf(path, game.legal_moves, game.turn, value)
+        for _ in path:
+            game.pop()
+        return leaf
+
+    def _expand(self, leaves: list[_Leaf]) -> None:
+        if not leaves:
+            return
+        logits, wdl = self.evaluate(self._planes[: len(leaves)])
+        for leaf, row, value in zip(leaves, logits, (wdl[:, 0] - wdl[:, 2]).tolist(), strict=True):
+            node, place = leaf.path[-1]
+            node.children[place] = Node(leaf.moves, _priors(row, leaf.moves, leaf.turn))
+            _back_up(leaf.path, value, virtual=True)
+
+
+def mating_move(game: ShogiGame) -> int:
+    """A move that mates at once, or 0; cshogi looks for it faster than the network is asked."""
+    return 0 if game.in_check else int(game.board.mate_move_in_1ply())
+
+
+def centipawns(value: float) -> int:
+    """A value from −1 to 1 on the scale that shogi programs show, where 600 is a chance of 73 %."""
+    chance = min(max((value + 1) / 2, 1e-4), 1 - 1e-4)
+    return round(600 * math.log(chance / (1 - chance)))
+
+
+def _priors(logits: NDArray[np.float32], moves: list[int], turn: int) -> NDArray[np.float32]:
+    chosen = logits[actions_of_moves(np.array(moves, np.int32), np.full(len(moves), turn))]
+    weights = np.exp(chosen - chosen.max())
+    priors: NDArray[np.float32] = weights / weights.sum()
+    return priors
+
+
+def _back_up(path: list[tuple[Node, int]], value: float, virtual: bool) -> None:
+    """Add a leaf's value to every move on the way; the sign changes with the player. `virtual`: visits are counted."""
+    for node, place in reversed(path):
+        value = -value
+        if virtual:
+            node.sums[place] += 1 + value
+        else:
+            node.visits[place] += 1
+            node.sums[place] += value
+
+
+def _thought(root: Node, value: float, nodes: int) -> Thought:
+    if root.visits.any():
+        best = int(np.lexsort((root.priors, root.visits))[-1])
+        value = float(root.sums[best] / root.visits[best])
+    else:
+        best = int(root.priors.argmax())
+    line, node, place = [root.moves[best]], root.children.get(best), 0
+    while node is not None and node.visits.any():
+        place = int(node.visits.argmax())
+        line.append(node.moves[place])
+        node = node.children.get(place)
+    visits = tuple(zip(root.moves, root.visits.tolist(), strict=True))
+    return Thought(root.moves[best], value, tuple(line), nodes, visits)

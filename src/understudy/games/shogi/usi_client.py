@@ -1,0 +1,154 @@
+"""Opponents that are programs of their own and speak USI."""
+
+from __future__ import annotations
+
+import queue
+import re
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from understudy.games.shogi.errors import EngineError, GameError
+from understudy.games.shogi.players import Choice
+from understudy.games.shogi.rules import START, ShogiGame
+
+_KNOWN = ("fairy-stockfish",)
+_PLACES = ("/usr/games", "/usr/local/games")  # Debian's games are not on everybody's path
+
+
+def find_engines() -> dict[str, str]:
+    """The USI engines that are installed here, by name. (GNU Shogi speaks another protocol and is not among them.)"""
+    found = {name: shutil.which(name) or shutil.which(name, path=":".join(_PLACES)) for name in _KNOWN}
+    return {name: path for name, path in found.items() if path}
+
+
+class UsiPlayer:
+    """An engine in a process of its own. Use it with `with`: it ends with the block."""
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        go: str = "byoyomi 1000",
+        options: Mapping[str, str | int] | None = None,
+        patience: float = 30.0,
+    ) -> None:
+        """`go` is what follows the word go; `patience` is how many seconds an answer may take before it is an error."""
+        self.command = [command] if isinstance(command, str) else list(command)
+        self.name = Path(self.command[0]).name
+        self._go = go
+        self._patience = patience
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        try:
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+                errors="replace",
+                bufsize=1,
+            )
+        except OSError as error:
+            raise EngineError(f"The engine {self.command[0]} does not start: {error}") from error
+        threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            self._begin(options or {})
+        except EngineError:
+            self.close()
+            raise
+
+    def choose(self, game: ShogiGame) -> Choice:
+        """See Player.choose. EngineError for a move that is not legal, and for silence."""
+        start = "startpos" if game.start == START else f"sfen {game.start}"
+        moves = game.usi_moves()
+        self._send(f"position {start}{' moves ' if moves else ''}{' '.join(moves)}")
+        self._send(f"go {self._go}")
+        value: int | None = None
+        for line in self._until("bestmove"):
+            if match := re.search(r"\bscore (cp|mate) (-?\d+|[+-])", line):
+                value = _value(match[1], match[2])
+        words = line.split()
+        answer = words[1] if len(words) > 1 else ""
+        if answer == "resign":
+            return Choice(None, value)
+        try:
+            return Choice(game.move_of_usi(answer), value)
+        except GameError as error:
+            raise EngineError(f"{self.name} answered {line!r}: {error}") from error
+
+    def close(self) -> None:
+        """End the engine: ask first, insist after two seconds."""
+        if self._process.poll() is None:
+            try:
+                self._send("quit")
+                self._process.wait(2)
+            except (EngineError, subprocess.TimeoutExpired):
+                self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                try:
+                    stream.close()
+                except OSError:  # what was still to be sent to a dead engine
+                    continue
+
+    def __enter__(self) -> UsiPlayer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _begin(self, options: Mapping[str, str | int]) -> None:
+        self._send("usi")
+        for line in self._until("usiok"):
+            if line.startswith("id name "):
+                self.name = line.removeprefix("id name ").strip()
+        for name, value in options.items():
+            self._send(f"setoption name {name} value {value}")
+        self._send("isready")
+        self._until("readyok")
+        self._send("usinewgame")
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            for line in self._process.stdout:
+                self._lines.put(line.strip())
+        except ValueError:  # closed while reading
+            pass
+        self._lines.put(None)
+
+    def _send(self, line: str) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise EngineError(f"{self.name} is gone; it cannot be told {line!r}.") from error
+
+    def _until(self, word: str) -> list[str]:
+        """The lines up to and with the one that begins with this word."""
+        lines: list[str] = []
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise EngineError(f"{self.name} did not say {word!r} within {self._patience:g} s.") from None
+            if line is None:
+                raise EngineError(f"{self.name} ended (exit code {self._process.poll()}) instead of saying {word!r}.")
+            lines.append(line)
+            if line.split()[:1] == [word]:
+                return lines
+
+
+def _value(kind: str, text: str) -> int:
+    if kind == "cp":
+        return int(text)
+    return -30_000 if text.startswith("-") else 30_000

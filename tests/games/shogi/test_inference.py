@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+
+from understudy.errors import SettingsError
+from understudy.games.shogi.batch import SHAPE
+from understudy.games.shogi.checkpoint import new_network
+from understudy.games.shogi.inference import BACKENDS, installed, make_evaluator
+from understudy.networks.resnet import ActorCriticResTower
+from understudy.networks.resnet_settings import ResNetSettings
+
+
+def network(head: Literal["attention", "linear"] = "attention") -> ActorCriticResTower:
+    """With weights and running statistics that a trained one could have."""
+    made = new_network(ResNetSettings(blocks=2, channels=16, policy_head=head), seed=1)
+    rng = np.random.default_rng(2)
+    for name, view in made.views(made.parameters).items():
+        noise = rng.normal(scale=0.1, size=view.shape)
+        view[...] += np.abs(noise) if "var" in name else noise
+    return made
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("head", ["attention", "linear"])
+def test_every_backend_gives_what_the_network_gives(backend: str, head: Literal["attention", "linear"]) -> None:
+    if backend not in installed():
+        pytest.skip(f"{backend} is not installed")
+    made = network(head)
+    evaluate, line = make_evaluator(made, backend)
+    assert backend in line
+    for n in (1, 5):
+        planes = np.random.default_rng(n).random((n, *SHAPE), np.float32)
+        with torch.no_grad():
+            expected, wdl = made.tower(torch.from_numpy(planes))
+        logits, probabilities = evaluate(planes)
+        np.testing.assert_allclose(logits, expected.numpy(), atol=2e-4)
+        np.testing.assert_allclose(probabilities, torch.softmax(wdl, 1).numpy(), atol=1e-4)
+
+
+def test_an_evaluator_is_a_copy_that_leaves_the_network_alone() -> None:
+    made = network()
+    before = made.parameters.copy()
+    evaluate, _ = make_evaluator(made, "torch")
+    planes = np.random.default_rng(0).random((1, *SHAPE), np.float32)
+    first = evaluate(planes)[0].copy()
+    np.testing.assert_array_equal(made.parameters, before)
+    made.parameters[:] = 0
+    np.testing.assert_array_equal(evaluate(planes)[0], first)
+    made.parameters[:] = before
+    made.forward(planes.reshape(1, -1))
+    made.backward(np.ones((1, 13_527)), np.ones(1))  # can still learn
+
+
+def test_the_fastest_is_measured_and_reported() -> None:
+    _, line = make_evaluator(network(), batch=2, seconds=0.01)
+    assert all(name in line for name in installed())
+    assert line.startswith(tuple(installed()))
+
+
+def test_a_backend_that_is_not_there_is_a_settings_error() -> None:
+    with pytest.raises(SettingsError, match="torch"):
+        make_evaluator(network(), "abacus")

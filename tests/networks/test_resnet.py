@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+import torch
+
+from understudy.errors import SettingsError
+from understudy.learning.losses import log_softmax, ppo_clip
+from understudy.learning.optimizers import Adam
+from understudy.networks.factory import model_factory
+from understudy.networks.network import Floats
+from understudy.networks.resnet import ACTIONS, ActorCriticResTower, RunningNorm, expectation
+from understudy.networks.resnet_settings import ResNetSettings
+
+PLANES = 5
+S = PLANES * 81
+Head = Literal["attention", "linear"]
+HEADS: list[Head] = ["attention", "linear"]
+
+
+def settings(head: Head = "attention", **changes: Any) -> ResNetSettings:
+    return ResNetSettings(
+        **{"blocks": 2, "channels": 6, "attention_width": 4, "value_width": 5, "policy_head": head, **changes}
+    )
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+def double(head: Head, rng: np.random.Generator) -> ActorCriticResTower:
+    """In float64, away from the initial parameters."""
+    network = ActorCriticResTower(S, ACTIONS, settings(head), rng, np.float64)
+    network.parameters += np.abs(rng.normal(scale=0.3, size=network.parameters.size))
+    return network
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_the_factory_makes_it_and_the_parameters_depend_on_the_generator_alone(head: Head) -> None:
+    first, again, other = (model_factory(S, ACTIONS, settings(head), np.random.default_rng(s)) for s in (1, 1, 2))
+    assert isinstance(first, ActorCriticResTower)
+    np.testing.assert_array_equal(first.parameters, again.parameters)
+    assert not np.array_equal(first.parameters, other.parameters)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_the_initial_policy_is_nearly_uniform_and_the_game_a_draw(head: Head, rng: np.random.Generator) -> None:
+    network = ActorCriticResTower(S, ACTIONS, settings(head), rng)
+    logits, values = network.forward(rng.random((7, S), np.float32))
+    assert (logits.shape, values.shape) == ((7, ACTIONS), (7,))
+    assert np.ptp(logits, axis=1).max() < 0.5
+    assert np.abs(values).max() < 0.1
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_gradients_are_those_of_finite_differences(head: Head, rng: np.random.Generator) -> None:
+    network = double(head, rng)
+    states, d_logits, d_values = rng.random((3, S)), rng.normal(size=(3, ACTIONS)), rng.normal(size=3)
+
+    def loss() -> float:
+        logits, values = network.forward(states)
+        return float((logits * d_logits).sum() + (values * d_values).sum())
+
+    logits, values = network.forward(states)
+    assert logits.dtype == values.dtype == np.float64
+    before = network.parameters.copy()
+    network.backward(d_logits, d_values)
+    gradients = network.gradients.copy()
+    network.parameters[:] = before  # the running statistics have moved
+    trainable = network.parameters.size - sum(b.numel() for _, b in network._statistics())
+    for place in rng.choice(trainable, 60, replace=False):
+        shifted = []
+        for sign in (1, -1):
+            network.parameters[place] = before[place] + sign * 1e-6
+            shifted.append(loss())
+        network.parameters[place] = before[place]
+        assert gradients[place] == pytest.approx((shifted[0] - shifted[1]) / 2e-6, rel=2e-4, abs=2e-4)
+
+
+def test_attention_logits_are_query_times_key_in_the_order_of_the_actions(rng: np.random.Generator) -> None:
+    network = double("attention", rng)
+    head = network.tower.policy
+    x = torch.from_numpy(rng.normal(size=(2, 6, 9, 9)))
+    with torch.no_grad():
+        logits = head(x)
+        query, keys, drops = (layer(x).flatten(2) for layer in (head.query, head.keys, head.drops))  # type: ignore[operator]
+    for origin, target, promote in [
+        (0, 1, 0),
+        (0, 80, 1),
+        (40, 39, 0),
+        (40, 41, 1),
+        (80, 0, 1),
+        (80, 79, 1),
+        (7, 6, 0),
+    ]:
+        action = 160 * origin + 2 * (target - (target > origin)) + promote
+        expected = (query[:, :, origin] * keys[:, 4 * promote : 4 * promote + 4, target]).sum(1) / 2
+        torch.testing.assert_close(logits[:, action], expected)
+    for target, piece in [(0, 0), (33, 6), (80, 6)]:
+        torch.testing.assert_close(logits[:, 12_960 + 7 * target + piece], drops[:, piece, target])
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_position_does_not_depend_on_its_neighbours_and_play_gives_the_same(
+    head: Head, rng: np.random.Generator
+) -> None:
+    network = double(head, rng)
+    states = rng.random((9, S))
+    logits, values = network.forward(states)
+    alone, value = network.step(states[4])
+    np.testing.assert_allclose(alone, logits[4], atol=1e-10)
+    assert value == pytest.approx(values[4], abs=1e-12)
+
+
+def test_a_step_in_play_disturbs_neither_forward_nor_backward(rng: np.random.Generator) -> None:
+    network = double("attention", rng)
+    states = rng.random((3, S))
+    d_logits, d_values = np.ones((3, ACTIONS)), np.ones(3)
+    before = network.parameters.copy()
+    network.forward(states)
+    network.backward(d_logits, d_values)
+    expected = network.gradients.copy()
+    network.parameters[:] = before
+    network.forward(states)
+    network.step(states[0])
+    network.backward(d_logits, d_values)
+    np.testing.assert_array_equal(network.gradients, expected)
+
+
+def test_the_optimizer_updates_the_network_that_plays(rng: np.random.Generator) -> None:
+    network = model_factory(S, ACTIONS, settings(channels=32), rng)
+    assert isinstance(network, ActorCriticResTower)
+    state = rng.random(S, np.float32)
+    before, _ = network.step(state)
+    tensors = {name: tensor.clone() for name, tensor in network.tower.state_dict().items()}
+    adam = Adam(network.parameters, 1e-3)
+    for _ in range(4):  # in the first step, what lies behind weights that are zero has no gradient yet
+        network.forward(state[None])
+        network.backward(rng.normal(size=(1, ACTIONS)), np.ones(1))
+        adam.step(network.gradients)
+    after, _ = network.step(state)
+    assert not np.allclose(before, after)
+    same = [name for name, tensor in network.tower.state_dict().items() if torch.equal(tensor, tensors[name])]
+    assert [name for name in same if not name.endswith("num_batches_tracked")] == []
+
+
+def test_the_objective_of_the_numpy_networks_teaches_it(rng: np.random.Generator) -> None:
+    network = model_factory(S, ACTIONS, settings(), rng)
+    states = rng.random((16, S), np.float32)
+    actions, advantages = rng.integers(0, ACTIONS, 16), np.ones(16, np.float32)
+    adam = Adam(network.parameters, 3e-3)
+    old: Floats | None = None
+    for _ in range(30):
+        logits, values = network.forward(states)
+        log_probs = log_softmax(logits)
+        now = log_probs[np.arange(16), actions]
+        old = now if old is None else old
+        network.backward(ppo_clip(log_probs, actions, advantages, now, 0.2).d_logits, values * 0)
+        adam.step(network.gradients)
+    assert old is not None
+    assert (now - old).mean() > 1
+
+
+def test_running_statistics_travel_in_the_parameters_and_follow_the_batches(rng: np.random.Generator) -> None:
+    network = ActorCriticResTower(S, ACTIONS, settings(), rng)
+    names = [name for name, _ in network.layout]
+    views = network.views(network.parameters)
+    norms = [module for module in network.tower.modules() if isinstance(module, RunningNorm)]
+    assert sum(name.endswith("running_var") for name in names) == len(norms) == 6
+    states = rng.random((4, S), np.float32) + 3
+    network.forward(states)
+    assert not views["stem_norm.running_mean"].any()  # asking changes nothing
+    network.backward(np.zeros((4, ACTIONS)), np.zeros(4))
+    with torch.no_grad():
+        out = network.tower.stem(torch.from_numpy(states.reshape(4, PLANES, 9, 9)))
+    np.testing.assert_allclose(views["stem_norm.running_mean"], 0.01 * out.mean((0, 2, 3)).numpy(), rtol=1e-4)
+    assert not network.views(network.gradients)["stem_norm.running_mean"].any()
+
+
+def test_the_value_is_wins_minus_losses() -> None:
+    wdl = torch.log(torch.tensor([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.1, 0.0, 0.9]]))
+    torch.testing.assert_close(expectation(wdl), torch.tensor([0.25, 0.0, -0.8]))
+
+
+@pytest.mark.parametrize("shape", [(S + 1, ACTIONS), (S, 8)])
+def test_another_shape_is_a_settings_error(shape: tuple[int, int], rng: np.random.Generator) -> None:
+    with pytest.raises(SettingsError, match="81 squares"):
+        ActorCriticResTower(*shape, settings(), rng)
+
+
+def test_the_squeeze_can_be_left_out(rng: np.random.Generator) -> None:
+    plain = ActorCriticResTower(S, ACTIONS, settings(se_ratio=0.0), rng)
+    assert not [name for name, _ in plain.layout if "squeeze" in name]
+    assert np.isfinite(plain.forward(rng.random((2, S), np.float32))[0]).all()
+
+
+@pytest.mark.parametrize("bad", [{"blocks": -1}, {"se_ratio": 2.0}, {"policy_head": "magic"}, {"channels": 0}])
+def test_impossible_settings_are_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        settings(**bad) if "policy_head" not in bad else ResNetSettings(**bad)
