@@ -32,12 +32,13 @@ def test_every_plan_names_things_that_exist(race: int, build: int) -> None:
 
 
 @pytest.mark.parametrize(("race", "build"), ALONE)
-def test_every_plan_raises_an_army(race: int, build: int) -> None:
+def test_every_plan_raises_an_army_or_a_defence(race: int, build: int) -> None:
     game = develop(race, build, 6).simulation
     spent = float(game.state["score"][0, names.SPENT_MINERALS])
     kinds = game.state["kind"][(game.state["alive"] == 1) & (game.state["owner"] == 0)]
     assert spent > 1800
-    assert game.over or game.rules["army"][0][kinds].sum() >= 6
+    armed = (game.rules["damage"][0][kinds].max(axis=1) > 0) & (game.rules["worker"][0][kinds] == 0)
+    assert game.over or armed.sum() >= 6
 
 
 def test_a_difficulty_is_never_weaker_than_the_one_below_in_any_number() -> None:

@@ -62,6 +62,8 @@ class _Progress(event.Listener):  # type: ignore[misc]
     def on_end(self, event: Any) -> None:
         """One more function is done."""
         self._functions += 1
+        if self._functions % 10 and not sys.stderr.isatty():
+            return
         print(f"\rCompiling the simulation: {self._functions} functions done", end="", file=sys.stderr, flush=True)
 
 

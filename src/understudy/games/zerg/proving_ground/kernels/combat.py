@@ -22,7 +22,7 @@ from understudy.games.zerg.proving_ground.state import (
     WIDE,
 )
 
-ACQUIRE = 7.0  # how far a unit minds an enemy, or a little beyond its reach if that is more
+ACQUIRE = 5.5  # how far a unit minds an enemy, or a little beyond its reach if that is more
 LEAST_DAMAGE = 0.5
 STAND = 8.0  # loops a unit stands after a shot before it looks at its target again
 BUILDING_BONUS = 64.0  # banelings: 80 against structures
@@ -169,7 +169,7 @@ def defend(s: Any, t: Any, r: Any, w: Any, i: int, beyond: float, chase: bool) -
         return False
     j = s.target[i]
     valid = j >= 0 and same(s, j, s.target_generation[i]) and s.seen[s.owner[i], j] == 1
-    if valid and (s.loop + i) & 31 and engage(s, t, r, w, i, j, chase):
+    if valid and (s.loop + i) & 63 and engage(s, t, r, w, i, j, chase):
         return True
     if not valid and (s.loop + i) & 7:
         s.target[i] = -1
