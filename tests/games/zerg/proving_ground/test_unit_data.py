@@ -10,7 +10,7 @@ from understudy.games.zerg.proving_ground.unit_data import ZERG, kind, kinds_by_
 from understudy.games.zerg.proving_ground.vitals import UNKNOWN
 
 # Written down from the game's own numbers (patch 4.10 and later), independently of the tables.
-KNOWN = {
+KNOWN: dict[str, dict[str, float]] = {
     "Zergling": {"minerals": 25, "vespene": 0, "build_time": 384, "food_required": 0.5, "sight_range": 8},
     "Roach": {"minerals": 75, "vespene": 25, "build_time": 432, "food_required": 2, "armor": 1},
     "Marine": {"minerals": 50, "vespene": 0, "build_time": 400, "food_required": 1, "movement_speed": 2.25},
