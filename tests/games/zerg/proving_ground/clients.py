@@ -19,7 +19,10 @@ class Client:
         self.session = session
 
     async def ask(self, **request: Any) -> sc2api_pb2.Response:
-        return sc2api_pb2.Response.FromString(await self.raw(sc2api_pb2.Request(**request).SerializeToString()))
+        answer: sc2api_pb2.Response = sc2api_pb2.Response.FromString(
+            await self.raw(sc2api_pb2.Request(**request).SerializeToString())
+        )
+        return answer
 
     async def raw(self, data: bytes) -> bytes:
         return await self.session.handle(data)
@@ -30,7 +33,7 @@ def create_request(computer: bool = True, seed: int = 1) -> sc2api_pb2.RequestCr
     request.local_map.map_path = "ProvingGround-1.SC2Map"
     request.player_setup.add(type=sc2api_pb2.Participant)
     if computer:
-        request.player_setup.add(type=sc2api_pb2.Computer, race=TERRAN, difficulty=sc2api_pb2.Medium)  # type: ignore[arg-type]
+        request.player_setup.add(type=sc2api_pb2.Computer, race=TERRAN, difficulty=sc2api_pb2.Medium)
     else:
         request.player_setup.add(type=sc2api_pb2.Participant)
     return request

@@ -30,7 +30,7 @@ def errors() -> Any:
     assert found == []
 
 
-class Surveyor(BotAI):  # type: ignore[misc]
+class Surveyor(BotAI):
     """Asks for everything that bots build their first steps on."""
 
     async def on_start(self) -> None:
@@ -38,9 +38,11 @@ class Surveyor(BotAI):  # type: ignore[misc]
 
     async def on_step(self, iteration: int) -> None:
         if iteration == 0:
-            self.bases = sorted((p.x, p.y) for p in self.expansion_locations_list)
+            places: list[Any] = list(self.expansion_locations_list)
+            self.bases = sorted((place.x, place.y) for place in places)
             self.ramp = self.main_base_ramp
             self.next_base = await self.get_next_expansion()
+            assert self.next_base is not None
             self.placed = await self.find_placement(
                 UnitTypeId.EVOLUTIONCHAMBER, self.start_location.towards(self.game_info.map_center, 7)
             )
@@ -79,19 +81,23 @@ def test_bots_written_elsewhere_play(name: str) -> None:
     assert report.result in (Result.Victory, Result.Defeat, Result.Tie)
 
 
-def test_a_worker_rush_beats_a_very_easy_opponent_and_the_same_seed_repeats_the_game() -> None:
-    def run() -> Any:
-        return play(
-            load_bot(BOTS / "worker_rush.py"),
-            Computer(Race.Protoss, Difficulty.VeryEasy, AIBuild.Macro),
-            map_seed=2,
-            seed=4,
-            game_time_limit=400,
-        )
+def test_a_rush_beats_a_very_easy_opponent() -> None:
+    report = play(
+        load_bot(BOTS / "zerg_rush.py"),
+        Computer(Race.Terran, Difficulty.VeryEasy, AIBuild.Macro),
+        map_seed=1,
+        seed=1,
+        game_time_limit=600,
+    )
+    assert report.result == Result.Victory
 
-    first = run()
-    assert first.result == Result.Victory
-    assert run() == first
+
+def test_a_bot_without_dice_repeats_its_game_with_the_same_seed() -> None:
+    def run() -> Any:
+        rival = Computer(Race.Protoss, Difficulty.VeryEasy, AIBuild.Macro)
+        return play(load_bot(BOTS / "worker_rush.py"), rival, map_seed=2, seed=4, game_time_limit=120)
+
+    assert run() == run()
 
 
 def test_two_bots_play_each_other() -> None:
@@ -99,7 +105,7 @@ def test_two_bots_play_each_other() -> None:
     assert report.result in (Result.Victory, Result.Defeat, Result.Tie)
 
 
-class Quitter(BotAI):  # type: ignore[misc]
+class Quitter(BotAI):
     """Surrenders."""
 
     async def on_step(self, iteration: int) -> None:

@@ -38,7 +38,8 @@ def with_server(
 
 async def ask(socket: aiohttp.ClientWebSocketResponse, **request: Any) -> sc2api_pb2.Response:
     await socket.send_bytes(sc2api_pb2.Request(**request).SerializeToString())
-    return sc2api_pb2.Response.FromString(await socket.receive_bytes())
+    answer: sc2api_pb2.Response = sc2api_pb2.Response.FromString(await socket.receive_bytes())
+    return answer
 
 
 def test_a_game_over_a_socket() -> None:

@@ -102,7 +102,7 @@ def test_actions_are_answered_with_the_games_results() -> None:
         larva, drone = own(seen, LARVA), own(seen, DRONE)
 
         async def result(*arguments: object, **target: object) -> int:
-            return (await client.ask(action=command(*arguments, **target))).action.result[0]  # type: ignore[arg-type]
+            return int((await client.ask(action=command(*arguments, **target))).action.result[0])  # type: ignore[arg-type]
 
         assert await result(TRAIN_ZERGLING, [larva[0].tag]) == TECH_NOT_MET
         assert await result(TRAIN_DRONE, [larva[0].tag]) == SUCCESS

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from sc2.dicts.unit_train_build_abilities import TRAIN_INFO
 from sc2.ids.unit_typeid import UnitTypeId
 
@@ -8,7 +10,7 @@ from understudy.games.zerg.proving_ground.unit_data import ZERG, kind, kinds_by_
 from understudy.games.zerg.proving_ground.vitals import UNKNOWN
 
 # Written down from the game's own numbers (patch 4.10 and later), independently of the tables.
-KNOWN = {
+KNOWN: dict[str, dict[str, float]] = {
     "Zergling": {"minerals": 25, "vespene": 0, "build_time": 384, "food_required": 0.5, "sight_range": 8},
     "Roach": {"minerals": 75, "vespene": 25, "build_time": 432, "food_required": 2, "armor": 1},
     "Marine": {"minerals": 50, "vespene": 0, "build_time": 400, "food_required": 1, "movement_speed": 2.25},
@@ -25,7 +27,8 @@ def test_known_numbers_are_in_the_tables() -> None:
 
 
 def test_every_unit_a_race_can_make_has_health_of_its_own() -> None:
-    makable = {product for products in TRAIN_INFO.values() for product in products} - {UnitTypeId.LOCUSTMPFLYING}
+    table: Any = TRAIN_INFO
+    makable = {product for products in table.values() for product in products} - {UnitTypeId.LOCUSTMPFLYING}
     unknown = [u.name for u in unit_types()[1:] if u.unit_id in {m.value for m in makable} and u.vitals is UNKNOWN]
     assert unknown == []
 

@@ -26,7 +26,7 @@ def test_decoded_units_are_the_states_units() -> None:
     for i in mine:
         unit = seen[tag(state, int(i))]
         assert unit.unit_type == unit_types()[state["kind"][i]].unit_id
-        assert (unit.pos.x, unit.pos.y) == (np.float32(state["x"][i]), np.float32(state["y"][i]))
+        assert [unit.pos.x, unit.pos.y] == [float(np.float32(state["x"][i])), float(np.float32(state["y"][i]))]
         assert unit.health == np.float32(state["health"][i])
         assert unit.build_progress == 1
         assert 0 <= unit.facing < 6.2832

@@ -43,7 +43,7 @@ NEEDED_SHARE = 0.65
 
 
 def add_commands(subparsers: Any) -> None:
-    """Add the proving ground's commands; each sets `run`, which takes the parsed arguments and returns the exit code."""
+    """Add the proving ground's commands; each sets `run`: parsed arguments in, exit code out."""
     add = subparsers.add_parser
     parser = add("install", help="lay out a folder that works as SC2PATH")
     parser.add_argument("folder", type=Path)

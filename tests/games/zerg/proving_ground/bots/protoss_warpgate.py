@@ -1,6 +1,6 @@
 """Gateways become warp gates; stalkers and zealots are warped in at the front pylon: Protoss on the ground."""
 
-# ruff: noqa: PLR0912, SIM102 - as bots are written
+# ruff: noqa: SIM102 - as bots are written
 
 from sc2.bot_ai import BotAI
 from sc2.data import Difficulty, Race

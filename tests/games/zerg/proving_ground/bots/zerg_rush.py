@@ -1,6 +1,6 @@
 """Zerglings from the first pool on: a rush."""
 
-# ruff: noqa: PLR0912, SIM102 - as bots are written
+# ruff: noqa: PLR0912 - as bots are written
 
 from sc2.bot_ai import BotAI
 from sc2.data import Difficulty, Race

@@ -13,7 +13,7 @@ from understudy.games.zerg.proving_ground.kernels.paths import clear_line, desce
 from understudy.games.zerg.proving_ground.maps import SIZE
 from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SLOTS, WIDE
 
-LARGEST = 1.0  # radius of a neighbour that still counts in full
+LARGEST = 0.625  # radius of a neighbour that still counts in full
 LOOK_AGAIN = 40  # loops a waypoint is trusted
 
 
