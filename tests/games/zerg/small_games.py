@@ -32,7 +32,7 @@ class Scene:
         """Put units into the game, beside the player's start or the point given."""
         x, y = near or self.game.map.starts[player]
         towards = 1 if x < 88 else -1
-        slots = []
+        slots: list[int] = []
         for name, count in names.items():
             for n in range(count):
                 dx, dy = 5 + n % 4, 3 + n // 4 + len(slots) % 3
