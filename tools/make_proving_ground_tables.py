@@ -2,8 +2,10 @@
 
     python tools/make_proving_ground_tables.py RECORDED_GAME_DATA.pb
 
-The numbers come from a ResponseData that the game itself sent; who builds what comes from burnysc2's dictionaries. Only what a melee
-game can hold is kept. What the game does not tell (health, radius, upgrades' effects) is written by hand in `unit_data.py`.
+The numbers come from a ResponseData that the game itself sent; who builds what comes from burnysc2's dictionaries.
+Only what a melee
+game can hold is kept. What the game does not tell (health, radius, upgrades' effects) is written by hand in
+`unit_data.py`.
 """
 
 from __future__ import annotations
@@ -22,12 +24,54 @@ from sc2.ids.unit_typeid import UnitTypeId
 
 TABLES = Path(__file__).resolve().parent.parent / "src/understudy/games/zerg/proving_ground/data"
 # Types that no dictionary of burnysc2 names and that a melee game holds all the same.
-ALSO = "LARVA EGG BROODLORDCOCOON OVERLORDCOCOON RAVAGERCOCOON LURKERMPEGG BANELINGCOCOON TRANSPORTOVERLORDCOCOON MULE BROODLING INTERCEPTOR \
-MINERALFIELD MINERALFIELD750 RICHMINERALFIELD RICHMINERALFIELD750 LABMINERALFIELD LABMINERALFIELD750 PURIFIERMINERALFIELD \
-PURIFIERMINERALFIELD750 VESPENEGEYSER RICHVESPENEGEYSER SPACEPLATFORMGEYSER EXTRACTORRICH REFINERYRICH ASSIMILATORRICH AUTOTURRET \
-CHANGELING LOCUSTMP CREEPTUMOR CREEPTUMORQUEEN CREEPTUMORBURROWED NYDUSCANAL TECHLAB REACTOR ARCHON UNBUILDABLEPLATESDESTRUCTIBLE \
-XELNAGATOWER KD8CHARGE ADEPTPHASESHIFT FORCEFIELD DISRUPTORPHASED ORACLESTASISTRAP POINTDEFENSEDRONE BARRACKSREACTOR FACTORYREACTOR \
-STARPORTREACTOR".split()
+ALSO = [
+    "LARVA",
+    "EGG",
+    "BROODLORDCOCOON",
+    "OVERLORDCOCOON",
+    "RAVAGERCOCOON",
+    "LURKERMPEGG",
+    "BANELINGCOCOON",
+    "TRANSPORTOVERLORDCOCOON",
+    "MULE",
+    "BROODLING",
+    "INTERCEPTOR",
+    "MINERALFIELD",
+    "MINERALFIELD750",
+    "RICHMINERALFIELD",
+    "RICHMINERALFIELD750",
+    "LABMINERALFIELD",
+    "LABMINERALFIELD750",
+    "PURIFIERMINERALFIELD",
+    "PURIFIERMINERALFIELD750",
+    "VESPENEGEYSER",
+    "RICHVESPENEGEYSER",
+    "SPACEPLATFORMGEYSER",
+    "EXTRACTORRICH",
+    "REFINERYRICH",
+    "ASSIMILATORRICH",
+    "AUTOTURRET",
+    "CHANGELING",
+    "LOCUSTMP",
+    "CREEPTUMOR",
+    "CREEPTUMORQUEEN",
+    "CREEPTUMORBURROWED",
+    "NYDUSCANAL",
+    "TECHLAB",
+    "REACTOR",
+    "ARCHON",
+    "UNBUILDABLEPLATESDESTRUCTIBLE",
+    "XELNAGATOWER",
+    "KD8CHARGE",
+    "ADEPTPHASESHIFT",
+    "FORCEFIELD",
+    "DISRUPTORPHASED",
+    "ORACLESTASISTRAP",
+    "POINTDEFENSEDRONE",
+    "BARRACKSREACTOR",
+    "FACTORYREACTOR",
+    "STARPORTREACTOR",
+]
 
 
 def main(recorded: Path) -> None:
@@ -46,12 +90,35 @@ def main(recorded: Path) -> None:
 
 def melee_types() -> set[UnitTypeId]:
     """Every type that burnysc2 knows an ability, a producer or a product of, and a few more."""
-    types = set(UNIT_ABILITIES) | set(TRAIN_INFO) | {product for products in TRAIN_INFO.values() for product in products}
+    types = (
+        set(UNIT_ABILITIES) | set(TRAIN_INFO) | {product for products in TRAIN_INFO.values() for product in products}
+    )
     return types | {UnitTypeId[name] for name in ALSO}
 
 
-UNIT_COLUMNS = "unit_id name race mineral_cost vespene_cost build_time food_required food_provided ability_id tech_requirement require_attached \
-cargo_size movement_speed armor sight_range unit_alias has_minerals has_vespene tech_alias attributes weapons".split()
+UNIT_COLUMNS = [
+    "unit_id",
+    "name",
+    "race",
+    "mineral_cost",
+    "vespene_cost",
+    "build_time",
+    "food_required",
+    "food_provided",
+    "ability_id",
+    "tech_requirement",
+    "require_attached",
+    "cargo_size",
+    "movement_speed",
+    "armor",
+    "sight_range",
+    "unit_alias",
+    "has_minerals",
+    "has_vespene",
+    "tech_alias",
+    "attributes",
+    "weapons",
+]
 
 
 def unit_row(unit: Any) -> list[object]:
@@ -67,8 +134,21 @@ def unit_row(unit: Any) -> list[object]:
     return [getattr(unit, column) for column in UNIT_COLUMNS[:-3]] + lists
 
 
-ABILITY_COLUMNS = "ability_id remaps_to_ability_id target allow_minimap allow_autocast is_building is_instant_placement footprint_radius \
-cast_range link_index link_name button_name friendly_name".split()
+ABILITY_COLUMNS = [
+    "ability_id",
+    "remaps_to_ability_id",
+    "target",
+    "allow_minimap",
+    "allow_autocast",
+    "is_building",
+    "is_instant_placement",
+    "footprint_radius",
+    "cast_range",
+    "link_index",
+    "link_name",
+    "button_name",
+    "friendly_name",
+]
 
 
 def ability_row(ability: Any) -> list[object]:
@@ -76,8 +156,16 @@ def ability_row(ability: Any) -> list[object]:
     return [getattr(ability, column) for column in ABILITY_COLUMNS]
 
 
-UPGRADE_COLUMNS = "upgrade_id name mineral_cost vespene_cost research_time ability_id".split()
-PRODUCTION_COLUMNS = "producer product is_upgrade ability required_building required_upgrade techlab".split()
+UPGRADE_COLUMNS = ["upgrade_id", "name", "mineral_cost", "vespene_cost", "research_time", "ability_id"]
+PRODUCTION_COLUMNS = [
+    "producer",
+    "product",
+    "is_upgrade",
+    "ability",
+    "required_building",
+    "required_upgrade",
+    "techlab",
+]
 
 
 def production_rows() -> Iterable[list[object]]:
@@ -107,7 +195,9 @@ def plain(value: object) -> str:
 
 def write(name: str, columns: list[str], rows: Iterable[list[object]]) -> None:
     """Write one table, sorted, so that a new game version shows as a small difference."""
-    lines = ["\t".join(columns)] + ["\t".join(plain(value) for value in row) for row in sorted(rows, key=lambda r: [str(v).zfill(8) for v in r[:2]])]
+    lines = ["\t".join(columns)] + [
+        "\t".join(plain(value) for value in row) for row in sorted(rows, key=lambda r: [str(v).zfill(8) for v in r[:2]])
+    ]
     (TABLES / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{name}: {len(lines) - 1} rows")
 

@@ -93,7 +93,7 @@ def _order_for(producer: int, product: int) -> int:
 
 
 @cache
-def _commands_by_kind() -> dict[tuple[int, int], list[Command]]:
+def _commands_by_kind() -> dict[tuple[int, int], list[Command]]:  # noqa: PLR0912 - one table
     """What each kind can be told to make, by exact and by generic ability."""
     generic = {ability.ability_id: ability.remaps_to for ability in unit_data.abilities() if ability.remaps_to}
     types, kinds, table = unit_data.unit_types(), unit_data.kinds_by_id(), {}  # type: ignore[var-annotated]
@@ -136,7 +136,9 @@ def _commands_by_kind() -> dict[tuple[int, int], list[Command]]:
 
 
 def command_for(unit_kind: int, ability_id: int, done: Container[int] = ()) -> Command | None:
-    """What this ability tells this kind to do; of a family of upgrades, the first that is not `done`. None: it has no such ability."""
+    """What this ability tells this kind to do; of a family of upgrades, the first that is not `done`. None: it has no
+    such ability.
+    """
     everyone = _commands_for_all().get(ability_id)
     if everyone is not None:
         return everyone
@@ -191,7 +193,11 @@ def labels() -> Labels:
         make[unit.kind] = unit.ability_id if unit.ability_id in known else 0
     for (_, ability), commands in _commands_by_kind().items():
         for command in commands:
-            if command.order in (orders.MORPH_INTO, orders.BUILD_AT) and ability in known and make[command.argument] == 0:
+            if (
+                command.order in (orders.MORPH_INTO, orders.BUILD_AT)
+                and ability in known
+                and make[command.argument] == 0
+            ):
                 make[command.argument] = ability
     for upgrade in unit_data.upgrades():
         research[upgrade.upgrade_id] = upgrade.ability_id if upgrade.ability_id in known else 0

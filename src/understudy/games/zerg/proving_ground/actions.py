@@ -12,7 +12,6 @@ from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.state import CANT_TARGET_THAT_UNIT, ERROR, NOT_SUPPORTED, SUCCESS
 
 
-
 def carry_out(match: Match, player: int, action: sc2api_pb2.Action) -> int:
     """Do what one action says; the answer is an ActionResult."""
     if action.HasField("action_raw") and action.action_raw.HasField("unit_command"):

@@ -30,7 +30,11 @@ def load_bot(path: Path, race: str | None = None, name: str | None = None) -> Bo
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(path.parent))
-    classes = [c for _, c in inspect.getmembers(module, inspect.isclass) if issubclass(c, BotAI) and c.__module__ == module_name]
+    classes = [
+        c
+        for _, c in inspect.getmembers(module, inspect.isclass)
+        if issubclass(c, BotAI) and c.__module__ == module_name
+    ]
     if name is not None:
         classes = [c for c in classes if c.__name__ == name]
     if not classes:
@@ -43,10 +47,20 @@ def race_in(path: Path, class_name: str) -> Race:
     """The race the file itself gives its bot; Random when it does not say."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Bot" and len(node.args) >= 2):
+        if not (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "Bot"
+            and len(node.args) >= 2
+        ):
             continue
         first, second = node.args[0], node.args[1]
         maker = second.func if isinstance(second, ast.Call) else second
-        if isinstance(first, ast.Attribute) and isinstance(maker, ast.Name) and maker.id == class_name and first.attr in Race.__members__:
+        if (
+            isinstance(first, ast.Attribute)
+            and isinstance(maker, ast.Name)
+            and maker.id == class_name
+            and first.attr in Race.__members__
+        ):
             return Race[first.attr]
     return Race.Random

@@ -1,4 +1,6 @@
-"""The proving ground on the command line: `understudy proving-ground ...` and `python -m understudy.games.zerg.proving_ground ...`."""
+"""The proving ground on the command line: `understudy proving-ground ...` and `python -m
+understudy.games.zerg.proving_ground ...`.
+"""
 
 from __future__ import annotations
 
@@ -24,24 +26,39 @@ from understudy.games.zerg.proving_ground.server import SILENCE, Server
 from understudy.games.zerg.proving_ground.viewer import watch
 
 RACES = ("Terran", "Zerg", "Protoss", "Random")
-DIFFICULTIES = "VeryEasy Easy Medium MediumHard Hard Harder VeryHard CheatVision CheatMoney CheatInsane".split()
-BUILDS = "RandomBuild Rush Timing Power Macro Air".split()
+DIFFICULTIES = [
+    "VeryEasy",
+    "Easy",
+    "Medium",
+    "MediumHard",
+    "Hard",
+    "Harder",
+    "VeryHard",
+    "CheatVision",
+    "CheatMoney",
+    "CheatInsane",
+]
+BUILDS = ["RandomBuild", "Rush", "Timing", "Power", "Macro", "Air"]
 NEEDED_SHARE = 0.65
 
 
 def add_commands(subparsers: Any) -> None:
-    """Add the proving ground's commands; each sets `run`, a function of the parsed arguments that returns the exit code."""
+    """Add the proving ground's commands; each sets `run`: parsed arguments in, exit code out."""
     add = subparsers.add_parser
     parser = add("install", help="lay out a folder that works as SC2PATH")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--map", action="append", default=[], help="one more map name; its terrain is made from the name")
+    parser.add_argument(
+        "--map", action="append", default=[], help="one more map name; its terrain is made from the name"
+    )
     parser.set_defaults(run=_install)
 
     parser = add("serve", help="wait for a ladder bot (or two) on a port")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--bots", type=int, choices=(1, 2), default=1, help="2: two bots play each other")
-    parser.add_argument("--silence", type=float, default=SILENCE, help="seconds after which a silent client is disconnected")
+    parser.add_argument(
+        "--silence", type=float, default=SILENCE, help="seconds after which a silent client is disconnected"
+    )
     _add_pairing(parser)
     parser.set_defaults(run=_serve)
 
@@ -116,7 +133,14 @@ def _serve(arguments: argparse.Namespace) -> int:
         computer = pairing.computer
         seats = [Seat(4, 4), Seat(4, 4)]
         if arguments.bots == 1:
-            seats[1] = Seat(computer.race.value, computer.race.value, "", True, computer.difficulty.value, BUILDS.index(pairing.build) + 1)
+            seats[1] = Seat(
+                computer.race.value,
+                computer.race.value,
+                "",
+                True,
+                computer.difficulty.value,
+                BUILDS.index(pairing.build) + 1,
+            )
         lobby.create(make_map(pairing.map_seed), seats, pairing.seed)
         server = Server(lobby, arguments.silence)
         port = await server.start(arguments.host, arguments.port)
@@ -138,16 +162,27 @@ def _play(arguments: argparse.Namespace) -> int:
     if arguments.against is not None:
         from understudy.games.zerg.proving_ground.play import play  # noqa: PLC0415 - only this branch plays two bots
 
-        report = play(load_bot(arguments.bot, arguments.race), load_bot(arguments.against), map_seed=pairing.map_seed, seed=pairing.seed)
+        report = play(
+            load_bot(arguments.bot, arguments.race),
+            load_bot(arguments.against),
+            map_seed=pairing.map_seed,
+            seed=pairing.seed,
+        )
         print(f"{arguments.bot.stem} against {arguments.against.stem}: {report.result} after {report.loops} loops")
         return 0 if report.result is not None else 1
     failed = False
     for door in DOORS if arguments.door == "all" else (arguments.door,):
-        recording = Recording(arguments.record, make_map(pairing.map_seed)) if arguments.record and door == IN_PROCESS else None
+        recording = (
+            Recording(arguments.record, make_map(pairing.map_seed)) if arguments.record and door == IN_PROCESS else None
+        )
         result = play_through(door, load_bot(arguments.bot, arguments.race), pairing, arguments.time_limit, recording)
+        outcome = result.name if result else "no result"
         if recording is not None:
             recording.close()
-        print(f"{door}: {arguments.bot.stem} against {pairing.race} ({pairing.difficulty}): {result.name if result else 'no result'}", flush=True)
+        print(
+            f"{door}: {arguments.bot.stem} against {pairing.race} ({pairing.difficulty}): {outcome}",
+            flush=True,
+        )
         failed = failed or result is None
     return int(failed)
 

@@ -1,7 +1,7 @@
 """The one door to numba: `kernel` compiles a function and keeps the machine code on disk.
 
-numba's own cache notices a change in the file of a function but not in the files of the functions it calls, nor in tables frozen into
-it. Here the cache folder is named after a digest of all of them, so that stale code cannot be run.
+numba's own cache notices a change in the file of a function but not in the files of the functions it calls, nor in
+tables frozen into it. Here the cache folder is named after a digest of all of them, so that stale code cannot be run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import config
+from numba.core import config, event
+
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -23,12 +25,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 @cache
 def cache_folder() -> Path:
     """Where the machine code of exactly these sources and tables lies."""
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(f"{numba.__version__} {OPTIONS}".encode())
     here = Path(__file__).parent
-    for path in sorted([*here.glob("*.py"), *here.glob("kernels/*.py"), *here.glob("data/*.tsv")]):
-        if path.parent.name == "kernels" or path.suffix == ".tsv" or path.stem in {"compiled", "rules", "state", "vitals", "unit_data", "wire", "upgrade_effects"}:
-            digest.update(path.read_bytes())
-    base = os.environ.get("UNDERSTUDY_CACHE") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
+    frozen = [here / f"{name}.py" for name in ("rules", "state", "vitals", "unit_data", "wire", "upgrade_effects")]
+    for path in sorted([*frozen, *here.glob("kernels/*.py"), *here.glob("data/*.tsv")]):
+        digest.update(path.read_bytes())
+    base = (
+        os.environ.get("UNDERSTUDY_CACHE")
+        or os.environ.get("XDG_CACHE_HOME")
+        or os.environ.get("LOCALAPPDATA")
+        or Path.home() / ".cache"
+    )
     return Path(base) / "understudy" / f"kernels-{digest.hexdigest()[:16]}"
 
 
@@ -37,16 +44,33 @@ def kernel(function: Function) -> Function:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(cache_folder())
     try:
-        compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled: Function = numba.njit(**OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
     return compiled
 
 
+class _Progress(event.Listener):  # type: ignore[misc]
+    """Counts the functions compiled so far, on one line of the terminal."""
+
+    def __init__(self) -> None:
+        self._functions = 0
+
+    def on_start(self, event: Any) -> None:
+        """A compilation begins: nothing to say yet."""
+
+    def on_end(self, event: Any) -> None:
+        """One more function is done."""
+        self._functions += 1
+        print(f"\rCompiling the simulation: {self._functions} functions done", end="", file=sys.stderr, flush=True)
+
+
+@cache
 def announce_compilation() -> bool:
-    """Say so when the kernels must be compiled first; True when they must."""
+    """Show progress when the kernels must be compiled first, once for these sources; True when they must."""
     folder = cache_folder()
     needed = not folder.exists() or not any(folder.rglob("*.nbi"))
     if needed:
-        print(f"Compiling the simulation, once (about a minute); kept in {folder} ...", file=sys.stderr, flush=True)
+        print(f"Compiling the simulation, once (a minute or two); kept in {folder}", file=sys.stderr, flush=True)
+        event.register("numba:compile", _Progress())
     return needed

@@ -1,4 +1,6 @@
-"""Debug commands: units out of nothing, units gone, resources, and the end of the game. Drawings are accepted and not drawn."""
+"""Debug commands: units out of nothing, units gone, resources, and the end of the game. Drawings are accepted and not
+drawn.
+"""
 
 from __future__ import annotations
 

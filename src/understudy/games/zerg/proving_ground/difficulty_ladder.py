@@ -32,7 +32,9 @@ class Rung:
         return self.points / self.games
 
 
-def play_computers(race: int, difficulties: tuple[int, int], build: int, seed: int, longest: int = LONGEST) -> tuple[int, int]:
+def play_computers(
+    race: int, difficulties: tuple[int, int], build: int, seed: int, longest: int = LONGEST
+) -> tuple[int, int]:
     """One mirrored game between two computers; the API's result of each."""
     match = Match(make_map(seed), [Seat(race, race, computer=True), Seat(race, race, computer=True)], seed, longest)
     for player, difficulty in enumerate(difficulties):
@@ -43,7 +45,7 @@ def play_computers(race: int, difficulties: tuple[int, int], build: int, seed: i
 
 
 def climb(games: int, lowest: int = 1, highest: int = 10) -> Iterator[Rung]:
-    """Play neighbouring difficulties against each other, about this many games a pair, equally often from both sides."""
+    """Play neighbouring difficulties against each other, about this many games a pair, from both sides."""
     for weaker in range(lowest, highest):
         stronger = weaker + 1
         points, played = 0.0, 0

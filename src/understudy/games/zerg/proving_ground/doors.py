@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from sc2 import maps, paths
 from sc2.data import AIBuild, Difficulty, Race, Result
 from sc2.main import play_from_websocket, run_game
 from sc2.player import Bot, Computer
@@ -42,10 +44,19 @@ class Pairing:
         return Computer(Race[self.race], Difficulty[self.difficulty], AIBuild[self.build])
 
 
-def play_through(door: str, bot: Bot, pairing: Pairing, time_limit: float | None = None, recorder: Recorder | None = None) -> Result | None:
+def play_through(
+    door: str, bot: Bot, pairing: Pairing, time_limit: float | None = None, recorder: Recorder | None = None
+) -> Result | None:
     """Play one game through one door; the bot's result."""
     if door == IN_PROCESS:
-        report = play(bot, pairing.computer, map_seed=pairing.map_seed, seed=pairing.seed, game_time_limit=time_limit, recorder=recorder)
+        report = play(
+            bot,
+            pairing.computer,
+            map_seed=pairing.map_seed,
+            seed=pairing.seed,
+            game_time_limit=time_limit,
+            recorder=recorder,
+        )
         return report.result
     if door == EXECUTABLE:
         return _through_executable(bot, pairing, time_limit)
@@ -54,14 +65,17 @@ def play_through(door: str, bot: Bot, pairing: Pairing, time_limit: float | None
 
 def _through_executable(bot: Bot, pairing: Pairing, time_limit: float | None) -> Result | None:
     """As `run_game` plays it with the real game: SC2PATH, a second process, a websocket."""
-    with tempfile.TemporaryDirectory(prefix="proving-ground-") as folder:
-        with _environment("SC2PATH", str(install(Path(folder)))):
-            from sc2 import maps, paths  # noqa: PLC0415 - the paths are looked up when first used
-
-            paths.Paths.__class__._MetaPaths__setup(paths.Paths)  # type: ignore[attr-defined] # forget an SC2PATH of before
-            game_map = maps.get(f"ProvingGround-{pairing.map_seed}")
-            limit = None if time_limit is None else int(time_limit)
-            result = run_game(game_map, [bot, pairing.computer], realtime=False, random_seed=pairing.seed, game_time_limit=limit)
+    with (
+        tempfile.TemporaryDirectory(prefix="proving-ground-") as folder,
+        _environment("SC2PATH", str(install(Path(folder)))),
+    ):
+        read_again: Any = type(paths.Paths)
+        read_again._MetaPaths__setup(paths.Paths)  # burnysc2 keeps the SC2PATH it has seen first
+        game_map = maps.get(f"ProvingGround-{pairing.map_seed}")
+        limit = None if time_limit is None else int(time_limit)
+        result = run_game(
+            game_map, [bot, pairing.computer], realtime=False, random_seed=pairing.seed, game_time_limit=limit
+        )
     return result if isinstance(result, Result) else result[0] if result else None
 
 

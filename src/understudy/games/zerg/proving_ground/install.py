@@ -34,7 +34,9 @@ def install(folder: Path, more_maps: tuple[str, ...] = ()) -> Path:
     maps = folder / "Maps"
     maps.mkdir(exist_ok=True)
     for name in (*(f"ProvingGround-{seed}" for seed in range(MAPS)), *more_maps):
-        (maps / f"{name}.SC2Map").write_text("A map of Understudy's proving ground, made from its name.\n", encoding="utf-8")
+        (maps / f"{name}.SC2Map").write_text(
+            "A map of Understudy's proving ground, made from its name.\n", encoding="utf-8"
+        )
     return folder
 
 
@@ -52,7 +54,9 @@ def _windows_program() -> bytes:
     try:
         launcher = resources.files("pip._vendor.distlib").joinpath(LAUNCHER).read_bytes()
     except (ModuleNotFoundError, FileNotFoundError) as missing:
-        raise SettingsError(f"pip's launcher {LAUNCHER} is needed to make SC2_x64.exe and was not found: install pip here.") from missing
+        raise SettingsError(
+            f"pip's launcher {LAUNCHER} is needed to make SC2_x64.exe and was not found: install pip here."
+        ) from missing
     archive = BytesIO()
     with zipfile.ZipFile(archive, "w") as package:
         package.writestr("__main__.py", _script().split("\n", 1)[1])

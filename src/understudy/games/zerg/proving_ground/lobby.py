@@ -99,5 +99,7 @@ class Lobby:
         match = Match(self._map, seats, self._seed, self._max_loops, recorder=self._recorder)
         for number, seat in enumerate(seats):
             if seat.computer:
-                match.opponents.append(make_opponent(match.simulation, number, seat.difficulty, seat.ai_build, self._seed))
+                match.opponents.append(
+                    make_opponent(match.simulation, number, seat.difficulty, seat.ai_build, self._seed)
+                )
         return match

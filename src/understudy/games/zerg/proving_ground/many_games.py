@@ -48,7 +48,10 @@ def play_many(bots: list[Path], count: int) -> int:
             errors.append(traceback.format_exc())
             outcome = "error"
         mark = "" if len(errors) == before else "  <- errors"
-        print(f"{number + 1:3} {path.stem:18} {pairing.race:8} {pairing.difficulty:9} {pairing.build:7} {outcome}{mark}", flush=True)
+        print(
+            f"{number + 1:3} {path.stem:18} {pairing.race:8} {pairing.difficulty:9} {pairing.build:7} {outcome}{mark}",
+            flush=True,
+        )
     print(f"{count} games in {time.perf_counter() - began:.0f} s, {len(errors)} errors")
     for error in errors[:5]:
         print(error, file=sys.stderr)

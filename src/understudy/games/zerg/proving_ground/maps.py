@@ -1,6 +1,8 @@
-"""Maps, made from a seed: two mains on high ground with one ramp each, naturals, further bases, a plateau in the middle.
+"""Maps, made from a seed: two mains on high ground with one ramp each, naturals, further bases, a plateau in the
+middle.
 
-The second player's half is the first one's, turned by 180 degrees. Grids are indexed [y, x]; a cell (x, y) spans x..x+1, y..y+1.
+The second player's half is the first one's, turned by 180 degrees. Grids are indexed [y, x]; a cell (x, y) spans
+x..x+1, y..y+1.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ def make_map(seed: int) -> Map:
         _mirror(grid)
     placeable &= pathable
     both = [base for pair in ((b, _turned(b)) for b in bases) for base in pair]
-    return Map(f"ProvingGround-{seed}", seed, pathable, placeable, height, (pad, pad, SIZE - pad, SIZE - pad), tuple(both))
+    return Map(
+        f"ProvingGround-{seed}", seed, pathable, placeable, height, (pad, pad, SIZE - pad, SIZE - pad), tuple(both)
+    )
 
 
 def _plateau(pathable: Grid, height: Grid, center: Point, radius: float) -> None:
@@ -99,9 +103,12 @@ def _plateau(pathable: Grid, height: Grid, center: Point, radius: float) -> None
 def _ramp(pathable: Grid, placeable: Grid, height: Grid, center: Point, radius: float) -> None:
     """A ramp from the plateau's upper right corner down along the diagonal.
 
-    Exactly two cells of it have the full height, corner to corner: that is how bots tell the ramp to the main, and wall it.
+    Exactly two cells of it have the full height, corner to corner: that is how bots tell the ramp to the main, and
+    wall it.
     """
-    corner = int(center[0] + radius * 0.8409) + int(center[1] + radius * 0.8409)  # x + y where the diagonal leaves the plateau
+    corner = int(center[0] + radius * 0.8409) + int(
+        center[1] + radius * 0.8409
+    )  # x + y where the diagonal leaves the plateau
     middle = int(center[0]) - int(center[1])
     middle += (corner + middle) % 2
     length = 9
@@ -146,7 +153,9 @@ def _first_half(main: Point, pad: int, rng: np.random.Generator) -> list[tuple[P
 
 
 def _base(center: Point, side: str) -> Base:
-    """A base whose resources lie around `center`; the townhall's place is then found from the resources, as bots find it."""
+    """A base whose resources lie around `center`; the townhall's place is then found from the resources, as bots find
+    it.
+    """
     offsets, gas = (_LEFT, _LEFT_GAS) if side == "left" else (_BELOW, _BELOW_GAS)
     minerals = tuple((center[0] + dx, center[1] + dy) for dx, dy in offsets)
     geysers = tuple((center[0] + dx, center[1] + dy) for dx, dy in gas)

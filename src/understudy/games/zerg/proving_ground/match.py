@@ -1,6 +1,7 @@
 """One game with its players: who takes part, whose turn it is to step, and how it ends.
 
-Participants speak through sessions; computers are opponents that act inside the step. The game advances when every participant waits for
+Participants speak through sessions; computers are opponents that act inside the step. The game advances when every
+participant waits for
 it, by as many loops as the least patient asked for: as in the game itself, nobody is ahead of anybody.
 """
 
@@ -65,7 +66,11 @@ class Match:
         """Run the game to this loop, letting computers think on their way."""
         game = self.simulation
         while game.loop < loop and not game.over:
-            loops = min(loop, (game.loop // THINK_EVERY + 1) * THINK_EVERY) - game.loop if self.opponents else loop - game.loop
+            loops = (
+                min(loop, (game.loop // THINK_EVERY + 1) * THINK_EVERY) - game.loop
+                if self.opponents
+                else loop - game.loop
+            )
             loops = min(loops, self.max_loops - game.loop)
             game.step(loops, see=game.loop + loops >= loop)
             if self.opponents and game.loop % THINK_EVERY == 0:

@@ -64,7 +64,7 @@ class View:
         if game.over:
             for player in range(2):
                 result = seen.player_result.add()
-                result.player_id, result.result = player + 1, int(state["result"][player])  # type: ignore[assignment]
+                result.player_id, result.result = player + 1, int(state["result"][player])
         units = self._writer.write()
         return embedded(RESPONSE_OBSERVATION, embedded(OBSERVATION, embedded(RAW_DATA, units)))
 
@@ -94,19 +94,37 @@ class View:
         mine, theirs = state["score"][p], state["score"][1 - p]
         details = score.score_details
         score.score_type = MELEE
-        details.collected_minerals, details.collected_vespene = mine[names.COLLECTED_MINERALS], mine[names.COLLECTED_VESPENE]
-        details.collection_rate_minerals, details.collection_rate_vespene = mine[names.RATE_MINERALS], mine[names.RATE_VESPENE]
+        details.collected_minerals, details.collected_vespene = (
+            mine[names.COLLECTED_MINERALS],
+            mine[names.COLLECTED_VESPENE],
+        )
+        details.collection_rate_minerals, details.collection_rate_vespene = (
+            mine[names.RATE_MINERALS],
+            mine[names.RATE_VESPENE],
+        )
         details.spent_minerals, details.spent_vespene = mine[names.SPENT_MINERALS], mine[names.SPENT_VESPENE]
-        details.total_value_units, details.total_value_structures = mine[names.UNITS_VALUE], mine[names.STRUCTURES_VALUE]
-        details.killed_value_units, details.killed_value_structures = mine[names.KILLED_UNITS], mine[names.KILLED_STRUCTURES]
+        details.total_value_units, details.total_value_structures = (
+            mine[names.UNITS_VALUE],
+            mine[names.STRUCTURES_VALUE],
+        )
+        details.killed_value_units, details.killed_value_structures = (
+            mine[names.KILLED_UNITS],
+            mine[names.KILLED_STRUCTURES],
+        )
         details.idle_production_time, details.idle_worker_time = mine[names.IDLE_PRODUCTION], mine[names.IDLE_WORKERS]
         _categories(details.lost_minerals, mine, names.LOST_MINERALS_ARMY)
         _categories(details.lost_vespene, mine, names.LOST_VESPENE_ARMY)
         _categories(details.killed_minerals, theirs, names.LOST_MINERALS_ARMY)
         _categories(details.killed_vespene, theirs, names.LOST_VESPENE_ARMY)
         self._used(details)
-        details.total_damage_dealt.life, details.total_damage_dealt.shields = mine[names.DAMAGE_DEALT_LIFE], mine[names.DAMAGE_DEALT_SHIELDS]
-        details.total_damage_taken.life, details.total_damage_taken.shields = theirs[names.DAMAGE_DEALT_LIFE], theirs[names.DAMAGE_DEALT_SHIELDS]
+        details.total_damage_dealt.life, details.total_damage_dealt.shields = (
+            mine[names.DAMAGE_DEALT_LIFE],
+            mine[names.DAMAGE_DEALT_SHIELDS],
+        )
+        details.total_damage_taken.life, details.total_damage_taken.shields = (
+            theirs[names.DAMAGE_DEALT_LIFE],
+            theirs[names.DAMAGE_DEALT_SHIELDS],
+        )
         details.total_healed.life = mine[names.HEALED]
         score.score = int(mine[names.COLLECTED_MINERALS] + mine[names.COLLECTED_VESPENE] + mine[names.KILLED_UNITS])
 
@@ -119,7 +137,11 @@ class View:
         army = ~economy & ~technology
         for amounts, values in ((details.used_minerals, "value_minerals"), (details.used_vespene, "value_vespene")):
             worth = rules[values][kinds]
-            amounts.army, amounts.economy, amounts.technology = worth[army].sum(), worth[economy].sum(), worth[technology].sum()
+            amounts.army, amounts.economy, amounts.technology = (
+                worth[army].sum(),
+                worth[economy].sum(),
+                worth[technology].sum(),
+            )
         food = rules["supply"][kinds]
         details.food_used.army, details.food_used.economy = food[army].sum(), food[economy].sum()
 
@@ -148,7 +170,10 @@ class View:
             if state["owner"][slot] == self._player:
                 error = seen.action_errors.add()
                 error.unit_tag = FIRST_TAG + (slot << TAG_SHIFT) + int(state["failed_generation"][n % 256])
-                error.ability_id, error.result = int(labels().make[state["failed_argument"][n % 256]]), int(state["failed_result"][n % 256])
+                error.ability_id, error.result = (
+                    int(labels().make[state["failed_argument"][n % 256]]),
+                    int(state["failed_result"][n % 256]),
+                )
         self._failures = failures
         for player, _, text in self._match.chat[self._said :]:
             line = seen.chat.add()
@@ -165,17 +190,17 @@ class View:
         dynamic = sc2api_pb2.Response()
         walkable = self._game.terrain["pathable"][0] & (self._game.state["occupied"] == 0)
         fill_image(dynamic.game_info.start_raw.pathing_grid, 1, packed(walkable))
-        return self._info + dynamic.SerializePartialToString()
+        return self._info + bytes(dynamic.SerializePartialToString())
 
     def _players(self, info: sc2api_pb2.ResponseGameInfo) -> None:
         for player, seat in enumerate(self._match.seats):
             entry = info.player_info.add()
-            entry.player_id, entry.race_requested = player + 1, seat.requested_race  # type: ignore[assignment]
+            entry.player_id, entry.race_requested = player + 1, seat.requested_race
             entry.type = sc2api_pb2.Computer if seat.computer else sc2api_pb2.Participant
             if player == self._player:
-                entry.race_actual = seat.race  # type: ignore[assignment]
+                entry.race_actual = seat.race
             if seat.computer:
-                entry.difficulty, entry.ai_build = seat.difficulty, seat.ai_build  # type: ignore[assignment]
+                entry.difficulty, entry.ai_build = seat.difficulty, seat.ai_build
             if seat.name:
                 entry.player_name = seat.name
 

@@ -12,7 +12,11 @@ from understudy.games.zerg.proving_ground.simulation import Simulation
 
 MOVING = (4, 16, 17, 18)  # stop, move, patrol, hold
 ATTACK, INJECT, TRANSFUSE, MULE, CHRONO = 23, 251, 1664, 171, 3755
-SPELLS = {orders.QUEEN: ((INJECT, 25.0), (TRANSFUSE, 50.0)), orders.ORBITAL: ((MULE, 50.0),), orders.NEXUS: ((CHRONO, 50.0),)}
+SPELLS = {
+    orders.QUEEN: ((INJECT, 25.0), (TRANSFUSE, 50.0)),
+    orders.ORBITAL: ((MULE, 50.0),),
+    orders.NEXUS: ((CHRONO, 50.0),),
+}
 
 
 def answer(game: Simulation, player: int, query: query_pb2.RequestQuery, response: query_pb2.ResponseQuery) -> None:
@@ -24,7 +28,7 @@ def answer(game: Simulation, player: int, query: query_pb2.RequestQuery, respons
         product = product_by_ability().get(place.ability_id)
         x, y = place.target_pos.x, place.target_pos.y
         allowed = game.can_place(player, product, x, y) if product else orders.NOT_SUPPORTED
-        response.placements.add().result = allowed  # type: ignore[assignment]
+        response.placements.add().result = allowed
     for asked in query.abilities:
         entry = response.abilities.add()
         entry.unit_tag = asked.unit_tag
@@ -71,13 +75,19 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
     return found
 
 
-def _possible(game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]) -> bool:
+def _possible(  # noqa: PLR0917
+    game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]
+) -> bool:
     state, rules = game.state, game.rules[0]
     unit = state["kind"][slot]
     if order == orders.RESEARCH:
         before, building = rules["upgrade_before"][argument], rules["upgrade_building"][argument]
         known = state["upgrade"][player, argument] or state["pending"][player, argument]
-        if known or (before and not state["upgrade"][player, before]) or (building and not _has(game, player, int(building))):
+        if (
+            known
+            or (before and not state["upgrade"][player, before])
+            or (building and not _has(game, player, int(building)))
+        ):
             return False
         return bool(bank[0] >= rules["upgrade_minerals"][argument] and bank[1] >= rules["upgrade_vespene"][argument])
     if rules["techlab"][unit, argument] and not _has_techlab(game, slot):
@@ -96,4 +106,8 @@ def _has(game: Simulation, player: int, building: int) -> bool:
 
 def _has_techlab(game: Simulation, slot: int) -> bool:
     addon = int(game.state["host"][slot])
-    return addon >= 0 and bool(game.rules["is_techlab"][0][game.state["kind"][addon]]) and game.state["progress"][addon] >= 1
+    return (
+        addon >= 0
+        and bool(game.rules["is_techlab"][0][game.state["kind"][addon]])
+        and game.state["progress"][addon] >= 1
+    )

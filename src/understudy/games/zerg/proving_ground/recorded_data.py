@@ -11,12 +11,29 @@ from s2clientprotocol import sc2api_pb2
 
 from understudy.games.zerg.proving_ground.static_responses import data_response
 
-UNIT_FIELDS = (
-    "mineral_cost vespene_cost build_time food_required food_provided ability_id tech_requirement require_attached cargo_size movement_speed "
-    "armor sight_range unit_alias has_minerals has_vespene race tech_alias attributes weapons"
-).split()
-UPGRADE_FIELDS = "mineral_cost vespene_cost research_time ability_id".split()
-ABILITY_FIELDS = "remaps_to_ability_id target is_building footprint_radius cast_range".split()
+UNIT_FIELDS = [
+    "mineral_cost",
+    "vespene_cost",
+    "build_time",
+    "food_required",
+    "food_provided",
+    "ability_id",
+    "tech_requirement",
+    "require_attached",
+    "cargo_size",
+    "movement_speed",
+    "armor",
+    "sight_range",
+    "unit_alias",
+    "has_minerals",
+    "has_vespene",
+    "race",
+    "tech_alias",
+    "attributes",
+    "weapons",
+]
+UPGRADE_FIELDS = ["mineral_cost", "vespene_cost", "research_time", "ability_id"]
+ABILITY_FIELDS = ["remaps_to_ability_id", "target", "is_building", "footprint_radius", "cast_range"]
 
 
 @dataclass
@@ -47,12 +64,16 @@ def compare(recorded: Path) -> Comparison:
     ours = sc2api_pb2.Response.FromString(data_response()).data
     result = Comparison(recorded.name)
     _compare(result, "units", "unit_id", ours.units, [u for u in theirs.units if u.available], UNIT_FIELDS)
-    _compare(result, "upgrades", "upgrade_id", ours.upgrades, [u for u in theirs.upgrades if u.ability_id], UPGRADE_FIELDS)
+    _compare(
+        result, "upgrades", "upgrade_id", ours.upgrades, [u for u in theirs.upgrades if u.ability_id], UPGRADE_FIELDS
+    )
     _compare(result, "abilities", "ability_id", ours.abilities, list(theirs.abilities), ABILITY_FIELDS)
     return result
 
 
-def _compare(result: Comparison, group: str, key: str, ours: Any, theirs: list[Any], fields: list[str]) -> None:
+def _compare(  # noqa: PLR0917
+    result: Comparison, group: str, key: str, ours: Any, theirs: list[Any], fields: list[str]
+) -> None:
     known = {getattr(entry, key): entry for entry in ours}
     for entry in theirs:
         mine = known.get(getattr(entry, key))

@@ -30,7 +30,9 @@ class Recording:
         self._file = path.open("w", encoding="utf-8")
         self._next = 0
         ground = game_map.pathable.astype(np.uint8) + (game_map.height > 216) * game_map.pathable
-        self._write({"map": game_map.name, "size": SIZE, "ground": base64.b64encode(zlib.compress(ground.tobytes())).decode()})
+        self._write(
+            {"map": game_map.name, "size": SIZE, "ground": base64.b64encode(zlib.compress(ground.tobytes())).decode()}
+        )
 
     def __call__(self, game: Simulation) -> None:
         """Write a frame if it is time, or if the game is over."""
@@ -54,14 +56,30 @@ def frame_of(game: Simulation) -> dict[str, Any]:
     top = int(state["top"])
     alive = np.flatnonzero(state["alive"][:top])
     units = [
-        [int(state["owner"][i]), int(state["kind"][i]), round(float(state["x"][i]), 1), round(float(state["y"][i]), 1), int(rules["structure"][state["kind"][i]])]
+        [
+            int(state["owner"][i]),
+            int(state["kind"][i]),
+            round(float(state["x"][i]), 1),
+            round(float(state["y"][i]), 1),
+            int(rules["structure"][state["kind"][i]]),
+        ]
         for i in alive
     ]
     players = [
-        {"race": int(state["race"][p]), "minerals": int(state["minerals"][p]), "vespene": int(state["vespene"][p]), "supply": game.supply(p)}
+        {
+            "race": int(state["race"][p]),
+            "minerals": int(state["minerals"][p]),
+            "vespene": int(state["vespene"][p]),
+            "supply": game.supply(p),
+        }
         for p in range(2)
     ]
-    return {"loop": game.loop, "players": players, "units": units, "result": state["result"].tolist() if game.over else None}
+    return {
+        "loop": game.loop,
+        "players": players,
+        "units": units,
+        "result": state["result"].tolist() if game.over else None,
+    }
 
 
 def load_recording(path: Path, follow: bool = False) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import unit_data
-from understudy.games.zerg.proving_ground.unit_data import AIR_WEAPON, ANY_WEAPON, GROUND_WEAPON, STRUCTURE, UnitType, kind
+from understudy.games.zerg.proving_ground.unit_data import (
+    AIR_WEAPON,
+    ANY_WEAPON,
+    GROUND_WEAPON,
+    STRUCTURE,
+    UnitType,
+    kind,
+)
 from understudy.games.zerg.proving_ground.upgrade_effects import EFFECTS
 from understudy.games.zerg.proving_ground.vitals import CLOAKED, CREEP_SPEED, DETECTORS, FLYING, SPLASH
 
@@ -94,8 +101,24 @@ TOWNHALLS = {"CommandCenter", "OrbitalCommand", "PlanetaryFortress", "Nexus", "H
 GAS_BUILDINGS = {"Refinery", "RefineryRich", "Assimilator", "AssimilatorRich", "Extractor", "ExtractorRich"}
 UNPOWERED = {"Nexus", "Pylon", "Assimilator", "AssimilatorRich"}
 FREE_OF_CREEP = {"Hatchery", "Extractor"}
-CREEP_RADIUS = {"Hatchery": 12.0, "Lair": 12.0, "Hive": 12.0, "CreepTumorBurrowed": 10.0, "CreepTumor": 10.0, "CreepTumorQueen": 10.0, "NydusCanal": 10.0}
-FOOTPRINTS = {"CreepTumor": 1, "CreepTumorQueen": 1, "CreepTumorBurrowed": 1, "Lair": 5, "Hive": 5, "OrbitalCommand": 5, "PlanetaryFortress": 5}
+CREEP_RADIUS = {
+    "Hatchery": 12.0,
+    "Lair": 12.0,
+    "Hive": 12.0,
+    "CreepTumorBurrowed": 10.0,
+    "CreepTumor": 10.0,
+    "CreepTumorQueen": 10.0,
+    "NydusCanal": 10.0,
+}
+FOOTPRINTS = {
+    "CreepTumor": 1,
+    "CreepTumorQueen": 1,
+    "CreepTumorBurrowed": 1,
+    "Lair": 5,
+    "Hive": 5,
+    "OrbitalCommand": 5,
+    "PlanetaryFortress": 5,
+}
 NOT_ARMY = {"Overlord", "Overseer", "OverlordTransport", "Larva", "Egg", "Queen"}
 MORPHS = [
     ("Hatchery", "Lair"),
@@ -176,7 +199,11 @@ def _describe(block: Any, unit: UnitType) -> None:
     block["sight"][k], block["armor"][k] = unit.sight_range, unit.armor
     block["attributes"][k] = sum(1 << a for a in unit.attributes)
     block["flying"][k], block["structure"][k] = name in FLYING, structure
-    block["worker"][k], block["townhall"][k], block["gas"][k] = name in WORKERS, name in TOWNHALLS, name in GAS_BUILDINGS
+    block["worker"][k], block["townhall"][k], block["gas"][k] = (
+        name in WORKERS,
+        name in TOWNHALLS,
+        name in GAS_BUILDINGS,
+    )
     block["minerals_here"][k], block["geyser"][k] = unit.has_minerals, unit.has_vespene and name not in GAS_BUILDINGS
     block["is_techlab"][k] = name.endswith("TechLab")
     block["cloaked"][k], block["detector"][k] = name in CLOAKED, name in DETECTORS
@@ -224,8 +251,8 @@ def _production(block: Any) -> None:
     _can_make(block, kind("CreepTumorBurrowed"), kind("CreepTumor"), BUILD, False, 0)
     block["minerals"][kind("Overlord"), kind("OverlordTransport")] = 25  # the data response leaves this price out
     block["vespene"][kind("Overlord"), kind("OverlordTransport")] = 25
-    for product, cocoon in COCOONS.items():
-        block["cocoon"][kind(product)] = kind(cocoon)
+    for result, cocoon in COCOONS.items():
+        block["cocoon"][kind(result)] = kind(cocoon)
     for unit in types[1:]:
         block["counts_as"][unit.kind, unit.kind] = 1
         for alias in unit.tech_alias:
@@ -243,7 +270,9 @@ def _how(block: Any, producer: int, product: int, morphs: set[tuple[int, int]]) 
     return BUILD if block["structure"][product] else TRAIN
 
 
-def _can_make(block: Any, producer: int, product: int, how: int, techlab: bool, building: int) -> None:
+def _can_make(  # noqa: PLR0917
+    block: Any, producer: int, product: int, how: int, techlab: bool, building: int
+) -> None:
     """Note the pair, and the price: a source that is used up has been paid already."""
     types, kinds = unit_data.unit_types(), unit_data.kinds_by_id()
     unit, source = types[product], types[producer]

@@ -1,6 +1,7 @@
 """The websocket doors: the game as a program that listens on a port, for run_game and for ladder bots.
 
-One lobby to a server. A client that is silent for too long is disconnected, and a lost connection loses its game; other clients go on.
+One lobby to a server. A client that is silent for too long is disconnected, and a lost connection loses its game;
+other clients go on.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from understudy.games.zerg.proving_ground.session import Session
 SILENCE = 60.0  # seconds
 LARGEST_REQUEST = 16 * 1024 * 1024
 CONNECT_TRIES = 100
+WAITING_REQUESTS = 64
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """Serves one lobby on a port; `peer_ports` says that two programs like this one meet on a port of their own."""
+    """Serves one lobby on a port. Two such programs, one for each bot of a game, meet on a port that both bots name."""
 
     def __init__(self, lobby: Lobby, silence: float = SILENCE, stays: bool = False) -> None:
         self._lobby, self._silence, self._stays = lobby, silence, stays
@@ -76,59 +78,76 @@ class Server:
 
     async def _converse(self, socket: web.WebSocketResponse, session: Session) -> None:
         """Answer one request after the other until the client goes, quits or falls silent."""
-        while not session.quit:
-            try:
-                message = await socket.receive(timeout=self._silence)
-            except TimeoutError:
-                log.warning("a client was silent for %.0f s and is disconnected", self._silence)
-                return
-            if message.type != WSMsgType.BINARY:
-                if message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
+        inbox: asyncio.Queue[bytes] = asyncio.Queue(WAITING_REQUESTS)
+        reader = asyncio.create_task(_read(socket, inbox))
+        try:
+            while not session.quit:
+                data = await self._next(inbox, reader)
+                if data is None:
                     return
-                continue  # the API is binary; text is not for us
-            port = meeting_port(message.data)
-            if port and not self._lobby.created:
-                await self._relay(socket, message.data, port)
-                return
-            if port:
-                with contextlib.suppress(OSError):  # taken already: the other program has come first
-                    await self.listen("127.0.0.1", port)
-            answer = await self._answer(socket, session, message.data)
-            if answer is None:
-                return
-            await socket.send_bytes(answer)
+                port = meeting_port(data)
+                if port and not self._lobby.created:
+                    await self._relay(socket, data, port, inbox, reader)
+                    return
+                if port:
+                    with contextlib.suppress(OSError):  # taken already: the other program has come first
+                        await self.listen("127.0.0.1", port)
+                work = asyncio.create_task(session.handle(data))
+                await asyncio.wait({work, reader}, return_when=asyncio.FIRST_COMPLETED)
+                if not work.done():  # the client has gone while it waited for the other player
+                    work.cancel()
+                    return
+                await socket.send_bytes(work.result())
+        finally:
+            reader.cancel()
 
-    async def _answer(self, socket: web.WebSocketResponse, session: Session, data: bytes) -> bytes | None:
-        """The answer, or None when the client has gone while it waited for the other player."""
-        work = asyncio.ensure_future(session.handle(data))
-        while True:
-            done, _ = await asyncio.wait({work}, timeout=0.5)
-            if done:
-                return work.result()
-            if socket.closed or (socket._req is not None and socket._req.transport is None):  # no public way to ask
-                work.cancel()
-                return None
+    async def _next(self, inbox: asyncio.Queue[bytes], reader: asyncio.Task[None]) -> bytes | None:
+        """The next request; None when the client has gone or was silent for too long."""
+        get = asyncio.create_task(inbox.get())
+        await asyncio.wait({get, reader}, timeout=self._silence, return_when=asyncio.FIRST_COMPLETED)
+        if get.done():
+            return get.result()
+        get.cancel()
+        if not reader.done():
+            log.warning("a client was silent for %.0f s and is disconnected", self._silence)
+        return None
 
-    async def _relay(self, socket: web.WebSocketResponse, first: bytes, port: int) -> None:
+    async def _relay(
+        self,
+        socket: web.WebSocketResponse,
+        first: bytes,
+        port: int,
+        inbox: asyncio.Queue[bytes],
+        reader: asyncio.Task[None],
+    ) -> None:
         """This program was started for the second bot of a game that another one hosts: pass everything on to it."""
         async with aiohttp.ClientSession() as client:
             host = await _connect(client, port)
             if host is None:
-                response = sc2api_pb2.Response(error=[f"No game to join was found on port {port}"], status=sc2api_pb2.launched)
+                response = sc2api_pb2.Response(
+                    error=[f"No game to join was found on port {port}"], status=sc2api_pb2.launched
+                )
                 response.join_game.error = sc2api_pb2.ResponseJoinGame.NetworkError
                 await socket.send_bytes(response.SerializeToString())
                 return
-            data = first
-            while True:
+            data: bytes | None = first
+            while data is not None:
                 await host.send_bytes(data)
                 answer = await host.receive()
                 if answer.type != WSMsgType.BINARY:
                     return
                 await socket.send_bytes(answer.data)
-                message = await socket.receive(timeout=self._silence)
-                if message.type != WSMsgType.BINARY:
-                    return
-                data = message.data
+                data = await self._next(inbox, reader)
+
+
+async def _read(socket: web.WebSocketResponse, inbox: asyncio.Queue[bytes]) -> None:
+    """Pass requests on until the client closes; the API is binary, text is not for us."""
+    while True:
+        message = await socket.receive()
+        if message.type == WSMsgType.BINARY:
+            await inbox.put(message.data)
+        elif message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
+            return
 
 
 def meeting_port(data: bytes) -> int:

@@ -59,7 +59,7 @@ class Session:
                 response.id = request.id
             tail = await self._dispatch(request, response)
         response.status = self.status  # type: ignore[assignment]
-        return response.SerializePartialToString() + tail
+        return bytes(response.SerializePartialToString()) + tail
 
     async def _dispatch(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         kind = request.WhichOneof("request")
@@ -68,10 +68,14 @@ class Session:
             response.error.append("The request is empty")
         elif kind in _NEEDS_GAME and status == ENDED:
             response.error.append("Game has already ended")
-        elif (kind in _NEEDS_GAME and status != IN_GAME) or (kind in _NEEDS_GAME_OR_END and status not in (IN_GAME, ENDED)):
+        elif (kind in _NEEDS_GAME and status != IN_GAME) or (
+            kind in _NEEDS_GAME_OR_END and status not in (IN_GAME, ENDED)
+        ):
             response.error.append("Not in a game")
         else:
-            answer: Callable[[sc2api_pb2.Request, sc2api_pb2.Response], Awaitable[bytes]] | None = getattr(self, f"_{kind}", None)
+            answer: Callable[[sc2api_pb2.Request, sc2api_pb2.Response], Awaitable[bytes]] | None = getattr(
+                self, f"_{kind}", None
+            )
             if answer is None:
                 response.error.append(f"{kind} is not supported by the proving ground")
             else:
@@ -89,7 +93,12 @@ class Session:
 
     async def _ping(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         ping = response.ping
-        ping.game_version, ping.data_version, ping.data_build, ping.base_build = GAME_VERSION, DATA_VERSION, BASE_BUILD, BASE_BUILD
+        ping.game_version, ping.data_version, ping.data_build, ping.base_build = (
+            GAME_VERSION,
+            DATA_VERSION,
+            BASE_BUILD,
+            BASE_BUILD,
+        )
         return b""
 
     async def _available_maps(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
@@ -107,12 +116,22 @@ class Session:
             response.create_game.error = sc2api_pb2.ResponseCreateGame.MissingPlayerSetup
         elif len(players) > 2 or all(p.type == sc2api_pb2.Computer for p in players):
             response.create_game.error = sc2api_pb2.ResponseCreateGame.InvalidPlayerSetup
-            response.create_game.error_details = "The proving ground has two seats, and at least one of them is a participant's."
+            response.create_game.error_details = (
+                "The proving ground has two seats, and at least one of them is a participant's."
+            )
         elif self.status == IN_GAME:
             response.error.append("A game is already running")
         else:
             seats = [
-                Seat(p.race, p.race, p.player_name, p.type == sc2api_pb2.Computer, max(1, p.difficulty), max(1, p.ai_build)) for p in players
+                Seat(
+                    p.race,
+                    p.race,
+                    p.player_name,
+                    p.type == sc2api_pb2.Computer,
+                    max(1, p.difficulty),
+                    max(1, p.ai_build),
+                )
+                for p in players
             ]
             self._match, self._view, self._left, self._player = None, None, False, -1
             self._lobby.create(make_map(seed_of(name)), seats, asked.random_seed)
@@ -141,7 +160,8 @@ class Session:
     # The game.
 
     def _in_game(self) -> tuple[Match, View]:
-        assert self._match is not None and self._view is not None, "the state was checked before"
+        assert self._match is not None, "the state was checked before"
+        assert self._view is not None, "a match comes with its view"
         return self._match, self._view
 
     async def _data(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
@@ -165,7 +185,7 @@ class Session:
 
     async def _action(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         match, _ = self._in_game()
-        response.action.result.extend(actions.carry_out(match, self._player, a) for a in request.action.actions)  # type: ignore[misc]
+        response.action.result.extend(actions.carry_out(match, self._player, a) for a in request.action.actions)
         return b""
 
     async def _query(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:

@@ -66,10 +66,17 @@ class Simulation:
         hall = self.spawn(kind(TOWNHALL[race]), player, x, y)
         towards = np.mean(base.minerals, axis=0) - (x, y)
         towards = towards / np.hypot(*towards)
-        fields = [i for i in range(int(self.state["top"])) if self.state["owner"][i] == NEUTRAL and self._is_field_of(i, x, y)]
+        fields = [
+            i for i in range(int(self.state["top"])) if self.state["owner"][i] == NEUTRAL and self._is_field_of(i, x, y)
+        ]
         for number in range(START_WORKERS):
             side = (number - (START_WORKERS - 1) / 2) * 0.7
-            slot = self.spawn(kind(WORKER[race]), player, x + towards[0] * 4 - towards[1] * side, y + towards[1] * 4 + towards[0] * side)
+            slot = self.spawn(
+                kind(WORKER[race]),
+                player,
+                x + towards[0] * 4 - towards[1] * side,
+                y + towards[1] * 4 + towards[0] * side,
+            )
             self.order(player, slot, GATHER, target=fields[number % len(fields)])
         if race == ZERG:
             self.spawn(kind("Overlord"), player, x - towards[0] * 6, y - towards[1] * 6)
@@ -79,7 +86,9 @@ class Simulation:
 
     def _is_field_of(self, i: int, x: float, y: float) -> bool:
         state = self.state
-        return bool(self.rules["minerals_here"][0][state["kind"][i]]) and bool(np.hypot(state["x"][i] - x, state["y"][i] - y) < 10)
+        return bool(self.rules["minerals_here"][0][state["kind"][i]]) and bool(
+            np.hypot(state["x"][i] - x, state["y"][i] - y) < 10
+        )
 
     @property
     def loop(self) -> int:
@@ -95,7 +104,7 @@ class Simulation:
         """Advance the game by this many loops, or until it is over; without `see`, sight may lag by up to 16 loops."""
         step_kernel(self.block, self.terrain, self.rules, self.scratch, loops, see)
 
-    def order(
+    def order(  # noqa: PLR0917 - one order is six numbers
         self,
         player: int,
         slot: int,
@@ -107,7 +116,11 @@ class Simulation:
         queued: bool = False,
     ) -> int:
         """Give one unit one order; the answer is the game's ActionResult number, 1 for success."""
-        return int(doors.issue(self.block, self.terrain, self.rules, player, slot, order, argument, target, float(x), float(y), queued))
+        return int(
+            doors.issue(
+                self.block, self.terrain, self.rules, player, slot, order, argument, target, float(x), float(y), queued
+            )
+        )
 
     def spawn(self, unit_kind: int, owner: int, x: float, y: float, progress: float = 1.0) -> int:
         """Put a unit into the game; its slot, or -1 when the game is full."""
@@ -123,7 +136,11 @@ class Simulation:
 
     def way_length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
         """Length of the way on the ground; 0 when there is none."""
-        return float(doors.way_length(self.terrain, self.scratch, float(start[0]), float(start[1]), float(goal[0]), float(goal[1])))
+        return float(
+            doors.way_length(
+                self.terrain, self.scratch, float(start[0]), float(start[1]), float(goal[0]), float(goal[1])
+            )
+        )
 
     def supply(self, player: int) -> tuple[float, float]:
         """Supply used, and the cap."""

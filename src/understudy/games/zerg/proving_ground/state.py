@@ -1,6 +1,7 @@
 """The whole state of a game in one block of memory: a structure of arrays, a slot for each unit.
 
-One block means that copying, comparing and hashing a game is copying, comparing and hashing bytes. Players are 0 and 1; 2 is neutral.
+One block means that copying, comparing and hashing a game is copying, comparing and hashing bytes. Players are 0 and
+1; 2 is neutral.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ SCRATCH = np.dtype(
         ("fine", "i2", CELLS * CELLS),
         ("fine_next", "i2", SLOTS),
         ("coarse", "i2", (2, COARSE * COARSE)),  # by owner
-        ("stamped", "u1", (2, SIZE, SIZE)),  # sight already laid out from a cell
+        ("stamped", "u1", (2, SIZE // 2, SIZE // 2)),  # sight already laid out from a cell
         ("coarse_next", "i2", SLOTS),
     ]
 )
@@ -216,15 +217,29 @@ HATCHERY, LAIR, HIVE, QUEEN, BANELING = kind("Hatchery"), kind("Lair"), kind("Hi
 TUMOR, TUMOR_QUEEN, TUMOR_BURROWED = kind("CreepTumor"), kind("CreepTumorQueen"), kind("CreepTumorBurrowed")
 SCV, PROBE, MULE_UNIT, PYLON, NEXUS = kind("SCV"), kind("Probe"), kind("MULE"), kind("Pylon"), kind("Nexus")
 MARINE, MARAUDER, MEDIVAC, ORBITAL = kind("Marine"), kind("Marauder"), kind("Medivac"), kind("OrbitalCommand")
-MINERAL_FIELD, SMALL_FIELD, GEYSER, BROODLING = kind("MineralField"), kind("MineralField750"), kind("VespeneGeyser"), kind("Broodling")
-BROOD_LORD, WARP_GATE, GATEWAY, SHIELD_BATTERY = kind("BroodLord"), kind("WarpGate"), kind("Gateway"), kind("ShieldBattery")
+MINERAL_FIELD, SMALL_FIELD, GEYSER, BROODLING = (
+    kind("MineralField"),
+    kind("MineralField750"),
+    kind("VespeneGeyser"),
+    kind("Broodling"),
+)
+BROOD_LORD, WARP_GATE, GATEWAY, SHIELD_BATTERY = (
+    kind("BroodLord"),
+    kind("WarpGate"),
+    kind("Gateway"),
+    kind("ShieldBattery"),
+)
 WIDOW_MINE_BURROWED, LURKER_BURROWED = kind("WidowMineBurrowed"), kind("LurkerMPBurrowed")
 
 
 def terrain_of(game_map: Map) -> Block:
     """A map's grids as kernels read them; cells under resources cannot be walked on."""
     block = np.zeros(1, TERRAIN)
-    block["pathable"][0], block["placeable"][0], block["height"][0] = game_map.pathable, game_map.placeable, game_map.height
+    block["pathable"][0], block["placeable"][0], block["height"][0] = (
+        game_map.pathable,
+        game_map.placeable,
+        game_map.height,
+    )
     pathable = block["pathable"][0]
     for base in game_map.bases:
         for x, y in base.minerals:

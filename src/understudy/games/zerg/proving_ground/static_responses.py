@@ -22,7 +22,7 @@ def data_response() -> bytes:
         entry = response.data.abilities.add()
         entry.ability_id, entry.link_name, entry.link_index = ability.ability_id, ability.link_name, ability.link_index
         entry.button_name, entry.friendly_name = ability.button_name, ability.friendly_name
-        entry.remaps_to_ability_id, entry.available, entry.target = ability.remaps_to, True, ability.target  # type: ignore[assignment]
+        entry.remaps_to_ability_id, entry.available, entry.target = ability.remaps_to, True, ability.target
         entry.allow_minimap, entry.allow_autocast = ability.allow_minimap, ability.allow_autocast
         entry.is_building, entry.is_instant_placement = ability.is_building, ability.is_instant_placement
         entry.footprint_radius, entry.cast_range = ability.footprint_radius, ability.cast_range
@@ -31,13 +31,17 @@ def data_response() -> bytes:
     for upgrade in unit_data.upgrades():
         known = response.data.upgrades.add()
         known.upgrade_id, known.name, known.ability_id = upgrade.upgrade_id, upgrade.name, upgrade.ability_id
-        known.mineral_cost, known.vespene_cost, known.research_time = upgrade.minerals, upgrade.vespene, upgrade.research_time
-    return response.SerializePartialToString()
+        known.mineral_cost, known.vespene_cost, known.research_time = (
+            upgrade.minerals,
+            upgrade.vespene,
+            upgrade.research_time,
+        )
+    return bytes(response.SerializePartialToString())
 
 
 def _add_unit(response: sc2api_pb2.Response, unit: unit_data.UnitType) -> None:
     entry = response.data.units.add()
-    entry.unit_id, entry.name, entry.available, entry.race = unit.unit_id, unit.name, True, unit.race  # type: ignore[assignment]
+    entry.unit_id, entry.name, entry.available, entry.race = unit.unit_id, unit.name, True, unit.race
     entry.cargo_size, entry.movement_speed, entry.armor = unit.cargo_size, unit.movement_speed, unit.armor
     entry.mineral_cost, entry.vespene_cost, entry.build_time = unit.minerals, unit.vespene, unit.build_time
     entry.food_required, entry.food_provided, entry.ability_id = unit.food_required, unit.food_provided, unit.ability_id
@@ -45,14 +49,14 @@ def _add_unit(response: sc2api_pb2.Response, unit: unit_data.UnitType) -> None:
     entry.sight_range, entry.unit_alias = unit.sight_range, unit.unit_alias
     entry.has_minerals, entry.has_vespene = unit.has_minerals, unit.has_vespene
     entry.tech_alias.extend(unit.tech_alias)
-    entry.attributes.extend(unit.attributes)  # type: ignore[arg-type]
+    entry.attributes.extend(unit.attributes)
     for weapon in unit.weapons:
         arm = entry.weapons.add()
-        arm.type, arm.damage, arm.attacks = weapon.type, weapon.damage, weapon.attacks  # type: ignore[assignment]
+        arm.type, arm.damage, arm.attacks = weapon.type, weapon.damage, weapon.attacks
         arm.range, arm.speed = weapon.range, weapon.speed
         for attribute, bonus in weapon.bonuses:
             extra = arm.damage_bonus.add()
-            extra.attribute, extra.bonus = attribute, bonus  # type: ignore[assignment]
+            extra.attribute, extra.bonus = attribute, bonus
 
 
 def fill_image(image: common_pb2.ImageData, bits: int, data: bytes) -> None:
@@ -61,7 +65,7 @@ def fill_image(image: common_pb2.ImageData, bits: int, data: bytes) -> None:
     image.size.x, image.size.y = SIZE, SIZE
 
 
-def packed(grid: np.ndarray) -> bytes:  # type: ignore[type-arg]
+def packed(grid: np.ndarray) -> bytes:
     """A grid of zeros and ones, eight cells a byte."""
     return np.packbits(grid).tobytes()
 

@@ -1,6 +1,7 @@
 """The game's own numbers: units, abilities, upgrades, and who makes what.
 
-A unit type has two names here: `unit_id`, the game's number, and `kind`, its dense index (row of units.tsv + 1; 0 is "none"), which the
+A unit type has two names here: `unit_id`, the game's number, and `kind`, its dense index (row of units.tsv + 1; 0 is
+"none"), which the
 simulation uses. Nothing below knows of protobuf.
 """
 
@@ -58,7 +59,9 @@ class UnitType(NamedTuple):
     @property
     def vitals(self) -> Vitals:
         """Health, shields, energy and radius; a stand-in for types that no melee game makes."""
-        family = "MineralField" if "MineralField" in self.name else "VespeneGeyser" if "Geyser" in self.name else self.name
+        family = (
+            "MineralField" if "MineralField" in self.name else "VespeneGeyser" if "Geyser" in self.name else self.name
+        )
         return VITALS.get(family, UNKNOWN)
 
     @property
@@ -141,12 +144,16 @@ def unit_types() -> tuple[UnitType, ...]:
                 int(row[2]),
                 int(row[3]),
                 int(row[4]),
-                *(float(value) for value in row[5:8]),
+                float(row[5]),
+                float(row[6]),
+                float(row[7]),
                 int(row[8]),
                 int(row[9]),
                 row[10] == "1",
                 int(row[11]),
-                *(float(value) for value in row[12:15]),
+                float(row[12]),
+                float(row[13]),
+                float(row[14]),
                 int(row[15]),
                 row[16] == "1",
                 row[17] == "1",
@@ -163,7 +170,19 @@ def abilities() -> tuple[Ability, ...]:
     """All abilities that burnysc2 knows and the game offers."""
     return tuple(
         Ability(
-            int(r[0]), int(r[1]), int(r[2]), *(v == "1" for v in r[3:7]), float(r[7]), float(r[8]), int(r[9]), *r[10:13]  # type: ignore[call-arg]
+            int(r[0]),
+            int(r[1]),
+            int(r[2]),
+            r[3] == "1",
+            r[4] == "1",
+            r[5] == "1",
+            r[6] == "1",
+            float(r[7]),
+            float(r[8]),
+            int(r[9]),
+            r[10],
+            r[11],
+            r[12],
         )
         for r in _rows("abilities")
     )
@@ -179,7 +198,8 @@ def upgrades() -> tuple[Upgrade, ...]:
 def production() -> tuple[Production, ...]:
     """Who makes what, by which ability, and what must stand or be known before."""
     return tuple(
-        Production(int(r[0]), int(r[1]), r[2] == "1", int(r[3]), int(r[4]), int(r[5]), r[6] == "1") for r in _rows("production")
+        Production(int(r[0]), int(r[1]), r[2] == "1", int(r[3]), int(r[4]), int(r[5]), r[6] == "1")
+        for r in _rows("production")
     )
 
 

@@ -1,5 +1,7 @@
 """What each upgrade does: which numbers of which units it changes. Numbers are in the game's "normal" seconds, as in the unit data."""
 
+# ruff: noqa: E501 - tables
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -16,14 +18,77 @@ class Effect(NamedTuple):
     amount: float
 
 
-ZERG_GROUND = "Drone Zergling Baneling Queen Roach Ravager Hydralisk LurkerMP LurkerMPBurrowed Infestor SwarmHostMP Ultralisk Broodling".split()
-ZERG_AIR = "Mutalisk Corruptor BroodLord Viper Overlord Overseer OverlordTransport".split()
-INFANTRY = "SCV Marine Marauder Reaper Ghost".split()
-MACHINES = "Hellion HellionTank WidowMine SiegeTank SiegeTankSieged Cyclone Thor VikingFighter Medivac Liberator Banshee Raven Battlecruiser".split()
-PROTOSS_GROUND = "Probe Zealot Stalker Sentry Adept HighTemplar DarkTemplar Archon Immortal Colossus Disruptor".split()
-PROTOSS_AIR = "Phoenix VoidRay Oracle Tempest Carrier Mothership Observer WarpPrism".split()
-PROTOSS_BUILDINGS = "Nexus Pylon Gateway WarpGate CyberneticsCore PhotonCannon ShieldBattery Stargate RoboticsFacility Forge TwilightCouncil".split()
-TERRAN_BUILDINGS = "CommandCenter OrbitalCommand PlanetaryFortress SupplyDepot Barracks Factory Starport Bunker MissileTurret EngineeringBay".split()
+ZERG_GROUND = [
+    "Drone",
+    "Zergling",
+    "Baneling",
+    "Queen",
+    "Roach",
+    "Ravager",
+    "Hydralisk",
+    "LurkerMP",
+    "LurkerMPBurrowed",
+    "Infestor",
+    "SwarmHostMP",
+    "Ultralisk",
+    "Broodling",
+]
+ZERG_AIR = ["Mutalisk", "Corruptor", "BroodLord", "Viper", "Overlord", "Overseer", "OverlordTransport"]
+INFANTRY = ["SCV", "Marine", "Marauder", "Reaper", "Ghost"]
+MACHINES = [
+    "Hellion",
+    "HellionTank",
+    "WidowMine",
+    "SiegeTank",
+    "SiegeTankSieged",
+    "Cyclone",
+    "Thor",
+    "VikingFighter",
+    "Medivac",
+    "Liberator",
+    "Banshee",
+    "Raven",
+    "Battlecruiser",
+]
+PROTOSS_GROUND = [
+    "Probe",
+    "Zealot",
+    "Stalker",
+    "Sentry",
+    "Adept",
+    "HighTemplar",
+    "DarkTemplar",
+    "Archon",
+    "Immortal",
+    "Colossus",
+    "Disruptor",
+]
+PROTOSS_AIR = ["Phoenix", "VoidRay", "Oracle", "Tempest", "Carrier", "Mothership", "Observer", "WarpPrism"]
+PROTOSS_BUILDINGS = [
+    "Nexus",
+    "Pylon",
+    "Gateway",
+    "WarpGate",
+    "CyberneticsCore",
+    "PhotonCannon",
+    "ShieldBattery",
+    "Stargate",
+    "RoboticsFacility",
+    "Forge",
+    "TwilightCouncil",
+]
+TERRAN_BUILDINGS = [
+    "CommandCenter",
+    "OrbitalCommand",
+    "PlanetaryFortress",
+    "SupplyDepot",
+    "Barracks",
+    "Factory",
+    "Starport",
+    "Bunker",
+    "MissileTurret",
+    "EngineeringBay",
+]
 
 # First level's id, and what each of the three levels adds to each unit's damage.
 _WEAPONS: dict[int, dict[str, float]] = {
@@ -33,7 +98,16 @@ _WEAPONS: dict[int, dict[str, float]] = {
     7: {"Marine": 1, "Marauder": 1, "Reaper": 1, "Ghost": 1},
     30: {"Hellion": 1, "HellionTank": 2, "SiegeTank": 2, "SiegeTankSieged": 4, "Cyclone": 2, "Thor": 3},
     36: {"VikingFighter": 1, "Banshee": 1, "Battlecruiser": 1, "Liberator": 1},
-    39: {"Zealot": 1, "Stalker": 1, "Sentry": 1, "Adept": 1, "DarkTemplar": 5, "Archon": 3, "Immortal": 2, "Colossus": 1},
+    39: {
+        "Zealot": 1,
+        "Stalker": 1,
+        "Sentry": 1,
+        "Adept": 1,
+        "DarkTemplar": 5,
+        "Archon": 3,
+        "Immortal": 2,
+        "Colossus": 1,
+    },
     78: {"Phoenix": 1, "VoidRay": 1, "Tempest": 3, "Carrier": 1},
 }
 _ARMOUR: dict[int, list[str]] = {
@@ -74,9 +148,23 @@ _SINGLE = [
 ]
 
 EFFECTS: list[Effect] = (
-    [Effect(first + level, unit, DAMAGE, add) for first, units in _WEAPONS.items() for level in range(3) for unit, add in units.items()]
-    + [Effect(first + level, unit, ARMOR, 1.0) for first, units in _ARMOUR.items() for level in range(3) for unit in units]
-    + [Effect(45 + level, unit, SHIELD_ARMOR, 1.0) for level in range(3) for unit in PROTOSS_GROUND + PROTOSS_AIR + PROTOSS_BUILDINGS]
+    [
+        Effect(first + level, unit, DAMAGE, add)
+        for first, units in _WEAPONS.items()
+        for level in range(3)
+        for unit, add in units.items()
+    ]
+    + [
+        Effect(first + level, unit, ARMOR, 1.0)
+        for first, units in _ARMOUR.items()
+        for level in range(3)
+        for unit in units
+    ]
+    + [
+        Effect(45 + level, unit, SHIELD_ARMOR, 1.0)
+        for level in range(3)
+        for unit in PROTOSS_GROUND + PROTOSS_AIR + PROTOSS_BUILDINGS
+    ]
     + [Effect(6, unit, ARMOR, 2.0) for unit in TERRAN_BUILDINGS]
     + _SINGLE
 )

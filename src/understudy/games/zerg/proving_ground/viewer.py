@@ -54,7 +54,10 @@ def headline(frame: dict[str, Any]) -> str:
         mine = [unit for unit in frame["units"] if unit[0] == number]
         buildings = sum(unit[4] for unit in mine)
         name = f"{number + 1} {RACES.get(player['race'], '?')}"
-        parts.append(f"{name}: {player['minerals']}m {player['vespene']}g {used:g}/{cap:g} supply, {len(mine) - buildings} units, {buildings} structures")
+        parts.append(
+            f"{name}: {player['minerals']}m {player['vespene']}g {used:g}/{cap:g} supply, "
+            f"{len(mine) - buildings} units, {buildings} structures"
+        )
     if frame.get("result"):
         parts.append("result " + "/".join({1: "win", 2: "loss", 3: "tie"}.get(r, "?") for r in frame["result"]))
     return " | ".join(parts)
@@ -65,7 +68,10 @@ def text_of(ground: NDArray[np.uint8], frame: dict[str, Any]) -> str:
     size = len(ground)
     step = size / COLUMNS
     rows = COLUMNS // 2
-    canvas = [[" .:"[int(ground[int((rows - 1 - r) * size / rows), int(c * step)])] for c in range(COLUMNS)] for r in range(rows)]
+    canvas = [
+        [" .:"[int(ground[int((rows - 1 - r) * size / rows), int(c * step)])] for c in range(COLUMNS)]
+        for r in range(rows)
+    ]
     for owner, _, x, y, structure in sorted(frame["units"], key=lambda unit: -unit[0]):
         row, column = rows - 1 - int(y * rows / size), int(x / step)
         if 0 <= row < rows and 0 <= column < COLUMNS:

@@ -3,6 +3,8 @@
 One line a unit: name, health, shields, energy, radius. Names are those of units.tsv.
 """
 
+# ruff: noqa: E501 - tables
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -54,7 +56,8 @@ CreepTumorBurrowed 50 0 0 0.875; MineralField 500 0 0 1.125; MineralField750 500
 """
 
 VITALS: dict[str, Vitals] = {
-    name: Vitals(*map(float, numbers)) for name, *numbers in (entry.split() for entry in _TABLE.replace("\n", ";").split(";") if entry.strip())
+    name: Vitals(*map(float, numbers))
+    for name, *numbers in (entry.split() for entry in _TABLE.replace("\n", ";").split(";") if entry.strip())
 }
 UNKNOWN = Vitals(100.0, 0.0, 0.0, 0.5)
 
@@ -82,16 +85,80 @@ SPLASH: dict[str, float] = {
     "Mutalisk": 0.8,
     "WidowMineBurrowed": 1.75,
 }
-FLYING = set(
-    "VikingFighter Medivac Liberator LiberatorAG Banshee Raven Battlecruiser CommandCenterFlying OrbitalCommandFlying BarracksFlying FactoryFlying \
-StarportFlying Observer ObserverSiegeMode WarpPrism WarpPrismPhasing Phoenix VoidRay Oracle Tempest Carrier Interceptor Mothership Mutalisk Corruptor \
-BroodLord BroodLordCocoon Viper Overlord OverlordCocoon OverlordTransport TransportOverlordCocoon Overseer OverseerSiegeMode LocustMPFlying".split()
-)
-CLOAKED = set(
-    "DarkTemplar Observer ObserverSiegeMode DroneBurrowed ZerglingBurrowed BanelingBurrowed QueenBurrowed RoachBurrowed RavagerBurrowed \
-HydraliskBurrowed LurkerMPBurrowed InfestorBurrowed SwarmHostBurrowedMP UltraliskBurrowed WidowMineBurrowed CreepTumorBurrowed CreepTumor \
-CreepTumorQueen OracleStasisTrap".split()
-)
-DETECTORS = set("Observer ObserverSiegeMode Overseer OverseerSiegeMode Raven MissileTurret SporeCrawler PhotonCannon".split())
+FLYING = {
+    "VikingFighter",
+    "Medivac",
+    "Liberator",
+    "LiberatorAG",
+    "Banshee",
+    "Raven",
+    "Battlecruiser",
+    "CommandCenterFlying",
+    "OrbitalCommandFlying",
+    "BarracksFlying",
+    "FactoryFlying",
+    "StarportFlying",
+    "Observer",
+    "ObserverSiegeMode",
+    "WarpPrism",
+    "WarpPrismPhasing",
+    "Phoenix",
+    "VoidRay",
+    "Oracle",
+    "Tempest",
+    "Carrier",
+    "Interceptor",
+    "Mothership",
+    "Mutalisk",
+    "Corruptor",
+    "BroodLord",
+    "BroodLordCocoon",
+    "Viper",
+    "Overlord",
+    "OverlordCocoon",
+    "OverlordTransport",
+    "TransportOverlordCocoon",
+    "Overseer",
+    "OverseerSiegeMode",
+    "LocustMPFlying",
+}
+CLOAKED = {
+    "DarkTemplar",
+    "Observer",
+    "ObserverSiegeMode",
+    "DroneBurrowed",
+    "ZerglingBurrowed",
+    "BanelingBurrowed",
+    "QueenBurrowed",
+    "RoachBurrowed",
+    "RavagerBurrowed",
+    "HydraliskBurrowed",
+    "LurkerMPBurrowed",
+    "InfestorBurrowed",
+    "SwarmHostBurrowedMP",
+    "UltraliskBurrowed",
+    "WidowMineBurrowed",
+    "CreepTumorBurrowed",
+    "CreepTumor",
+    "CreepTumorQueen",
+    "OracleStasisTrap",
+}
+DETECTORS = {
+    "Observer",
+    "ObserverSiegeMode",
+    "Overseer",
+    "OverseerSiegeMode",
+    "Raven",
+    "MissileTurret",
+    "SporeCrawler",
+    "PhotonCannon",
+}
 # How much faster a unit is on creep; every other Zerg ground unit has 1.3, workers and broodlings nothing.
-CREEP_SPEED: dict[str, float] = {"Queen": 2.67, "SpineCrawlerUprooted": 2.5, "SporeCrawlerUprooted": 2.5, "Hydralisk": 1.3, "Drone": 1.0, "Broodling": 1.0}
+CREEP_SPEED: dict[str, float] = {
+    "Queen": 2.67,
+    "SpineCrawlerUprooted": 2.5,
+    "SporeCrawlerUprooted": 2.5,
+    "Hydralisk": 1.3,
+    "Drone": 1.0,
+    "Broodling": 1.0,
+}

@@ -1,9 +1,13 @@
 """A player's view of all units, written as protobuf by a compiled kernel.
 
-Building two hundred `Unit` messages in Python takes longer than the simulation and the bot's own bookkeeping together. The field numbers
-are those of raw.proto; a test decodes the bytes with protobuf and compares them with the state. Lengths are written as two-byte
+Building two hundred `Unit` messages in Python takes longer than the simulation and the bot's own bookkeeping together.
+The field numbers
+are those of raw.proto; a test decodes the bytes with protobuf and compares them with the state. Lengths are written as
+two-byte
 varints, which every protobuf reader accepts, so that nothing needs to be moved afterwards.
 """
+
+# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 
@@ -109,7 +113,7 @@ def ability_shown(s: Any, i: int, q: int, plain: Any, make: Any, research: Any, 
         return bring[s.kind[i]] if q == 0 and s.phase[i] == 2 else gather[s.kind[i]]
     if order == RETURN:
         return bring[s.kind[i]]
-    if order == MAKE or order == BUILD_AT or order == MORPH_INTO:
+    if order in (MAKE, BUILD_AT, MORPH_INTO):
         return make[argument]
     if order == RESEARCH:
         return research[argument]
@@ -117,7 +121,9 @@ def ability_shown(s: Any, i: int, q: int, plain: Any, make: Any, research: Any, 
 
 
 @kernel
-def put_orders(out: Any, at: int, s: Any, i: int, plain: Any, make: Any, research: Any, gather: Any, bring: Any, cell: Any) -> int:
+def put_orders(
+    out: Any, at: int, s: Any, i: int, plain: Any, make: Any, research: Any, gather: Any, bring: Any, cell: Any
+) -> int:
     """Write a unit's queue of orders."""
     for q in range(s.orders[i]):
         ability = ability_shown(s, i, q, plain, make, research, gather, bring)
@@ -128,7 +134,7 @@ def put_orders(out: Any, at: int, s: Any, i: int, plain: Any, make: Any, researc
         order, j = s.order[i, q], s.order_target[i, q]
         if q == 0 and order == GATHER and s.phase[i] == 2:
             j = s.host[i]
-        if order == MAKE or order == RESEARCH or order == MORPH_INTO:
+        if order in (MAKE, RESEARCH, MORPH_INTO):
             at = put_float(out, at, 4, s.order_progress[i, q], cell)
         elif j >= 0:
             at = put_number(out, at, 3, tag_of(s, j))
@@ -170,7 +176,9 @@ def count_harvesters(s: Any, r: Any, p: int, working: Any, wanted: Any) -> None:
                 wanted[hall] += 2
         elif r.gas[k] and s.owner[j] == p and s.progress[j] >= 1.0 and s.contents[j] > 0.0:
             wanted[j] = 3
-        elif r.worker[k] and s.owner[j] == p and s.orders[j] > 0 and (s.order[j, 0] == GATHER or s.order[j, 0] == RETURN):
+        elif (
+            r.worker[k] and s.owner[j] == p and s.orders[j] > 0 and (s.order[j, 0] == GATHER or s.order[j, 0] == RETURN)
+        ):
             source = s.order_target[j, 0] if s.order[j, 0] == GATHER else s.resource[j]
             if source >= 0 and s.alive[source]:
                 if r.gas[s.kind[source]]:
@@ -299,7 +307,9 @@ def write_units(
         if s.alive[i]:
             known = s.owner[i] != 1 - p or s.seen[p, i] == 1 or s.known[p, i] == 1
             if known:
-                at = put_unit(out, at, s, t, r, p, i, working, wanted, levels, plain, make, research, gather, bring, cell)
+                at = put_unit(
+                    out, at, s, t, r, p, i, working, wanted, levels, plain, make, research, gather, bring, cell
+                )
     for g in range(s.ghosts[p]):
         at = put_ghost(out, at, s, t, r, p, g, cell)
     return at

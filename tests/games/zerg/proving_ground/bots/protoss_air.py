@@ -42,7 +42,13 @@ class ProtossAir(BotAI):
         if not pylons:
             return
         pylon = pylons.random
-        for building, count in ((U.GATEWAY, 1), (U.CYBERNETICSCORE, 1), (U.STARGATE, 2), (U.FORGE, 1), (U.PHOTONCANNON, 2)):
+        for building, count in (
+            (U.GATEWAY, 1),
+            (U.CYBERNETICSCORE, 1),
+            (U.STARGATE, 2),
+            (U.FORGE, 1),
+            (U.PHOTONCANNON, 2),
+        ):
             if self.tech_requirement_progress(building) < 1:
                 continue
             if self.structures(building).amount + self.already_pending(building) < count and self.can_afford(building):
@@ -51,7 +57,11 @@ class ProtossAir(BotAI):
         for gateway in self.structures(U.GATEWAY).ready.idle:
             if self.minerals > 400:
                 gateway.train(U.ZEALOT)
-        if self.structures(U.GATEWAY) and self.gas_buildings.amount + self.already_pending(U.ASSIMILATOR) < 2 and self.can_afford(U.ASSIMILATOR):
+        if (
+            self.structures(U.GATEWAY)
+            and self.gas_buildings.amount + self.already_pending(U.ASSIMILATOR) < 2
+            and self.can_afford(U.ASSIMILATOR)
+        ):
             for geyser in self.vespene_geyser.closer_than(12, nexus):
                 worker = self.select_build_worker(geyser.position)
                 if worker and not self.gas_buildings.closer_than(1, geyser):
@@ -61,4 +71,8 @@ class ProtossAir(BotAI):
 
 
 if __name__ == "__main__":
-    run_game(get("ProvingGround-0"), [Bot(Race.Protoss, ProtossAir()), Computer(Race.Terran, Difficulty.Medium)], realtime=False)
+    run_game(
+        get("ProvingGround-0"),
+        [Bot(Race.Protoss, ProtossAir()), Computer(Race.Terran, Difficulty.Medium)],
+        realtime=False,
+    )

@@ -34,7 +34,12 @@ class TerranExpand(BotAI):
 
     def train_workers(self):
         for hall in self.townhalls.ready:
-            if hall.type_id == U.COMMANDCENTER and self.structures(U.BARRACKS).ready and hall.is_idle and self.can_afford(U.ORBITALCOMMAND):
+            if (
+                hall.type_id == U.COMMANDCENTER
+                and self.structures(U.BARRACKS).ready
+                and hall.is_idle
+                and self.can_afford(U.ORBITALCOMMAND)
+            ):
                 hall(AbilityId.UPGRADETOORBITAL_ORBITALCOMMAND)
             elif hall.is_idle and self.supply_workers < 40 and self.can_afford(U.SCV):
                 hall.train(U.SCV)
@@ -42,7 +47,11 @@ class TerranExpand(BotAI):
                 hall(AbilityId.CALLDOWNMULE_CALLDOWNMULE, self.mineral_field.closest_to(hall))
 
     async def build_supply(self, base):
-        if self.supply_left < 3 + self.supply_used // 15 and self.already_pending(U.SUPPLYDEPOT) < 2 and self.can_afford(U.SUPPLYDEPOT):
+        if (
+            self.supply_left < 3 + self.supply_used // 15
+            and self.already_pending(U.SUPPLYDEPOT) < 2
+            and self.can_afford(U.SUPPLYDEPOT)
+        ):
             corners = [c for c in self.main_base_ramp.corner_depots if not self.structures.closer_than(1, c)]
             if corners and (await self.can_place(U.SUPPLYDEPOT, corners))[0]:
                 self.workers.closest_to(corners[0]).build(U.SUPPLYDEPOT, corners[0])
@@ -56,14 +65,24 @@ class TerranExpand(BotAI):
             return
         near = base.position.towards(self.game_info.map_center, 9)
         wanted = 1 if self.townhalls.amount < 2 else 4
-        if self.structures(U.BARRACKS).amount + self.already_pending(U.BARRACKS) < wanted and self.can_afford(U.BARRACKS):
+        if self.structures(U.BARRACKS).amount + self.already_pending(U.BARRACKS) < wanted and self.can_afford(
+            U.BARRACKS
+        ):
             await self.build(U.BARRACKS, near=near, placement_step=4)
-        if self.structures(U.BARRACKS) and self.gas_buildings.amount + self.already_pending(U.REFINERY) < 2 and self.can_afford(U.REFINERY):
+        if (
+            self.structures(U.BARRACKS)
+            and self.gas_buildings.amount + self.already_pending(U.REFINERY) < 2
+            and self.can_afford(U.REFINERY)
+        ):
             for geyser in self.vespene_geyser.closer_than(12, base):
                 if not self.gas_buildings.closer_than(1, geyser):
                     self.workers.closest_to(geyser).build_gas(geyser)
                     break
-        if self.townhalls.amount + self.already_pending(U.COMMANDCENTER) < 2 and self.structures(U.BARRACKS) and self.can_afford(U.COMMANDCENTER):
+        if (
+            self.townhalls.amount + self.already_pending(U.COMMANDCENTER) < 2
+            and self.structures(U.BARRACKS)
+            and self.can_afford(U.COMMANDCENTER)
+        ):
             await self.expand_now()
 
     def fight(self, base):
@@ -71,8 +90,16 @@ class TerranExpand(BotAI):
         if army.amount >= 24:
             for unit in army:
                 if unit.is_idle:
-                    unit.attack(self.enemy_structures.closest_to(unit).position if self.enemy_structures else self.enemy_start_locations[0])
-                if self.enemy_units.closer_than(6, unit) and unit.health_percentage > 0.7 and UpgradeId.STIMPACK in self.state.upgrades:
+                    unit.attack(
+                        self.enemy_structures.closest_to(unit).position
+                        if self.enemy_structures
+                        else self.enemy_start_locations[0]
+                    )
+                if (
+                    self.enemy_units.closer_than(6, unit)
+                    and unit.health_percentage > 0.7
+                    and UpgradeId.STIMPACK in self.state.upgrades
+                ):
                     unit(AbilityId.EFFECT_STIM)
         elif self.enemy_units.closer_than(20, base):
             for unit in army.idle:
@@ -80,4 +107,8 @@ class TerranExpand(BotAI):
 
 
 if __name__ == "__main__":
-    run_game(get("ProvingGround-0"), [Bot(Race.Terran, TerranExpand()), Computer(Race.Zerg, Difficulty.Medium)], realtime=False)
+    run_game(
+        get("ProvingGround-0"),
+        [Bot(Race.Terran, TerranExpand()), Computer(Race.Zerg, Difficulty.Medium)],
+        realtime=False,
+    )

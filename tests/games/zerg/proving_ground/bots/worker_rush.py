@@ -12,11 +12,19 @@ class WorkerRush(BotAI):
         if iteration == 0:
             for worker in self.workers:
                 worker.attack(self.enemy_start_locations[0])
-        if self.townhalls and self.can_afford(self.workers.first.type_id if self.workers else self.townhalls.first.type_id) and self.townhalls.first.is_idle:
+        if (
+            self.townhalls
+            and self.can_afford(self.workers.first.type_id if self.workers else self.townhalls.first.type_id)
+            and self.townhalls.first.is_idle
+        ):
             self.townhalls.first.train(self.workers.first.type_id if self.workers else self.townhalls.first.type_id)
         for worker in self.workers.idle:
             worker.attack(self.enemy_start_locations[0])
 
 
 if __name__ == "__main__":
-    run_game(get("ProvingGround-0"), [Bot(Race.Terran, WorkerRush()), Computer(Race.Terran, Difficulty.VeryEasy)], realtime=False)
+    run_game(
+        get("ProvingGround-0"),
+        [Bot(Race.Terran, WorkerRush()), Computer(Race.Terran, Difficulty.VeryEasy)],
+        realtime=False,
+    )

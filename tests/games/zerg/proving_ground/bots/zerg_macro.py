@@ -37,19 +37,39 @@ class ZergMacro(BotAI):
         army = self.units.of_type({U.ROACH, U.HYDRALISK, U.RAVAGER, U.ZERGLING})
         if army.amount > 30:
             for unit in army.idle:
-                unit.attack(self.enemy_structures.closest_to(unit).position if self.enemy_structures else self.enemy_start_locations[0])
+                unit.attack(
+                    self.enemy_structures.closest_to(unit).position
+                    if self.enemy_structures
+                    else self.enemy_start_locations[0]
+                )
         elif self.enemy_units.closer_than(25, hall):
             for unit in army.idle:
                 unit.attack(self.enemy_units.closest_to(hall).position)
 
     async def make_buildings(self, hall):
         near = hall.position.towards(self.game_info.map_center, 6)
-        if self.townhalls.amount + self.already_pending(U.HATCHERY) < 3 and self.can_afford(U.HATCHERY) and self.supply_used > 16:
+        if (
+            self.townhalls.amount + self.already_pending(U.HATCHERY) < 3
+            and self.can_afford(U.HATCHERY)
+            and self.supply_used > 16
+        ):
             await self.expand_now()
-        for building, after in ((U.SPAWNINGPOOL, 17), (U.ROACHWARREN, 30), (U.EVOLUTIONCHAMBER, 36), (U.HYDRALISKDEN, 44)):
-            if self.supply_used >= after and self.tech_requirement_progress(building) == 1 and self.can_afford(building):
-                if not self.structures(building) and not self.already_pending(building):
-                    await self.build(building, near=near)
+        for building, after in (
+            (U.SPAWNINGPOOL, 17),
+            (U.ROACHWARREN, 30),
+            (U.EVOLUTIONCHAMBER, 36),
+            (U.HYDRALISKDEN, 44),
+        ):
+            if (
+                (
+                    self.supply_used >= after
+                    and self.tech_requirement_progress(building) == 1
+                    and self.can_afford(building)
+                )
+                and not self.structures(building)
+                and not self.already_pending(building)
+            ):
+                await self.build(building, near=near)
         wanted = 0 if not self.structures(U.SPAWNINGPOOL) else min(4, 1 + self.supply_used // 25)
         if self.gas_buildings.amount + self.already_pending(U.EXTRACTOR) < wanted and self.can_afford(U.EXTRACTOR):
             for geyser in self.vespene_geyser.closer_than(10, hall):
@@ -58,16 +78,30 @@ class ZergMacro(BotAI):
                     if worker:
                         worker.build_gas(geyser)
                         break
-        if self.structures(U.ROACHWARREN).ready and not self.structures(U.LAIR) and not self.already_pending(U.LAIR) and self.can_afford(U.LAIR):
-            if hall.type_id == U.HATCHERY and hall.is_idle:
-                hall(AbilityId.UPGRADETOLAIR_LAIR)
+        if (
+            (
+                self.structures(U.ROACHWARREN).ready
+                and not self.structures(U.LAIR)
+                and not self.already_pending(U.LAIR)
+                and self.can_afford(U.LAIR)
+            )
+            and hall.type_id == U.HATCHERY
+            and hall.is_idle
+        ):
+            hall(AbilityId.UPGRADETOLAIR_LAIR)
 
     def make_units(self, hall):
-        if self.supply_left < 4 + self.supply_used // 20 and self.already_pending(U.OVERLORD) < 2 and self.supply_cap < 200:
+        if (
+            self.supply_left < 4 + self.supply_used // 20
+            and self.already_pending(U.OVERLORD) < 2
+            and self.supply_cap < 200
+        ):
             self.train(U.OVERLORD)
-        if self.structures(U.SPAWNINGPOOL).ready and self.units(U.QUEEN).amount + self.already_pending(U.QUEEN) < self.townhalls.amount:
-            if self.can_afford(U.QUEEN):
-                self.train(U.QUEEN)
+        if (
+            self.structures(U.SPAWNINGPOOL).ready
+            and self.units(U.QUEEN).amount + self.already_pending(U.QUEEN) < self.townhalls.amount
+        ) and self.can_afford(U.QUEEN):
+            self.train(U.QUEEN)
         if self.supply_workers + self.already_pending(U.DRONE) < 44 and self.can_afford(U.DRONE):
             self.train(U.DRONE, 2)
         elif self.structures(U.HYDRALISKDEN).ready and self.can_afford(U.HYDRALISK):
@@ -79,7 +113,11 @@ class ZergMacro(BotAI):
                 roach(AbilityId.MORPHTORAVAGER_RAVAGER)
 
     def make_upgrades(self):
-        for upgrade in (UpgradeId.ZERGLINGMOVEMENTSPEED, UpgradeId.ZERGMISSILEWEAPONSLEVEL1, UpgradeId.GLIALRECONSTITUTION):
+        for upgrade in (
+            UpgradeId.ZERGLINGMOVEMENTSPEED,
+            UpgradeId.ZERGMISSILEWEAPONSLEVEL1,
+            UpgradeId.GLIALRECONSTITUTION,
+        ):
             if self.can_afford(upgrade) and not self.already_pending_upgrade(upgrade):
                 self.research(upgrade)
 
@@ -96,4 +134,6 @@ class ZergMacro(BotAI):
 
 
 if __name__ == "__main__":
-    run_game(get("ProvingGround-0"), [Bot(Race.Zerg, ZergMacro()), Computer(Race.Terran, Difficulty.Medium)], realtime=False)
+    run_game(
+        get("ProvingGround-0"), [Bot(Race.Zerg, ZergMacro()), Computer(Race.Terran, Difficulty.Medium)], realtime=False
+    )

@@ -1,5 +1,7 @@
 """Zerglings from the first pool on: a rush."""
 
+# ruff: noqa: PLR0912 - as bots are written
+
 from sc2.bot_ai import BotAI
 from sc2.data import Difficulty, Race
 from sc2.ids.ability_id import AbilityId
@@ -30,7 +32,9 @@ class ZergRush(BotAI):
             if queen.energy >= 25 and queen.is_idle:
                 queen(AbilityId.EFFECT_INJECTLARVA, hatchery)
         if self.vespene >= 88 and self.gas_buildings.ready:
-            for drone in self.workers.filter(lambda w: w.is_carrying_vespene or w.order_target == self.gas_buildings.first.tag)[:3]:
+            for drone in self.workers.filter(
+                lambda w: w.is_carrying_vespene or w.order_target == self.gas_buildings.first.tag
+            )[:3]:
                 drone.gather(self.mineral_field.closest_to(hatchery))
         pool = self.structures(UnitTypeId.SPAWNINGPOOL).ready
         if pool and self.can_afford(UpgradeId.ZERGLINGMOVEMENTSPEED):
@@ -39,12 +43,21 @@ class ZergRush(BotAI):
             self.train(UnitTypeId.OVERLORD)
         if pool and self.larva and self.can_afford(UnitTypeId.ZERGLING):
             self.train(UnitTypeId.ZERGLING, self.larva.amount)
-        if pool and not self.units(UnitTypeId.QUEEN) and not self.already_pending(UnitTypeId.QUEEN) and self.can_afford(UnitTypeId.QUEEN):
+        if (
+            pool
+            and not self.units(UnitTypeId.QUEEN)
+            and not self.already_pending(UnitTypeId.QUEEN)
+            and self.can_afford(UnitTypeId.QUEEN)
+        ):
             hatchery.train(UnitTypeId.QUEEN)
         if not self.structures(UnitTypeId.SPAWNINGPOOL) and not self.already_pending(UnitTypeId.SPAWNINGPOOL):
             if self.can_afford(UnitTypeId.SPAWNINGPOOL):
                 await self.build(UnitTypeId.SPAWNINGPOOL, near=hatchery.position.towards(self.game_info.map_center, 7))
-        elif not self.gas_buildings and not self.already_pending(UnitTypeId.EXTRACTOR) and self.can_afford(UnitTypeId.EXTRACTOR):
+        elif (
+            not self.gas_buildings
+            and not self.already_pending(UnitTypeId.EXTRACTOR)
+            and self.can_afford(UnitTypeId.EXTRACTOR)
+        ):
             self.workers.random.build_gas(self.vespene_geyser.closest_to(hatchery))
         elif self.gas_buildings.ready and self.gas_buildings.first.assigned_harvesters < 3 and self.vespene < 88:
             self.workers.random.gather(self.gas_buildings.first)
@@ -53,4 +66,6 @@ class ZergRush(BotAI):
 
 
 if __name__ == "__main__":
-    run_game(get("ProvingGround-0"), [Bot(Race.Zerg, ZergRush()), Computer(Race.Protoss, Difficulty.Medium)], realtime=False)
+    run_game(
+        get("ProvingGround-0"), [Bot(Race.Zerg, ZergRush()), Computer(Race.Protoss, Difficulty.Medium)], realtime=False
+    )

@@ -1,5 +1,7 @@
 """Weapons: choosing a target, reaching it, hurting it."""
 
+# ruff: noqa: PLR0917, SIM102 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -22,6 +24,7 @@ from understudy.games.zerg.proving_ground.state import (
 
 ACQUIRE = 7.0  # how far a unit minds an enemy, or a little beyond its reach if that is more
 LEAST_DAMAGE = 0.5
+STAND = 8.0  # loops a unit stands after a shot before it looks at its target again
 BUILDING_BONUS = 64.0  # banelings: 80 against structures
 
 
@@ -104,6 +107,7 @@ def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
     s.cooldown[i] = r.cooldown[k, flying] * s.cooldown_factor[p, k]
     if s.stim_until[i] > s.loop:
         s.cooldown[i] /= 1.5
+    s.busy_until[i] = s.loop + int(min(s.cooldown[i], STAND))
     shot(s, r, i, j, 1.0)
     if radius > 0.0:
         for by in range(max(0, int(y - 4) // WIDE), min(COARSE, int(y + 4) // WIDE + 1)):
@@ -148,6 +152,8 @@ def engage(s: Any, t: Any, r: Any, w: Any, i: int, j: int, chase: bool) -> bool:
             dx, dy = s.x[j] - s.x[i], s.y[j] - s.y[i]
             s.heading_x[i], s.heading_y[i] = dx, dy
             strike(s, r, w, i, j)
+        else:
+            s.busy_until[i] = s.loop + int(min(s.cooldown[i], 4.0))
         return True
     if chase and r.speed[s.kind[i]] > 0.0:
         go(s, t, r, w, i, s.x[j], s.y[j], reach + r.radius[s.kind[j]])
@@ -163,7 +169,7 @@ def defend(s: Any, t: Any, r: Any, w: Any, i: int, beyond: float, chase: bool) -
         return False
     j = s.target[i]
     valid = j >= 0 and same(s, j, s.target_generation[i]) and s.seen[s.owner[i], j] == 1
-    if valid and (s.loop + i) & 15 and engage(s, t, r, w, i, j, chase):
+    if valid and (s.loop + i) & 31 and engage(s, t, r, w, i, j, chase):
         return True
     if not valid and (s.loop + i) & 7:
         s.target[i] = -1

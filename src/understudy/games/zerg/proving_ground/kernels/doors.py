@@ -1,5 +1,7 @@
 """The kernels that Python calls: each takes whole blocks, of shape (1,), and opens them."""
 
+# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +12,17 @@ from understudy.games.zerg.proving_ground.kernels import orders, paths, placemen
 
 @kernel
 def issue(
-    states: Any, terrains: Any, rules: Any, p: int, i: int, order: int, argument: int, target: int, x: float, y: float, queued: bool
+    states: Any,
+    terrains: Any,
+    rules: Any,
+    p: int,
+    i: int,
+    order: int,
+    argument: int,
+    target: int,
+    x: float,
+    y: float,
+    queued: bool,
 ) -> int:
     """Give one unit one order; see orders.issue."""
     return orders.issue(states[0], terrains[0], rules[0], p, i, order, argument, target, x, y, queued)

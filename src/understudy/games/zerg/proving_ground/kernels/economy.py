@@ -1,5 +1,7 @@
 """Workers, larva, energy: where everything comes from."""
 
+# ruff: noqa: PLR0912 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -198,7 +200,7 @@ def larva_of(s: Any, hall: int) -> int:
 def hatch_larva(s: Any, t: Any, r: Any, i: int, loops: int) -> None:
     """A hatchery's larva: by itself up to three, and those a queen has injected."""
     k = s.kind[i]
-    if (k != HATCHERY and k != LAIR and k != HIVE) or s.progress[i] < 1.0:
+    if (k not in (HATCHERY, LAIR, HIVE)) or s.progress[i] < 1.0:
         return
     if s.injects[i] > 0 and s.loop >= s.inject_until[i]:
         s.injects[i] -= 1
@@ -237,5 +239,3 @@ def recover(s: Any, r: Any, i: int, loops: int) -> None:
         s.health[i] = min(full, s.health[i] + 0.0122 * loops)
     if s.shield[i] < r.shields[k] and s.loop - s.hit_at[i] > 224:
         s.shield[i] = min(r.shields[k], s.shield[i] + 0.0893 * loops)
-
-

@@ -1,5 +1,7 @@
 """Moving, and keeping apart."""
 
+# ruff: noqa: PLR0917, PLR0912 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +10,8 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.paths import clear_line, descend, field_to, nearest_walkable, walkable
-from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SIZE, SLOTS, WIDE
+from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SLOTS, WIDE
 
 LARGEST = 1.0  # radius of a neighbour that still counts in full
 LOOK_AGAIN = 40  # loops a waypoint is trusted
@@ -92,15 +95,15 @@ def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float
 
 @kernel
 def separate(s: Any, t: Any, r: Any, w: Any) -> None:
-    """Push units apart that overlap: those on the move every second loop, the others every sixteenth.
+    """Push units apart that overlap: those on the move every fourth loop, the others every sixteenth.
 
     Workers at work pass through each other, as in the game.
     """
-    for i in range(s.loop & 1, s.top, 2):
+    for i in range(s.loop & 3, s.top, 4):
         k = s.kind[i]
         if not s.alive[i] or s.owner[i] > 1 or r.structure[k] or r.speed[k] == 0.0:
             continue
-        if not s.moving[i] and (s.loop + i) & 15 > 1:
+        if not s.moving[i] and (i - s.loop) & 15:
             continue
         if s.order[i, 0] == GATHER or s.order[i, 0] == RETURN:
             continue
@@ -118,14 +121,14 @@ def separate(s: Any, t: Any, r: Any, w: Any) -> None:
                         if d2 < 1e-8:
                             dx, dy, d2 = 0.02 * (1 if i < j else -1), 0.01 * (1 if i < j else -1), 0.0005
                         d = np.sqrt(d2)
-                        push = 0.4 * (room - d) / d
+                        push = 0.6 * (room - d) / d
                         px += dx * push
                         py += dy * push
                     j = w.fine_next[j]
         if px != 0.0 or py != 0.0:
             big = max(abs(px), abs(py))
-            if big > 0.3:
-                px, py = px * 0.3 / big, py * 0.3 / big
+            if big > 0.5:
+                px, py = px * 0.5 / big, py * 0.5 / big
             nx, ny = x + px, y + py
             if flying:
                 s.x[i], s.y[i] = min(max(nx, 1.0), SIZE - 1.0), min(max(ny, 1.0), SIZE - 1.0)

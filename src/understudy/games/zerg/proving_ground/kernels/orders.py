@@ -3,6 +3,8 @@
 `issue` answers with the game's ActionResult numbers. What is accepted goes into the unit's queue; the step works on it.
 """
 
+# ruff: noqa: PLR0917, PLR0911, PLR0912 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -93,7 +95,9 @@ SHAPE_LOOPS = 16.0
 
 
 @kernel
-def issue(s: Any, t: Any, r: Any, p: int, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
+def issue(
+    s: Any, t: Any, r: Any, p: int, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool
+) -> int:
     """Give unit i an order; j is a target's slot or -1; x is negative when no point was given."""
     if i < 0 or i >= s.top or not s.alive[i] or s.owner[i] != p:
         return NOT_YOURS
@@ -103,7 +107,7 @@ def issue(s: Any, t: Any, r: Any, p: int, i: int, order: int, argument: int, j: 
         x, y = s.x[j], s.y[j]
     if order == SMART:
         order = resolve_smart(s, r, p, i, j)
-    if order == CANCEL or order == CANCEL_LAST:
+    if order in (CANCEL, CANCEL_LAST):
         return cancel(s, r, i)
     if order == RALLY:
         s.rally_x[i], s.rally_y[i], s.rally_target[i] = x, y, j
@@ -118,7 +122,7 @@ def issue(s: Any, t: Any, r: Any, p: int, i: int, order: int, argument: int, j: 
         return begin_research(s, r, p, i, argument)
     if order == MORPH_INTO:
         return begin_morph(s, r, p, i, argument)
-    if order == MULE or order == CHRONO or order == STIM:
+    if order in (MULE, CHRONO, STIM):
         return cast(s, r, p, i, order, j)
     if order == BUILD_AT:
         return begin_building(s, t, r, p, i, argument, j, x, y, queued)
@@ -145,8 +149,15 @@ def resolve_smart(s: Any, r: Any, p: int, i: int, j: int) -> int:
 
 @kernel
 def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
-    """Put an accepted order into the queue: behind the others, or in their place."""
+    """Put an accepted order into the queue: behind the others, or in their place. The order it has already changes
+    nothing.
+    """
     if not queued:
+        again = (
+            s.orders[i] == 1 and s.order[i, 0] == order and s.argument[i, 0] == argument and s.order_target[i, 0] == j
+        )
+        if again and (j >= 0 or (s.order_x[i, 0] == x and s.order_y[i, 0] == y)):
+            return SUCCESS
         clear_orders(s, i)
     return SUCCESS if push_order(s, i, order, argument, j, x, y) else QUEUE_IS_FULL
 
@@ -155,7 +166,7 @@ def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, 
 def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y: float, queued: bool) -> int:
     """Orders that cost nothing."""
     k = s.kind[i]
-    if r.speed[k] == 0.0 or k == LARVA or k == EGG:
+    if r.speed[k] == 0.0 or k in (LARVA, EGG):
         armed = r.damage[k, 0] > 0.0 or r.damage[k, 1] > 0.0
         if order == STOP and armed:
             clear_orders(s, i)
@@ -178,7 +189,7 @@ def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y
         return SUCCESS
     if order == RETURN:
         return take(s, i, RETURN, 0, -1, s.x[i], s.y[i], queued) if r.worker[k] else NOT_SUPPORTED
-    if order == INJECT or order == TRANSFUSE:
+    if order in (INJECT, TRANSFUSE):
         return aim(s, r, p, i, order, j, queued)
     if order == REPAIR:
         if k != SCV or j < 0:
@@ -192,7 +203,7 @@ def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y
         return MUST_TARGET_UNIT
     if order == ATTACK and j >= 0 and s.owner[j] == p:
         order = MOVE
-    if order == MOVE or order == ATTACK or order == PATROL:
+    if order in (MOVE, ATTACK, PATROL):
         return take(s, i, order, 0, j, x, y, queued)
     return NOT_SUPPORTED
 
@@ -216,7 +227,7 @@ def cast(s: Any, r: Any, p: int, i: int, order: int, j: int) -> int:
     """Spells that act at once: MULE, chrono boost, stimpack."""
     k = s.kind[i]
     if order == STIM:
-        if (k != MARINE and k != MARAUDER) or not s.upgrade[p, STIMPACK]:
+        if (k not in (MARINE, MARAUDER)) or not s.upgrade[p, STIMPACK]:
             return NOT_SUPPORTED
         cost = 10.0 if k == MARINE else 20.0
         if s.health[i] <= cost:
@@ -286,7 +297,7 @@ def make(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) 
     """Train, hatch, warp in, or add on."""
     k = s.kind[i]
     how = r.how[k, kind]
-    if how != TRAIN and how != HATCH and how != WARP and how != ADDON:
+    if how not in (TRAIN, HATCH, WARP, ADDON):
         return NOT_SUPPORTED
     if not tech_met(s, r, p, kind) or (r.techlab[k, kind] and not has_techlab(s, r, i)):
         return TECH_NOT_MET
@@ -382,12 +393,14 @@ def refund(s: Any, p: int, minerals: float, vespene: float) -> None:
 
 @kernel
 def cancel(s: Any, r: Any, i: int) -> int:
-    """Stop the construction, the last of the queue, or the morph, and get the price back (three quarters for structures)."""
+    """Stop the construction, the last of the queue, or the morph, and get the price back (three quarters for
+    structures).
+    """
     k, p, n = s.kind[i], s.owner[i], s.orders[i]
     if r.structure[k] and s.progress[i] < 1.0:
         part = r.value_minerals[k] - (50.0 if r.race[k] == 2 else 0.0)
         refund(s, p, part * 0.75, r.value_vespene[k] * 0.75)
-        if r.race[k] == 2 and not r.creep_radius[k] == 10.0:
+        if r.race[k] == 2 and r.creep_radius[k] != 10.0:
             refund(s, p, 50.0, 0.0)
         remove(s, r, i)
         return SUCCESS

@@ -1,5 +1,7 @@
 """Ways over the terrain: distance fields, kept for the goals asked for last, and straight lines where they are free."""
 
+# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.state import AHEAD, FIELDS, SIZE
+from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.state import AHEAD, FIELDS
 
 FAR = 65535
 STRAIGHT, DIAGONAL = 5, 7  # cost of a step; 16 rings of cells in order of distance are enough for both
@@ -51,7 +54,7 @@ def clear_line(t: Any, x: float, y: float, gx: float, gy: float) -> bool:
     """Whether a ground unit can walk straight from one point to the other."""
     dx, dy = gx - x, gy - y
     steps = int(max(abs(dx), abs(dy)) * 2.0) + 1
-    for n in range(1, steps + 1):
+    for n in range(1, steps + 1):  # noqa: SIM110 - numba compiles no generators
         if not walkable(t, x + dx * n / steps, y + dy * n / steps):
             return False
     return True

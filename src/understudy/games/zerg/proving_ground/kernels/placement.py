@@ -1,5 +1,7 @@
 """Where structures may stand."""
 
+# ruff: noqa: PLR0917, PLR0911 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +10,14 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.vision import power_at
-from understudy.games.zerg.proving_ground.state import CANT_BUILD_HERE, NO_CREEP, NO_POWER, SIZE, SUCCESS, TOO_CLOSE_TO_RESOURCES
+from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.state import (
+    CANT_BUILD_HERE,
+    NO_CREEP,
+    NO_POWER,
+    SUCCESS,
+    TOO_CLOSE_TO_RESOURCES,
+)
 
 ZERG = 2
 RESOURCE_MARGIN = 3

@@ -1,5 +1,7 @@
 """Building, training, hatching, morphing, research."""
 
+# ruff: noqa: PLR0917, SIM102 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,6 +23,7 @@ from understudy.games.zerg.proving_ground.kernels.units import (
     supply_cap,
     supply_used,
 )
+from understudy.games.zerg.proving_ground.maps import SIZE
 from understudy.games.zerg.proving_ground.state import (
     BUILD_AT,
     DRONE,
@@ -34,7 +37,6 @@ from understudy.games.zerg.proving_ground.state import (
     NOT_ENOUGH_VESPENE,
     QUEEN,
     SCV,
-    SIZE,
     SPENT_MINERALS,
     SPENT_VESPENE,
     SUCCESS,
@@ -43,7 +45,15 @@ from understudy.games.zerg.proving_ground.state import (
     TUMOR_QUEEN,
     ZERGLING,
 )
-from understudy.games.zerg.proving_ground.upgrade_effects import ARMOR, COOLDOWN, DAMAGE, HEALTH, RANGE, SHIELD_ARMOR, SPEED
+from understudy.games.zerg.proving_ground.upgrade_effects import (
+    ARMOR,
+    COOLDOWN,
+    DAMAGE,
+    HEALTH,
+    RANGE,
+    SHIELD_ARMOR,
+    SPEED,
+)
 
 WARP_LOOPS = 112.0
 CANT_ALLOCATE = 37  # the game's ActionResult CouldntAllocateUnit
@@ -72,7 +82,7 @@ def start_building(s: Any, t: Any, r: Any, i: int, kind: int, x: float, y: float
     allowed = can_place(s, t, r, p, kind, x, y)
     if allowed != SUCCESS:
         return -allowed
-    tumor = kind == TUMOR or kind == TUMOR_QUEEN
+    tumor = kind in (TUMOR, TUMOR_QUEEN)
     if tumor and s.kind[i] == QUEEN and s.energy[i] < TUMOR_ENERGY:
         return -NOT_ENOUGH_ENERGY
     paid = pay(s, p, r.minerals[s.kind[i], kind], r.vespene[s.kind[i], kind])
@@ -146,7 +156,7 @@ def raise_building(s: Any, r: Any, i: int, part: float) -> None:
     s.shield[i] = min(r.shields[k], s.shield[i] + 0.9 * r.shields[k] * part)
     if s.progress[i] < 1.0:
         return
-    if k == TUMOR or k == TUMOR_QUEEN:
+    if k in (TUMOR, TUMOR_QUEEN):
         s.kind[i] = TUMOR_BURROWED
     elif k == HATCHERY:
         s.larva_timer[i] = 240.0
@@ -204,7 +214,13 @@ def drop_order(s: Any, i: int, q: int) -> None:
 def has_reactor(s: Any, r: Any, i: int) -> bool:
     """Whether two units are trained at a time."""
     addon = s.host[i]
-    return r.structure[s.kind[i]] == 1 and addon >= 0 and s.alive[addon] == 1 and s.progress[addon] >= 1.0 and not has_techlab(s, r, i)
+    return (
+        r.structure[s.kind[i]] == 1
+        and addon >= 0
+        and s.alive[addon] == 1
+        and s.progress[addon] >= 1.0
+        and not has_techlab(s, r, i)
+    )
 
 
 @kernel

@@ -1,12 +1,20 @@
 """One game loop after another: every unit does what it was told."""
 
+# ruff: noqa: PLR0917, PLR0912 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.combat import ACQUIRE, defend, engage, gap
-from understudy.games.zerg.proving_ground.kernels.economy import INJECT_LOOPS, count_workers, gather, hatch_larva, recover
+from understudy.games.zerg.proving_ground.kernels.economy import (
+    INJECT_LOOPS,
+    count_workers,
+    gather,
+    hatch_larva,
+    recover,
+)
 from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, separate
 from understudy.games.zerg.proving_ground.kernels.production import build, construct, morph, research, train
 from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, remove, same
@@ -44,7 +52,7 @@ STUCK = 96  # loops without progress at a crowded goal after which a unit calls 
 
 @kernel
 def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int, see: bool) -> None:
-    """Advance the game by this many loops, or until it is over; `see` brings the players' sight up to date at the end."""
+    """Advance the game by this many loops, or until it is over; `see` brings sight up to date at the end."""
     s, t, r, w = states[0], terrains[0], rules[0], scratches[0]
     for _ in range(loops):
         if s.over:
@@ -67,6 +75,8 @@ def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     k = s.kind[i]
     if s.cooldown[i] > 0.0:
         s.cooldown[i] -= 1.0
+        if s.busy_until[i] > s.loop:
+            return
     if s.progress[i] < 1.0:
         construct(s, r, i)
         return
@@ -78,7 +88,7 @@ def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         idle(s, t, r, w, i)
         return
     order = s.order[i, 0]
-    if order == GATHER or order == RETURN:
+    if order in (GATHER, RETURN):
         gather(s, t, r, w, i)
     elif order == MAKE:
         train(s, t, r, i)
@@ -86,7 +96,7 @@ def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
             defend(s, t, r, w, i, 0.0, False)
     elif order == ATTACK:
         attack(s, t, r, w, i)
-    elif order == MOVE or order == PATROL:
+    elif order in (MOVE, PATROL):
         move(s, t, r, w, i)
     elif order == HOLD:
         defend(s, t, r, w, i, 0.0, False)
@@ -178,7 +188,13 @@ def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
         best = 64.0
         for n in range(s.top):
             k = s.kind[n]
-            if s.alive[n] and s.owner[n] == s.owner[i] and r.attributes[k] & 8 and not r.structure[k] and s.health[n] < r.health[k]:
+            if (
+                s.alive[n]
+                and s.owner[n] == s.owner[i]
+                and r.attributes[k] & 8
+                and not r.structure[k]
+                and s.health[n] < r.health[k]
+            ):
                 d = (s.x[n] - s.x[i]) ** 2 + (s.y[n] - s.y[i]) ** 2
                 if d < best:
                     best, s.target[i] = d, n

@@ -1,5 +1,7 @@
 """Units come and go; what a player owns, pays and may build."""
 
+# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.maps import SIZE
 from understudy.games.zerg.proving_ground.state import (
     DEAD_RING,
     EGG,
@@ -20,7 +23,6 @@ from understudy.games.zerg.proving_ground.state import (
     NEUTRAL,
     NONE,
     QUEUE,
-    SIZE,
     SLOTS,
     STRUCTURES_VALUE,
     UNITS_VALUE,
@@ -72,6 +74,7 @@ def clear_orders(s: Any, i: int) -> None:
     s.target[i] = -1
     s.way_goal[i] = -1
     s.moving[i] = 0
+    s.busy_until[i] = 0
 
 
 @kernel
@@ -104,7 +107,9 @@ def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: f
         stamp(s, r, i, i + 1)
     if owner < NEUTRAL:
         s.seen[owner, i] = 1
-        s.score[owner, STRUCTURES_VALUE if r.structure[kind] else UNITS_VALUE] += r.value_minerals[kind] + r.value_vespene[kind]
+        s.score[owner, STRUCTURES_VALUE if r.structure[kind] else UNITS_VALUE] += (
+            r.value_minerals[kind] + r.value_vespene[kind]
+        )
     return i
 
 
@@ -128,7 +133,12 @@ def remember(s: Any, p: int, i: int) -> None:
     n = s.ghosts[p]
     if n == GHOSTS:
         return
-    s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n], s.ghost_owner[p, n] = i, s.generation[i], s.kind[i], s.owner[i]
+    s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n], s.ghost_owner[p, n] = (
+        i,
+        s.generation[i],
+        s.kind[i],
+        s.owner[i],
+    )
     s.ghost_x[p, n], s.ghost_y[p, n] = s.x[i], s.y[i]
     s.ghosts[p] = n + 1
 

@@ -1,5 +1,7 @@
 """What players see, where creep is, what pylons power."""
 
+# ruff: noqa: PLR0912, SIM102 - kernels pass plain numbers and leave early
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.state import NEUTRAL, PYLON, SIZE
+from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.state import NEUTRAL, PYLON
 
 HIGHER = 9  # a ground unit does not see cells that lie this much above it
 POWER = 6.5
@@ -30,12 +33,12 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
         reach = r.sight[k]
         if s.progress[i] < 1.0:
             reach = min(reach, 5.0)
-        column, row = int(s.x[i]), int(s.y[i])
+        column, row = int(s.x[i]) // 2, int(s.y[i]) // 2  # units that stand together see the same
         if w.stamped[p, row, column] >= reach + 20 * r.flying[k]:
             continue
         w.stamped[p, row, column] = int(reach) + 20 * r.flying[k]
-        cx, cy = column + 0.5, row + 0.5
-        limit = 255 if r.flying[k] else min(255, int(t.height[row, column]) + HIGHER)
+        cx, cy = 2.0 * column + 1.0, 2.0 * row + 1.0
+        limit = 255 if r.flying[k] else min(255, int(t.height[int(s.y[i]), int(s.x[i])]) + HIGHER)
         for y in range(max(0, int(cy - reach)), min(SIZE, int(cy + reach) + 1)):
             dy = y + 0.5 - cy
             half2 = reach * reach - dy * dy
@@ -85,8 +88,16 @@ def forget(s: Any) -> None:
         for g in range(s.ghosts[p]):
             if s.visibility[p, int(s.ghost_y[p, g]), int(s.ghost_x[p, g])] == 2:
                 continue
-            s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n] = s.ghost_slot[p, g], s.ghost_generation[p, g], s.ghost_kind[p, g]
-            s.ghost_owner[p, n], s.ghost_x[p, n], s.ghost_y[p, n] = s.ghost_owner[p, g], s.ghost_x[p, g], s.ghost_y[p, g]
+            s.ghost_slot[p, n], s.ghost_generation[p, n], s.ghost_kind[p, n] = (
+                s.ghost_slot[p, g],
+                s.ghost_generation[p, g],
+                s.ghost_kind[p, g],
+            )
+            s.ghost_owner[p, n], s.ghost_x[p, n], s.ghost_y[p, n] = (
+                s.ghost_owner[p, g],
+                s.ghost_x[p, g],
+                s.ghost_y[p, g],
+            )
             n += 1
         s.ghosts[p] = n
 

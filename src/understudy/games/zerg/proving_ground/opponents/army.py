@@ -11,7 +11,7 @@ from understudy.games.zerg.proving_ground.maps import Point
 from understudy.games.zerg.proving_ground.opponents.plans import Plan
 from understudy.games.zerg.proving_ground.simulation import Simulation
 
-HOME_RANGE = 28.0
+HOME_RANGE = 14.0
 
 
 class Army:
@@ -26,7 +26,7 @@ class Army:
         bases = sorted(game.map.bases, key=lambda base: float(np.hypot(*(np.array(base.center) - start))))
         natural = np.array(bases[1].center)
         forward = (enemy - natural) / np.hypot(*(enemy - natural))
-        self._camp: Point = tuple(natural + forward * 6)  # type: ignore[assignment]
+        self._camp: Point = tuple(natural + forward * 6)
 
     def command(self, mine: Any, kinds: Any) -> None:
         """Give the army its orders for now."""
@@ -36,14 +36,14 @@ class Army:
             self._attacking = False
             return
         strength = float(rules["supply"][state["kind"][fighters]].sum())
-        intruder = self._intruder(mine, kinds)
+        intruders = self.intruders(mine, kinds, HOME_RANGE)
         needed = self._plan.attack_at * (1 + 0.35 * self._waves)
         if self._attacking and strength < self._plan.attack_at * self._plan.retreat_at:
             self._attacking = False
         elif not self._attacking and (strength >= min(needed, 110) or self._game.supply(self._player)[0] > 185):
             self._attacking, self._waves = True, self._waves + 1
-        if intruder is not None and not self._attacking:
-            self._send(fighters, intruder)
+        if len(intruders) and not self._attacking:
+            self._send(fighters, (float(state["x"][intruders[0]]), float(state["y"][intruders[0]])))
         elif self._attacking:
             self._send(fighters, self._target(fighters))
         else:
@@ -56,32 +56,38 @@ class Army:
         off = np.abs(state["order_x"][fighters, 0] - goal[0]) + np.abs(state["order_y"][fighters, 0] - goal[1]) > 4
         near = np.hypot(state["x"][fighters] - goal[0], state["y"][fighters] - goal[1]) < 5
         idle = state["orders"][fighters] == 0
-        for slot in fighters[(idle & ~near) | ((first == names.ATTACK) & off & ~idle) | ((first == names.MOVE) & ~idle)]:
+        for slot in fighters[
+            (idle & ~near) | ((first == names.ATTACK) & off & ~idle) | ((first == names.MOVE) & ~idle)
+        ]:
             self._game.order(self._player, int(slot), names.ATTACK, x=goal[0], y=goal[1])
 
-    def _intruder(self, mine: Any, kinds: Any) -> Point | None:
-        """An enemy that can be seen near one of the player's structures."""
+    def intruders(self, mine: Any, kinds: Any, within: float) -> Any:
+        """Slots of the armed enemies that can be seen near the player's structures, the nearest first."""
         state, rules = self._game.state, self._game.rules[0]
         top = int(state["top"])
-        enemies = np.flatnonzero((state["alive"][:top] == 1) & (state["owner"][:top] == 1 - self._player) & (state["seen"][self._player, :top] == 1))
+        enemies = np.flatnonzero(
+            (state["alive"][:top] == 1)
+            & (state["owner"][:top] == 1 - self._player)
+            & (state["seen"][self._player, :top] == 1)
+        )
         enemies = enemies[rules["damage"][state["kind"][enemies]].max(axis=1) > 0]
         halls = mine[rules["structure"][kinds] == 1]
         if not len(enemies) or not len(halls):
-            return None
+            return enemies[:0]
         dx = state["x"][enemies][:, None] - state["x"][halls][None]
         dy = state["y"][enemies][:, None] - state["y"][halls][None]
         distance = np.hypot(dx, dy).min(axis=1)
-        closest = int(np.argmin(distance))
-        if distance[closest] > HOME_RANGE * 0.5:
-            return None
-        return float(state["x"][enemies[closest]]), float(state["y"][enemies[closest]])
+        order = np.argsort(distance, kind="stable")
+        return enemies[order[distance[order] <= within]]
 
     def _target(self, fighters: Any) -> Point:
         """The known enemy structure closest to the army, or the next place to look for one."""
         state, p = self._game.state, self._player
         top = int(state["top"])
         known = np.flatnonzero(
-            (state["alive"][:top] == 1) & (state["owner"][:top] == 1 - p) & ((state["known"][p, :top] == 1) | (state["seen"][p, :top] == 1))
+            (state["alive"][:top] == 1)
+            & (state["owner"][:top] == 1 - p)
+            & ((state["known"][p, :top] == 1) | (state["seen"][p, :top] == 1))
         )
         known = known[self._game.rules["structure"][0][state["kind"][known]] == 1]
         x, y = float(np.median(state["x"][fighters])), float(np.median(state["y"][fighters]))

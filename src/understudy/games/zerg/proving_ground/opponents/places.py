@@ -26,7 +26,9 @@ def rings(center: Point, step: float, most: int) -> Iterator[Point]:
             yield center[0] + step * ring * math.cos(angle), center[1] + step * ring * math.sin(angle)
 
 
-def find_place(game: Simulation, player: int, building: int, base: Base, centers: list[Point], nearest: int = 2) -> Point | None:
+def find_place(  # noqa: PLR0917
+    game: Simulation, player: int, building: int, base: Base, centers: list[Point], nearest: int = 2
+) -> Point | None:
     """A free place near one of the centers that does not stand between a townhall and its minerals."""
     toward = np.mean(base.minerals, axis=0) - base.center
     toward = toward / np.hypot(*toward)
@@ -39,7 +41,11 @@ def find_place(game: Simulation, player: int, building: int, base: Base, centers
                 continue
             if game.can_place(player, building, x, y) != SUCCESS:
                 continue
-            if building in WITH_ADDON and game.can_place(player, ADDON, math.floor(x) + 0.5 + ADDON_AT[0], math.floor(y) + 0.5 + ADDON_AT[1]) != SUCCESS:
+            if (
+                building in WITH_ADDON
+                and game.can_place(player, ADDON, math.floor(x) + 0.5 + ADDON_AT[0], math.floor(y) + 0.5 + ADDON_AT[1])
+                != SUCCESS
+            ):
                 continue
             return x, y
     return None

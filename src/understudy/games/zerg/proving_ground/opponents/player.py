@@ -22,6 +22,7 @@ from understudy.games.zerg.proving_ground.state import SUCCESS
 from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG, kind
 
 SUPPLY = {ZERG: "Overlord", TERRAN: "SupplyDepot", PROTOSS: "Pylon"}
+WORKERS_MIND, WORKER_PRICE = 9.0, 50.0
 DONE, SKIP, WAIT = "done", "skip", "wait"
 
 
@@ -46,7 +47,11 @@ class ScriptedPlayer:
     def __init__(self, game: Simulation, player: int, skill: Skill, plan: Plan) -> None:
         self._game, self._player, self._skill, self._plan = game, player, skill, plan
         self._race = int(game.state["race"][player])
-        self._worker, self._hall, self._supply = kind(WORKER[self._race]), kind(TOWNHALL[self._race]), kind(SUPPLY[self._race])
+        self._worker, self._hall, self._supply = (
+            kind(WORKER[self._race]),
+            kind(TOWNHALL[self._race]),
+            kind(SUPPLY[self._race]),
+        )
         self._army = Army(game, player, plan)
         self._next = 0
         game.state["income_factor"][player] = skill.income
@@ -62,6 +67,7 @@ class ScriptedPlayer:
         if not len(self._mine):
             return
         self._employ_workers()
+        self._pull_workers()
         self._spend()
         self._use_spells()
         self._army.command(self._mine, self._kinds)
@@ -80,7 +86,11 @@ class ScriptedPlayer:
         self._count += np.bincount(becoming[becoming > 0], minlength=KINDS)
         for q in range(names.QUEUE):
             ordered = state["order"][self._mine, q]
-            making = (ordered == names.MAKE) | (ordered == names.BUILD_AT) | ((ordered == names.MORPH_INTO) & (becoming == 0))
+            making = (
+                (ordered == names.MAKE)
+                | (ordered == names.BUILD_AT)
+                | ((ordered == names.MORPH_INTO) & (becoming == 0))
+            )
             if not making.any():
                 break
             founded = (ordered == names.BUILD_AT) & (state["phase"][self._mine] == 1)
@@ -89,7 +99,9 @@ class ScriptedPlayer:
     def _of(self, unit: int, idle: bool = False) -> list[int]:
         state = self._game.state
         slots = self._mine[self._kinds == unit]
-        slots = slots[(state["alive"][slots] == 1) & (state["progress"][slots] >= 1) & (state["owner"][slots] == self._player)]
+        slots = slots[
+            (state["alive"][slots] == 1) & (state["progress"][slots] >= 1) & (state["owner"][slots] == self._player)
+        ]
         return [int(i) for i in slots if state["kind"][i] == unit and (not idle or state["orders"][i] == 0)]
 
     def _employ_workers(self) -> None:
@@ -105,6 +117,25 @@ class ScriptedPlayer:
                 if worker >= 0:
                     game.order(self._player, worker, names.GATHER, target=int(gas))
 
+    def _pull_workers(self) -> None:
+        """Workers fight intruders at home that the army cannot deal with, and go back to work when they are gone."""
+        game, state = self._game, self._game.state
+        workers = self._mine[self._kinds == self._worker]
+        intruders = self._army.intruders(self._mine, self._kinds, WORKERS_MIND)
+        enemy = float(game.rules["value_minerals"][0][state["kind"][intruders]].sum())
+        own = float(game.rules["value_minerals"][0][self._kinds[game.rules["army"][0][self._kinds] == 1]].sum())
+        if len(intruders) and enemy > own:
+            wanted = int((enemy - own) / WORKER_PRICE * 1.3) + 1
+            fighting = int((state["order"][workers, 0] == names.ATTACK).sum())
+            x, y = float(state["x"][intruders[0]]), float(state["y"][intruders[0]])
+            nearest = workers[np.argsort(np.hypot(state["x"][workers] - x, state["y"][workers] - y))]
+            for worker in nearest[: max(0, min(wanted, len(workers) - 4) - fighting)]:
+                if state["order"][worker, 0] == names.GATHER:
+                    game.order(self._player, int(worker), names.ATTACK, x=x, y=y)
+        else:
+            for worker in workers[state["order"][workers, 0] == names.ATTACK]:
+                game.order(self._player, int(worker), names.STOP)
+
     def _field_near(self, slot: int) -> int:
         """The mineral field with the most room at one of the player's bases."""
         state, rules = self._game.state, self._game.rules[0]
@@ -115,7 +146,11 @@ class ScriptedPlayer:
             return -1
         dx = state["x"][fields][:, None] - state["x"][halls][None]
         dy = state["y"][fields][:, None] - state["y"][halls][None]
-        cost = np.hypot(dx, dy).min(axis=1) * 10 + 25 * state["assigned"][fields] + np.hypot(state["x"][fields] - state["x"][slot], state["y"][fields] - state["y"][slot])
+        cost = (
+            np.hypot(dx, dy).min(axis=1) * 10
+            + 25 * state["assigned"][fields]
+            + np.hypot(state["x"][fields] - state["x"][slot], state["y"][fields] - state["y"][slot])
+        )
         best = int(fields[int(np.argmin(cost))])
         state["assigned"][best] += 1
         return best
@@ -125,7 +160,9 @@ class ScriptedPlayer:
         state = self._game.state
         workers = self._mine[self._kinds == self._worker]
         order, target = state["order"][workers, 0], state["order_target"][workers, 0]
-        mines = (state["orders"][workers] == 0) | ((order == names.GATHER) & (self._game.rules["minerals_here"][0][state["kind"][target]] == 1))
+        mines = (state["orders"][workers] == 0) | (
+            (order == names.GATHER) & (self._game.rules["minerals_here"][0][state["kind"][target]] == 1)
+        )
         free = workers[mines & (state["alive"][workers] == 1)]
         if not len(free):
             return -1
@@ -170,14 +207,19 @@ class ScriptedPlayer:
         """Whether money is what is missing."""
         state, block = self._game.state, self._game.rules[0]
         return any(
-            state["minerals"][self._player] < block["minerals"][maker, unit] or state["vespene"][self._player] < block["vespene"][maker, unit]
+            state["minerals"][self._player] < block["minerals"][maker, unit]
+            or state["vespene"][self._player] < block["vespene"][maker, unit]
             for maker, _ in producers(unit)
             if self._count[maker]
         )
 
     def _upgrade(self, upgrade: int) -> str:
         state = self._game.state
-        if not self._skill.upgrades or state["upgrade"][self._player, upgrade] or state["pending"][self._player, upgrade]:
+        if (
+            not self._skill.upgrades
+            or state["upgrade"][self._player, upgrade]
+            or state["pending"][self._player, upgrade]
+        ):
             return DONE
         for maker in np.flatnonzero(self._game.rules["researches"][0][:, upgrade]):
             for slot in self._of(int(maker), idle=True):
@@ -222,9 +264,16 @@ class ScriptedPlayer:
         game, state, block = self._game, self._game.state, self._game.rules[0]
         halls = [i for i in self._mine[block["townhall"][self._kinds] == 1] if state["alive"][i]]
         centers = [(float(state["x"][i]), float(state["y"][i])) for i in halls]
-        owned = [base for base in self._bases if any(abs(base.center[0] - x) + abs(base.center[1] - y) < 6 for x, y in centers)]
+        owned = [
+            base
+            for base in self._bases
+            if any(abs(base.center[0] - x) + abs(base.center[1] - y) < 6 for x, y in centers)
+        ]
         if block["townhall"][unit]:
-            return next((base.center for base in self._bases if game.can_place(self._player, unit, *base.center) == SUCCESS), None)
+            return next(
+                (base.center for base in self._bases if game.can_place(self._player, unit, *base.center) == SUCCESS),
+                None,
+            )
         if not owned:
             return None
         if block["gas"][unit]:
@@ -233,9 +282,13 @@ class ScriptedPlayer:
         home = owned[0]
         if block["needs_power"][unit]:
             pylons = self._of(names.PYLON)
-            return find_place(game, self._player, unit, home, [(float(state["x"][i]), float(state["y"][i])) for i in pylons], 0)
+            return find_place(
+                game, self._player, unit, home, [(float(state["x"][i]), float(state["y"][i])) for i in pylons], 0
+            )
         forward = unit in (kind("SpineCrawler"), kind("Bunker"))
-        return find_place(game, self._player, unit, owned[-1] if forward else home, [(owned[-1] if forward else home).center], 8)
+        return find_place(
+            game, self._player, unit, owned[-1] if forward else home, [(owned[-1] if forward else home).center], 8
+        )
 
     def _raise_army(self) -> None:
         """Keep the shares of the plan, as far as there is anybody to train them."""
@@ -257,5 +310,12 @@ class ScriptedPlayer:
         halls = [i for i in self._mine[self._game.rules["townhall"][0][self._kinds] == 1] if state["progress"][i] >= 1]
         for queen in self._of(names.QUEEN):
             if state["energy"][queen] >= 25 and halls and state["order"][queen, 0] != names.INJECT:
-                hall = min(halls, key=lambda i: abs(state["x"][i] - state["x"][queen]) + abs(state["y"][i] - state["y"][queen]) + 50 * int(state["injects"][i]))
+                hall = min(
+                    halls,
+                    key=lambda i: (
+                        abs(state["x"][i] - state["x"][queen])
+                        + abs(state["y"][i] - state["y"][queen])
+                        + 50 * int(state["injects"][i])
+                    ),
+                )
                 self._game.order(self._player, queen, names.INJECT, target=int(hall))

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loguru import logger
+from sc2.bot_ai import BotAI
+from sc2.data import AIBuild, Difficulty, Race, Result
+from sc2.ids.unit_typeid import UnitTypeId
+from sc2.player import Bot, Computer
+
+from understudy.errors import SettingsError
+from understudy.games.zerg.proving_ground import play
+from understudy.games.zerg.proving_ground.bot_files import load_bot
+from understudy.games.zerg.proving_ground.maps import make_map
+
+BOTS = Path(__file__).parent / "bots"
+ALL_BOTS = sorted(path.stem for path in BOTS.glob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def errors() -> Any:
+    """burnysc2 swallows what on_start raises; its log does not."""
+    found: list[str] = []
+    logger.remove()
+    number = logger.add(lambda message: found.append(str(message)), level="ERROR")
+    yield found
+    logger.remove(number)
+    assert found == []
+
+
+class Surveyor(BotAI):  # type: ignore[misc]
+    """Asks for everything that bots build their first steps on."""
+
+    async def on_start(self) -> None:
+        self.client.game_step = 22
+
+    async def on_step(self, iteration: int) -> None:
+        if iteration == 0:
+            self.bases = sorted((p.x, p.y) for p in self.expansion_locations_list)
+            self.ramp = self.main_base_ramp
+            self.next_base = await self.get_next_expansion()
+            self.placed = await self.find_placement(
+                UnitTypeId.EVOLUTIONCHAMBER, self.start_location.towards(self.game_info.map_center, 7)
+            )
+            self.can = await self.can_place(UnitTypeId.HATCHERY, [self.next_base, self.start_location])
+        await self.distribute_workers()
+        if self.can_afford(UnitTypeId.HATCHERY) and self.townhalls.amount < 2:
+            await self.expand_now()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_burnysc2_finds_its_way_on_our_maps(seed: int) -> None:
+    bot = Surveyor()
+    report = play(
+        Bot(Race.Zerg, bot),
+        Computer(Race.Terran, Difficulty.VeryEasy, AIBuild.Macro),
+        map_seed=seed,
+        game_time_limit=150,
+    )
+    assert bot.bases == sorted(base.center for base in make_map(seed).bases)
+    assert len(bot.ramp.upper) == 2
+    assert bot.ramp.depot_in_middle is not None
+    assert len(bot.ramp.corner_depots) == 2
+    assert bot.placed is not None
+    assert bot.can == [True, False]
+    assert bot.townhalls.amount == 2
+    assert bot.idle_worker_count == 0
+    assert report.result == Result.Tie
+    assert report.loops == 3360
+
+
+@pytest.mark.parametrize("name", ALL_BOTS)
+def test_bots_written_elsewhere_play(name: str) -> None:
+    report = play(
+        load_bot(BOTS / f"{name}.py"), Computer(Race.Zerg, Difficulty.Easy, AIBuild.Macro), seed=2, game_time_limit=240
+    )
+    assert report.result in (Result.Victory, Result.Defeat, Result.Tie)
+
+
+def test_a_worker_rush_beats_a_very_easy_opponent_and_the_same_seed_repeats_the_game() -> None:
+    def run() -> Any:
+        return play(
+            load_bot(BOTS / "worker_rush.py"),
+            Computer(Race.Protoss, Difficulty.VeryEasy, AIBuild.Macro),
+            map_seed=2,
+            seed=4,
+            game_time_limit=400,
+        )
+
+    first = run()
+    assert first.result == Result.Victory
+    assert run() == first
+
+
+def test_two_bots_play_each_other() -> None:
+    report = play(load_bot(BOTS / "worker_rush.py"), load_bot(BOTS / "zerg_macro.py"), map_seed=1, game_time_limit=300)
+    assert report.result in (Result.Victory, Result.Defeat, Result.Tie)
+
+
+class Quitter(BotAI):  # type: ignore[misc]
+    """Surrenders."""
+
+    async def on_step(self, iteration: int) -> None:
+        if iteration == 3:
+            await self.client.leave()
+
+
+def test_who_surrenders_has_lost() -> None:
+    report = play(Bot(Race.Zerg, Quitter()), Computer(Race.Terran, Difficulty.Easy))
+    assert report.result == Result.Defeat
+
+
+def test_a_files_own_race_is_used() -> None:
+    assert load_bot(BOTS / "terran_expand.py").race == Race.Terran
+    assert load_bot(BOTS / "terran_expand.py", "Zerg").race == Race.Zerg
+    with pytest.raises(SettingsError, match="no file"):
+        load_bot(BOTS / "nobody.py")
