@@ -131,8 +131,17 @@ def test_ending_a_game_that_never_began_saves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_state_of_the_wrong_size_is_an_error_that_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="shape"):
-        agent_at(tmp_path).select_action([1, 2, 3])
+    agent = agent_at(tmp_path)
+    for wrong in ([1, 2, 3], [7], np.ones((1, 4))):
+        with pytest.raises(ValueError, match="A state has 4 features here"):
+            agent.select_action(wrong)
+
+
+def test_a_mask_that_allows_nothing_or_does_not_fit_is_an_error_that_says_so(tmp_path: Path) -> None:
+    agent = agent_at(tmp_path)
+    for wrong in ([False] * 3, [True] * 2, [True] * 4):
+        with pytest.raises(ValueError, match=r"of \d actions; there are 3, and one must be legal"):
+            agent.select_action([0, 0, 0, 0], legal=wrong)
 
 
 def test_experience_can_be_saved_elsewhere_and_trained_from_in_any_form(tmp_path: Path) -> None:
@@ -329,7 +338,9 @@ def test_without_a_run_directory_everything_stays_in_memory(tmp_path: Path, monk
 
 
 def test_an_evaluation_leaves_no_experience(tmp_path: Path) -> None:
-    assert play(agent_at(tmp_path, record=False))["saved"] is None
+    agent = agent_at(tmp_path, record=False, online_training=True)
+    stats = play(agent)
+    assert (stats["saved"], stats["trained_online"], agent.model_version) == (None, False, 1)
     assert list((tmp_path / "data" / "buffer").glob("**/*.*")) == []
 
 

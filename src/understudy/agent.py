@@ -45,6 +45,8 @@ DEFAULT_ACTIONS = ("ECONOMY", "AGGRESSIVE", "DEFENSIVE", "TECH", "ALL_IN")
 
 OnlineTraining = Literal["auto"] | bool
 
+MOST_UNSAVED = 1000  # games kept in memory while the disk takes none
+
 
 class Decision(NamedTuple):
     """What to do, how probable the policy found it, and what it expects the rest of the game to be worth."""
@@ -132,6 +134,8 @@ class RLAgent:
         Features that are NaN or infinite count as 0, which is said in the log.
         """
         journal = self._begin_episode() if self._journal is None else self._journal
+        if len(state) != self.state_dim:  # type: ignore[arg-type]
+            raise ValueError(f"A state has {self.state_dim} features here, not {len(state)}.")  # type: ignore[arg-type]
         self._state[...] = state
         logits, value = self._step(self._normalize(self._state, self._normalized))
         if not math.isfinite(value):
@@ -190,6 +194,10 @@ class RLAgent:
             stats["loss"] = update.loss
         self._last = episode
         self._unsaved.append((episode, journal))
+        if len(self._unsaved) > MOST_UNSAVED:
+            lost, its_journal = self._unsaved.pop(0)
+            its_journal.close()
+            logger.warning("%d games wait for a disk that takes them; %s is given up.", MOST_UNSAVED, lost.meta.id)
         saved = self._save_games()
         self._chance.save()
         return stats | {"trained_online": update is not None, "saved": saved.get(episode.meta.id)}
@@ -278,7 +286,7 @@ class RLAgent:
         return saved
 
     def wait_for_learner(self, backlog: int = 0, timeout: float = 60.0) -> bool:
-        """Wait until at most `backlog` games are waiting to be learned from; False if that took longer than `timeout`.
+        """Wait until at most `backlog` games are waiting to be learned from; False if no learner does it in time.
 
         For loops faster than the learner, a simulation for instance: their experience would be old before it is used.
         """
@@ -286,7 +294,7 @@ class RLAgent:
             return True
         deadline = time.monotonic() + timeout
         while sum(1 for _ in self._run.buffer.glob("*.npz")) > backlog:
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or not is_alive(read_status(self._run.status)):
                 return False
             time.sleep(0.002)
         return True
@@ -305,7 +313,7 @@ class RLAgent:
 
     def _learn_online(self, episode: Episode) -> UpdateStats | None:
         """Train on a finished game and publish, if nobody else will; None if the game is left to the learner."""
-        if self._run is None or self._store is None or not self._writable or not self._trains_online():
+        if self._store is None or not self._record or not self._trains_online():
             return None
         game = Game(
             episode.meta.id, file_name(episode.meta), episode.meta.result, len(episode), float(episode.rewards.sum()), 0

@@ -58,13 +58,20 @@ def _softmax_weights(logits: NDArray[np.float32], legal: Legal) -> tuple[list[in
     actions: list[int] | None = None
     if len(logits) > _FEW:
         if legal is not None:
-            possible = np.flatnonzero(legal)
-            actions, logits = possible.tolist(), logits[possible]
+            actions = np.flatnonzero(legal).tolist()
+            _check_mask(len(actions), len(legal), len(logits))
+            logits = logits[actions]
         return actions, np.exp(np.subtract(logits, logits.max(), dtype=np.float64)).tolist()
     values = logits.tolist()
     if legal is not None:
         mask = legal.tolist() if isinstance(legal, np.ndarray) else legal
         actions = [action for action, allowed in enumerate(mask) if allowed]
+        _check_mask(len(actions), len(mask), len(values))
         values = [values[action] for action in actions]
     top = max(values)
     return actions, [math.exp(value - top) for value in values]
+
+
+def _check_mask(legal: int, length: int, actions: int) -> None:
+    if not legal or length != actions:
+        raise ValueError(f"The mask allows {legal} of {length} actions; there are {actions}, and one must be legal.")

@@ -12,7 +12,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from understudy.errors import AlreadyLearned, LearnerBusy, ModelError, ModelMiss
 from understudy.experience.spool import Passed, Spool, WaitingGame
 from understudy.files import FileLock, read_holder
 from understudy.ledger import Ledger
-from understudy.models.live import LiveModel
+from understudy.models.live import LiveModel, trained_by
 from understudy.models.store import ModelStore, Signature
 from understudy.rundir import RunDir
 from understudy.settings import Settings
@@ -77,9 +77,12 @@ def hold_run(run: RunDir, request: StopRequest, *, wait: bool) -> Iterator[None]
 class LearnerLoop:
     """Learns from the games of one run until asked to stop. The caller holds the run's lock."""
 
-    def __init__(self, run: RunDir, settings: Settings, *, train: bool = True) -> None:
+    def __init__(
+        self, run: RunDir, settings: Settings, training: Mapping[str, Any] | None = None, *, train: bool = True
+    ) -> None:
         self._run = run
         self._settings = settings.learner
+        self._training = dict(training or {})  # what the model is told once, and then has in its file
         self._train = train
         self._ledger = Ledger(run.ledger)
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
@@ -87,12 +90,12 @@ class LearnerLoop:
         self._model: LiveModel | None = None
         self._signature: Signature | None = None
         self._started_at = time.time()
+        self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
         self.stats = self._stats_of_run()
 
     def run(self, request: StopRequest) -> bool:
         """Learn until asked to stop; what is under way is finished. False if trouble outside was left at the end."""
-        self._recover()
         heartbeat = threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True)
         self._ending = threading.Event()
         self.stats.state = "running"
@@ -125,12 +128,12 @@ class LearnerLoop:
         self.stats = self._stats_of_run()
         self.stats.errors, self.stats.last_error = before.errors, before.last_error
         self.stats.games_salvaged = before.games_salvaged
-        self._troubled = False
+        self._to_recover = self._troubled = False
 
     def _pass(self, request: StopRequest, at_least: int) -> bool:
         """One turn of the loop; False if there was nothing to do."""
         try:
-            if self._troubled:
+            if self._to_recover:
                 self._recover()
             self._spool.salvage()
             if self._spool.waiting < at_least:  # else the last scan found enough to go on with
@@ -153,6 +156,9 @@ class LearnerLoop:
             except ModelMissing:
                 self.stats.state = "waiting for a model (the bot makes the first one)"
                 return False
+            if self._training:
+                head = trained_by(self._store, head, dataclasses.replace(head.training, **self._training))
+                self._training = {}
             if self._model is None or head.spec != self._model.base.spec:
                 self._model = LiveModel(head)
             elif head.version != self._model.version:
@@ -266,7 +272,7 @@ class LearnerLoop:
         if message != self.stats.last_error:
             reports.say(f"Waiting: {message} Nothing is lost; trying again every {_TROUBLE_SECONDS:g} s.")
         self._count_error(message)
-        self._troubled = True
+        self._to_recover = self._troubled = True
         self.stats.state = f"waiting: {message}"
         self._write_status()
         request.event.wait(_TROUBLE_SECONDS)

@@ -169,8 +169,9 @@ class Spool:
         except OSError as error:
             if error.errno not in (errno.ELOOP, errno.EACCES):  # a disk in trouble says nothing about the file
                 raise
-            self.reject(path, f"it cannot be opened: {error.strerror}.")
-            return None
+            if os.name == "posix":
+                self.reject(path, f"it cannot be opened: {error.strerror}.")
+            return None  # on Windows somebody, a virus scanner for instance, has it open: the next scan finds it again
         except EpisodeError as error:
             self.reject(path, str(error))
             return None
