@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -99,3 +101,8 @@ def test_opponent_features_are_what_the_memory_says() -> None:
 
 def test_the_table_of_the_documentation_names_every_feature() -> None:
     assert all(f"`{name}`" in feature_table() for name in state.NAMES)
+
+
+def test_the_documentation_has_the_table_of_the_code() -> None:
+    page = Path(__file__).parents[3] / "docs" / "zerg-bot.md"
+    assert feature_table() in page.read_text(encoding="utf-8")
