@@ -33,7 +33,7 @@ class GameSetup:
     policy: Literal["mlp", "transformer"] = "mlp"
     algorithm: Literal["ppo", "reinforce"] = "ppo"
     explore: bool = True
-    time_limit: float = 900.0
+    time_limit: float = 1080.0
 
 
 def find_starcraft() -> str | None:

@@ -15,7 +15,9 @@ from understudy.settings import LearnerSettings, NetworkSettings, Settings, Trai
 
 # Found on the direct environment: some hundred games of about a hundred decisions have to be enough.
 SETTINGS = Settings(
-    training=TrainingSettings(gamma=GAMMA, gae_lambda=0.97, learning_rate=1e-3, entropy_coefficient=0.01),
+    training=TrainingSettings(
+        gamma=GAMMA, gae_lambda=0.97, learning_rate=1e-3, entropy_coefficient=0.005, epochs=8, target_kl=0.03
+    ),
     learner=LearnerSettings(batch_games=20, poll_seconds=1.0),
 )
 

@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--time-limit",
         type=float,
-        default=900.0,
+        default=1080.0,
         help="game seconds until a game is a tie (default: %(default)s)",
     )
     add("--no-exploration", action="store_true", help="always take the most probable strategy")

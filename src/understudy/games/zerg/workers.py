@@ -34,21 +34,20 @@ class Workers:
         for place in self._job.values():
             load[place] += 1
         wanted = 0 if snapshot.vespene > max(_ENOUGH_VESPENE, snapshot.minerals) else PER_EXTRACTOR
-        moved = self._leave_gas(gas, load, wanted)
-        moved |= self._join_gas(snapshot, drones, gas, bases, load, wanted)
+        self._leave_gas(gas, load, wanted)
+        moved = self._join_gas(snapshot, drones, gas, bases, load, wanted)
         moved |= self._even_out(bases, load)
         moved |= self._employ(snapshot, drones, bases, load)
         idle = {int(own.tag[i]) for i in mining[own.verb[mining] == IDLE]}
         return self._orders(snapshot, sorted(moved | idle), bases)
 
-    def _leave_gas(self, gas: dict[int, int], load: dict[int, int], wanted: int) -> set[int]:
+    def _leave_gas(self, gas: dict[int, int], load: dict[int, int], wanted: int) -> None:
         """Take drones from extractors that have too many; they are employed anew."""
         for extractor in gas:
             while load[extractor] > wanted:
                 drone = next(d for d, place in self._job.items() if place == extractor)
                 del self._job[drone]
                 load[extractor] -= 1
-        return set()
 
     def _join_gas(
         self,

@@ -18,7 +18,7 @@ from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
 
 ZERG, RANDOM = 2, 4
 RESULTS = {1: "Victory", 2: "Defeat", 3: "Tie"}
-TIME_LIMIT = 900.0  # game seconds; a game that is not decided by then is a tie
+TIME_LIMIT = 1080.0  # game seconds; a game that is not decided by then is a tie
 
 
 class Opponent(NamedTuple):

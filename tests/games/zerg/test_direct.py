@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba")
+pytest.importorskip("gymnasium")
+
+import gymnasium
+from gymnasium.utils.env_checker import check_env
+
+from understudy.games.zerg.direct.batch import GameBatch
+from understudy.games.zerg.direct.bulk import games, mixed_opponent
+from understudy.games.zerg.direct.game import Opponent, StrategyGame
+from understudy.games.zerg.direct.registration import ID, register
+from understudy.games.zerg.policy import zerg_agent
+from understudy.rundir import RunDir
+
+
+def test_gymnasium_makes_it_and_its_checker_is_content() -> None:
+    register()
+    env = gymnasium.make(ID, time_limit=60.0)
+    check_env(env.unwrapped, skip_render_check=True)
+    env.close()
+
+
+def test_an_episode_ends_with_the_result_of_the_game() -> None:
+    env = gymnasium.make(ID, opponent=Opponent(1, 1, 5), time_limit=30.0)
+    env.reset(seed=0)
+    for _ in range(20):
+        _, _, terminated, truncated, info = env.step(0)
+        if terminated:
+            break
+    assert (terminated, truncated, info["result"]) == (True, False, "Tie")
+    env.close()
+
+
+def test_the_same_seed_is_the_same_game() -> None:
+    def played(seed: int) -> str:
+        game = StrategyGame(Opponent(4, 5, 1), seed=seed)
+        for strategy in (0, 1, 2, 3, 4, 5) * 3:
+            game.play(strategy)
+        return game.digest
+
+    assert played(5) == played(5) != played(6)
+
+
+def test_a_batch_plays_what_single_games_play_and_goes_on_after_an_end() -> None:
+    def opponents(number: int) -> Opponent:
+        return Opponent(1, 1, 5)
+
+    batch = GameBatch(3, first=20, opponents=opponents)
+    alone = [StrategyGame(opponents(n), map_seed=n % 10, seed=n) for n in (20, 21, 22)]
+    np.testing.assert_array_equal(batch.states(), [game.state() for game in alone])
+    for strategies in ([0, 1, 4], [2, 2, 2], [5, 0, 3]):
+        turn = batch.step(strategies)
+        single = [game.play(strategy) for game, strategy in zip(alone, strategies, strict=True)]
+        np.testing.assert_array_equal(turn.states, [s.state for s in single])
+        np.testing.assert_array_equal(turn.rewards, np.array([s.reward for s in single], np.float32))
+    batch._games[1]._match.simulation.finish((1, 2))
+    turn = batch.step([0, 0, 0])
+    assert turn.results == ("", "Victory", "")
+    assert turn.done.tolist() == [False, True, False]
+    np.testing.assert_array_equal(turn.states[1], StrategyGame(opponents(23), map_seed=3, seed=23).state())
+    assert not np.array_equal(turn.states[1], turn.last_states[1])
+
+
+def test_recorded_games_wait_for_the_learner(tmp_path: pytest.TempPathFactory) -> None:
+    with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:
+        (result,) = games(agent, 0, 1)
+    assert result.opponent == mixed_opponent(0)
+    assert result.result in ("Victory", "Defeat", "Tie")
+    assert len(list(RunDir.at(str(tmp_path)).buffer.glob("*.npz"))) == 1
+
+
+def test_the_mix_has_every_opponent_equally_often() -> None:
+    opponents = [mixed_opponent(number) for number in range(120)]
+    assert all(opponents.count(opponent) == 2 for opponent in opponents)

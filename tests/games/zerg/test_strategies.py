@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("numba")
+
+from games.zerg.small_games import Scene
+from understudy.games.zerg import catalogue as units
+from understudy.games.zerg.brain import Brain
+from understudy.games.zerg.snapshot import ATTACK, MAKE, Command, distance
+from understudy.games.zerg.strategies import NAMES, STRATEGIES, Posture
+
+OUTSIDE = (80.0, 80.0)  # in the middle of the map
+
+
+def orders(scene: Scene, strategy: str) -> list[Command]:
+    brain = Brain(scene.field)
+    brain.observe(scene.snapshot())
+    brain.decide(NAMES.index(strategy))
+    return brain.commands()
+
+
+def made(scene: Scene, strategy: str) -> Counter[int]:
+    return Counter(command.product for command in orders(scene, strategy) if command.verb == MAKE)
+
+
+@pytest.fixture
+def rich() -> Scene:
+    """A finished pool and money for everything, with enough overlords."""
+    scene = Scene(minerals=1000, vespene=300)
+    scene.add({"SpawningPool": 1, "Overlord": 4, "Drone": 6, "Queen": 1})
+    return scene
+
+
+def test_all_six_are_there() -> None:
+    assert NAMES == ("ECONOMY", "EXPAND", "TECH", "DEFEND", "ATTACK", "ALL_IN")
+
+
+def test_economy_makes_drones_where_attack_would_make_fighters() -> None:
+    few = Scene(minerals=200)
+    few.add({"Hatchery": 1, "SpawningPool": 1, "Queen": 2, "Overlord": 4, "Drone": 10})
+    assert made(few, "ECONOMY")[units.DRONE] == 3
+    assert made(few, "ATTACK")[units.DRONE] == 0
+    assert made(few, "ATTACK")[units.ZERGLING] == 3
+
+
+def test_expand_founds_a_base(rich: Scene) -> None:
+    assert made(rich, "EXPAND")[units.HATCHERY] == 1
+    rich.bank(400)
+    assert made(rich, "EXPAND")[units.HATCHERY] == 1
+    assert made(rich, "ECONOMY")[units.HATCHERY] == 0
+
+
+def test_expand_saves_for_the_base() -> None:
+    scene = Scene(minerals=200)
+    scene.add({"SpawningPool": 1, "Queen": 1, "Overlord": 2, "Drone": 5})
+    assert made(scene, "EXPAND")[units.DRONE] == 0
+    assert made(scene, "ECONOMY")[units.DRONE] > 0
+
+
+def test_tech_builds_the_roach_warren_and_researches(rich: Scene) -> None:
+    assert made(rich, "TECH")[units.ROACH_WARREN] == 1
+    assert made(rich, "ECONOMY")[units.ROACH_WARREN] == 0
+    rich.add({"RoachWarren": 1})
+    assert made(rich, "TECH")[units.LAIR] == 1
+
+
+def test_defend_puts_up_spine_crawlers(rich: Scene) -> None:
+    assert made(rich, "DEFEND")[units.SPINE_CRAWLER] == 1
+    assert made(rich, "ATTACK")[units.SPINE_CRAWLER] == 0
+
+
+def attack_point(scene: Scene, strategy: str) -> tuple[float, float]:
+    brain = Brain(scene.field)
+    for _ in range(2):  # the first turn may send a scout
+        brain.observe(scene.snapshot())
+        brain.decide(NAMES.index(strategy))
+        points = [command.at for command in brain.commands() if command.verb == ATTACK and command.at is not None]
+    assert points
+    return points[-1]
+
+
+@pytest.mark.parametrize("strategy", NAMES)
+def test_the_army_goes_where_the_strategy_sends_it(strategy: str) -> None:
+    scene = Scene()
+    scene.add({"Roach": 12}, near=OUTSIDE)
+    at = attack_point(scene, strategy)
+    leaves = STRATEGIES[NAMES.index(strategy)].posture is not Posture.HOME
+    assert (distance(at, scene.field.enemy_start) < distance(at, scene.field.start)) is leaves
+
+
+def test_attack_waits_when_the_enemy_is_stronger_and_all_in_does_not() -> None:
+    scene = Scene()
+    scene.add({"Roach": 6}, near=OUTSIDE)
+    scene.add({"Marauder": 20}, player=1, near=OUTSIDE)
+    home = attack_point(scene, "ATTACK")
+    assert distance(home, scene.field.start) < distance(home, scene.field.enemy_start)
+    out = attack_point(scene, "ALL_IN")
+    assert distance(out, scene.field.enemy_start) < distance(out, scene.field.start)
+
+
+def test_a_wave_that_is_outnumbered_turns_back() -> None:
+    scene = Scene()
+    scene.add({"Roach": 8}, near=OUTSIDE)
+    brain = Brain(scene.field)
+    brain.observe(scene.snapshot())
+    brain.decide(NAMES.index("ATTACK"))
+    away = [c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None][-1]
+    assert distance(away, scene.field.enemy_start) < 10
+    scene.add({"Marauder": 20}, player=1, near=OUTSIDE)
+    brain.observe(scene.snapshot())
+    back = [c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None][-1]
+    assert distance(back, scene.field.start) < distance(back, scene.field.enemy_start)
+
+
+def test_the_army_at_home_goes_to_the_base_that_is_attacked() -> None:
+    scene = Scene()
+    scene.add({"Roach": 8})
+    natural = tuple(scene.field.bases[1])
+    scene.add({"Hatchery": 1}, near=(natural[0] - 8, natural[1] - 4))
+    scene.add({"Marine": 3}, player=1, near=natural)
+    at = attack_point(scene, "ECONOMY")
+    assert distance(at, natural) < 16

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sc2")
+pytest.importorskip("numba")
+
+from understudy.errors import SettingsError
+from understudy.experience.episode import read_episode
+from understudy.games.zerg import training_run
+from understudy.games.zerg.challenges import Challenge
+from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
+from understudy.games.zerg.one_game import GameSetup, find_starcraft
+from understudy.games.zerg.run_options import parse_options
+from understudy.games.zerg.training_run import CRASHES_THAT_STOP, main
+from understudy.rundir import RunDir
+from understudy.settings import StorageSettings
+
+SHORT = ["--difficulty", "VeryEasy", "--time-limit", "40", "--practice", "0", "--game", "proving-ground"]
+
+
+def test_games_are_played_learned_from_and_continued_by_a_second_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--run-dir", str(tmp_path), "--games", "3", *SHORT]
+    assert main(arguments) == 0
+    first = capsys.readouterr().out
+    assert "Playing on the proving ground" in first
+    assert [line.split("]")[0] for line in first.splitlines() if line.startswith("[GAME")] == [
+        "[GAME 1",
+        "[GAME 2",
+        "[GAME 3",
+    ]
+    assert "3 games, 0 won, 0 crashed" in first
+    assert main([*arguments, "--instances", "2"]) == 0
+    second = capsys.readouterr().out
+    assert "Continuing: 3 games were played here before" in second
+    assert "[BACKGROUND LEARNING] STATISTICS" in second
+    assert sorted(game.number for game in History(tmp_path).games) == [0, 1, 2, 3, 4, 5]
+    learned = [read_episode(path, StorageSettings()) for path in RunDir.at(tmp_path).archive.glob("*.npz")]
+    assert len(learned) == 6
+    assert not list(RunDir.at(tmp_path).buffer.glob("*.npz"))
+
+
+class NoLearner:
+    """Stands in for the learner where a test is not about it."""
+
+    def __init__(self, **_: Any) -> None:
+        self.stopped = False
+
+    def start(self) -> bool:
+        return True
+
+    def stop(self, *, drain: bool = False) -> dict[str, Any]:
+        assert drain
+        return self.get_stats()
+
+    def get_stats(self) -> dict[str, Any]:
+        names = "files_processed batches_trained total_samples active_workers max_workers errors model_version"
+        return dict.fromkeys([*names.split(), "buffer_files"], 0) | {
+            "avg_loss": None,
+            "total_processing_time": 0.0,
+            "state": "running",
+        }
+
+
+def record(challenge: Challenge, result: str = "Victory", error: str = "") -> GameRecord:
+    return GameRecord(challenge.number, challenge.race, challenge.difficulty, challenge.build, "m", result, error=error)
+
+
+@pytest.fixture
+def no_learner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_run, "BackgroundParallelLearner", NoLearner)
+
+
+@pytest.mark.usefixtures("no_learner")
+def test_five_crashes_in_a_row_stop_the_run_and_single_ones_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
+        crashes = challenge.number % 2 == 0 if challenge.number < 6 else True
+        return record(challenge, "Crash", "the disk is on fire") if crashes else record(challenge)
+
+    monkeypatch.setattr(training_run, "play_one", play_one)
+    assert main(["--run-dir", str(tmp_path), "--games", "100", "--practice", "0"]) == 1
+    assert len(History(tmp_path).games) == 6 + CRASHES_THAT_STOP
+    assert "the disk is on fire" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_learner")
+def test_ctrl_c_ends_with_a_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
+        if challenge.number == 2:
+            raise KeyboardInterrupt
+        return record(challenge)
+
+    monkeypatch.setattr(training_run, "play_one", play_one)
+    assert main(["--run-dir", str(tmp_path), "--games", "0", "--practice", "0"]) == 0
+    assert "This session: 2 games, 2 won, 0 crashed." in capsys.readouterr().out
+    assert (tmp_path / "win_rate.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_line_cut_short_by_a_kill_is_left_out_and_the_next_game_is_whole(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    for number in range(2):
+        history.add(GameRecord(number, "Terran", "Hard", "Rush", "m", "Victory"))
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    again = History(tmp_path)
+    assert len(again.games) == 1
+    again.add(GameRecord(1, "Zerg", "Hard", "Rush", "m", "Defeat"))
+    assert [game.race for game in History(tmp_path).games] == ["Terran", "Zerg"]
+
+
+def test_the_table_shows_the_win_rate_over_the_games() -> None:
+    games = [GameRecord(n, "Terran", "Hard", "Rush", "m", "Victory" if n >= 5 else "Defeat") for n in range(10)]
+    lines = win_rate_table(games, blocks=2).splitlines()
+    assert lines[1].split()[:5] == ["1-5", "0", "5", "0", "0%"]
+    assert lines[2].split()[:5] == ["6-10", "5", "0", "0", "100%"]
+    assert win_rate_table([]) == "No game has been finished."
+
+
+def test_the_plot_is_a_picture(tmp_path: Path) -> None:
+    games = [GameRecord(n, "Terran", "Hard", "Rush", "m", "Victory") for n in range(3)]
+    assert plot_win_rate(games, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_flags_win_over_variables_and_variables_over_defaults() -> None:
+    environment = {"ZERG_GAMES": "7", "ZERG_RACE": "Zerg", "ZERG_NO_EXPLORATION": "1"}
+    options = parse_options(["--race", "Terran"], environment)
+    assert (options.games, options.race, options.no_exploration) == (7, "Terran", True)
+    assert parse_options([], {}).minutes == 4.5
+    assert parse_options(["--games", "3"], {}).minutes is None
+
+
+def test_a_wrong_variable_is_said() -> None:
+    with pytest.raises(SettingsError, match="ZERG_GAMES is 'many'"):
+        parse_options([], {"ZERG_GAMES": "many"})
+    with pytest.raises(SettingsError, match="one of"):
+        parse_options([], {"ZERG_RACE": "Orc"})
+
+
+def test_starcraft_is_found_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SC2PATH", str(tmp_path))
+    assert find_starcraft() is None
+    (tmp_path / "Versions").mkdir()
+    assert find_starcraft() == str(tmp_path)
