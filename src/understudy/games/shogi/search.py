@@ -134,13 +134,14 @@ class Search:
 
     def _walk(self, game: ShogiGame, root: Node, row: int) -> _Leaf:
         """Play to a leaf and back; if only the network knows its value, its planes go to `row`."""
-        node: Node | None = root
+        node = root
         path: list[tuple[Node, int]] = []
-        while node is not None and game.result is None:
+        while True:
             place = node.select()
             path.append((node, place))
-            game.push(node.moves[place])
-            node = node.children.get(place)
+            if game.push(node.moves[place]) is not None or place not in node.children:
+                break
+            node = node.children[place]
         value: float | None = None
         if game.result is not None:
             value = game.result.for_player(game.turn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import threading
@@ -163,8 +164,7 @@ def thinking_seconds(given: dict[str, int], turn: int, delay: int) -> float | No
 
 
 def _numbers(words: list[str]) -> dict[str, int]:
-    pairs = zip(words, words[1:], strict=False)
-    return {name: int(number) for name, number in pairs if number.lstrip("-").isdecimal()}
+    return {name: int(number) for name, number in itertools.pairwise(words) if number.lstrip("-").isdecimal()}
 
 
 def engine_of(checkpoint: Path) -> UsiEngine:
