@@ -124,7 +124,7 @@ class BackgroundParallelLearner:
         command += [] if self._outlive_parent else ["--parent", str(os.getpid())]
         command += ["--wait"] if self._if_busy == "wait" else []
         command += [] if self._train else ["--no-training"]
-        return command + as_flags(self.settings)
+        return command + as_flags(self.settings, ("training", "learner", "storage"))
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
         before = read_status(self.run_dir.status)

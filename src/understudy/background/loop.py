@@ -12,7 +12,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from understudy.errors import AlreadyLearned, LearnerBusy, ModelError, ModelMiss
 from understudy.experience.spool import Passed, Spool, WaitingGame
 from understudy.files import FileLock, read_holder
 from understudy.ledger import Ledger
-from understudy.models.live import LiveModel
+from understudy.models.live import LiveModel, trained_by
 from understudy.models.store import ModelStore, Signature
 from understudy.rundir import RunDir
 from understudy.settings import Settings
@@ -77,9 +77,12 @@ def hold_run(run: RunDir, request: StopRequest, *, wait: bool) -> Iterator[None]
 class LearnerLoop:
     """Learns from the games of one run until asked to stop. The caller holds the run's lock."""
 
-    def __init__(self, run: RunDir, settings: Settings, *, train: bool = True) -> None:
+    def __init__(
+        self, run: RunDir, settings: Settings, training: Mapping[str, Any] | None = None, *, train: bool = True
+    ) -> None:
         self._run = run
         self._settings = settings.learner
+        self._training = dict(training or {})  # what the model is told once, and then has in its file
         self._train = train
         self._ledger = Ledger(run.ledger)
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
@@ -153,6 +156,9 @@ class LearnerLoop:
             except ModelMissing:
                 self.stats.state = "waiting for a model (the bot makes the first one)"
                 return False
+            if self._training:
+                head = trained_by(self._store, head, dataclasses.replace(head.training, **self._training))
+                self._training = {}
             if self._model is None or head.spec != self._model.base.spec:
                 self._model = LiveModel(head)
             elif head.version != self._model.version:
