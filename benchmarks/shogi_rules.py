@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from measure import Row, quantile, run_alone, take_turns
 from understudy.games.shogi.batch import SHAPE, ShogiBatch
-from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper
+from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper, actions_of_moves
 
 GAMES, ROUNDS, STEPS = 64, 9, 40
 
@@ -33,12 +33,11 @@ class Ours:
             self.batch.reset(np.flatnonzero(stepped.over))
         return [(time.perf_counter() - start) / (STEPS * GAMES)]
 
-    def draw(self) -> NDArray[np.int64]:
-        places = np.flatnonzero(self.legal)
-        counts = np.bincount(places // ACTIONS, minlength=GAMES)
-        ends = np.cumsum(counts)
-        chosen: NDArray[np.int64] = places[ends - 1 - (self.rng.random(GAMES) * counts).astype(np.int64)] % ACTIONS
-        return chosen
+    def draw(self) -> NDArray[np.int32]:
+        uniform = self.rng.random(GAMES).tolist()
+        lists = (game.legal_moves for game in self.batch.games)
+        moves = np.array([moves[int(u * len(moves))] for u, moves in zip(uniform, lists, strict=True)], np.int32)
+        return actions_of_moves(moves, self.batch.turns)
 
 
 class Plain:

@@ -59,6 +59,13 @@ def test_the_search_ends_in_time_and_when_told_to() -> None:
     assert thought.nodes > 1
 
 
+def test_nothing_begins_that_would_end_after_the_deadline() -> None:
+    limits = Limits(nodes=100, deadline=time.monotonic() + 1000)
+    assert not limits.reached(99, next_seconds=10)
+    assert limits.reached(99, next_seconds=2000)
+    assert limits.reached(100)
+
+
 def test_the_game_is_restored_when_the_evaluator_fails() -> None:
     calls = 0
 

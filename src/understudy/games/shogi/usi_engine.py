@@ -92,6 +92,7 @@ class UsiEngine:
         if self._search is None:
             evaluate, about = self._load(self._options["Backend"])
             self._search = Search(evaluate)
+            self._search.think(ShogiGame(), Limits(nodes=16))  # the first calls are slow: not on the game's clock
             self._say(f"info string {about}")
         return self._search
 
