@@ -70,10 +70,11 @@ def observe(games: Sequence[ShogiGame], planes: NDArray[np.float32], legal: NDAr
     flat[:, _COLOUR] = (turns == BLACK)[:, None]
     flat[:, _PLY:] = np.array(last, np.float32)[:, :, None]
     if legal is not None:
-        _mark_legal(games, turns, legal)
+        mark_legal(games, turns, legal)
 
 
-def _mark_legal(games: Sequence[ShogiGame], turns: NDArray[np.int64], legal: NDArray[np.bool_]) -> None:
+def mark_legal(games: Sequence[ShogiGame], turns: NDArray[np.int64], legal: NDArray[np.bool_]) -> None:
+    """Write the legal actions into `legal` (N, 13527), which must be contiguous; `turns` are the players to move."""
     lists = [game.legal_moves for game in games]
     counts = [len(moves) for moves in lists]
     rows = np.repeat(np.arange(len(games)), counts)
