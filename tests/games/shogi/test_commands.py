@@ -48,7 +48,16 @@ def test_the_engine_speaks_usi(
     assert capsys.readouterr().out.splitlines()[-1].startswith("bestmove")
 
 
-@pytest.mark.parametrize("command", [["usi", "none.npz"], ["play", "shogi", "no-such-engine"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["usi", "none.npz"],
+        ["play", "shogi", "none.npz"],
+        ["play", "shogi", "nobody"],
+        ["play", "shogi", "usi:no-such-engine"],
+        ["play", "shogi", "usi:engine", "--option", "Level"],
+    ],
+)
 def test_what_is_missing_is_said_without_a_trace(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 1
     assert capsys.readouterr().err.startswith("understudy: ")

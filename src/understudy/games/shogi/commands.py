@@ -15,7 +15,7 @@ from understudy.errors import SettingsError
 if TYPE_CHECKING:
     from understudy.games.shogi.players import Player
 
-_WHO = "random, greedy, a checkpoint (.npz), or the command of a USI engine"
+_WHO = "random, greedy, a checkpoint (.npz), fairy-stockfish if it is installed, or usi:COMMAND for any USI engine"
 
 
 def add_commands(commands: Any) -> None:
@@ -77,26 +77,36 @@ def _add_strength(command: argparse.ArgumentParser) -> None:
 def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack) -> Player:
     import numpy as np
 
-    from understudy.games.shogi.players import GreedyPlayer, PolicyPlayer, RandomPlayer, SearchPlayer
+    from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
     from understudy.games.shogi.usi_client import UsiPlayer, find_engines
 
     if who == "random":
         return RandomPlayer(np.random.default_rng(seed))
     if who == "greedy":
         return GreedyPlayer(np.random.default_rng(seed))
+    engines = find_engines()
+    if who in engines or who.startswith("usi:"):
+        command = [engines[who]] if who in engines else shlex.split(who.removeprefix("usi:"), posix=os.name == "posix")
+        if bad := [option for option in options.option if "=" not in option]:
+            raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
+        settings = dict(option.split("=", 1) for option in options.option)
+        return stack.enter_context(UsiPlayer(command, options.go, settings))
     if who.endswith(".npz"):
-        from understudy.games.shogi.checkpoint import load_checkpoint
-        from understudy.games.shogi.inference import make_evaluator
+        return _network_player(Path(who), options.nodes)
+    raise SettingsError(f"There is no player {who!r}; a player is {_WHO}.")
 
-        evaluate, about = make_evaluator(load_checkpoint(Path(who)).network, batch=8 if options.nodes else 1)
-        print(f"{who}: {about}", file=sys.stderr)
-        name = Path(who).stem
-        return SearchPlayer(evaluate, options.nodes, name) if options.nodes else PolicyPlayer(evaluate, name=name)
-    if bad := [option for option in options.option if "=" not in option]:
-        raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
-    settings = dict(option.split("=", 1) for option in options.option)
-    command = [find_engines()[who]] if who in find_engines() else shlex.split(who, posix=os.name == "posix")
-    return stack.enter_context(UsiPlayer(command, options.go, settings))
+
+def _network_player(path: Path, nodes: int) -> Player:
+    import torch
+
+    from understudy.games.shogi.checkpoint import load_checkpoint
+    from understudy.games.shogi.inference import make_evaluator
+    from understudy.games.shogi.players import PolicyPlayer, SearchPlayer
+
+    torch.set_num_threads(1)
+    evaluate, about = make_evaluator(load_checkpoint(path).network, batch=8 if nodes else 1)
+    print(f"{path}: {about}", file=sys.stderr)
+    return SearchPlayer(evaluate, nodes, path.stem) if nodes else PolicyPlayer(evaluate, name=path.stem)
 
 
 def _play(options: argparse.Namespace) -> int:
