@@ -15,7 +15,7 @@ from understudy.games.shogi.policy import (
     PolicyOutputMapper,
     action_of_step,
     actions_of_moves,
-    move16_of_action,
+    moves16_of_actions,
     step_of_action,
     step_of_usi,
     usi_of_step,
@@ -54,8 +54,8 @@ def test_every_action_is_another_move_and_comes_back(turn: int) -> None:
     for action, step in enumerate(steps):
         assert action_of_step(step, turn) == action
         assert step_of_usi(usi_of_step(step)) == step
-        move16 = np.array([move16_of_action(action, turn)], np.int32)
-        assert actions_of_moves(move16, np.array([turn]))[0] == action
+    everything, turns = np.arange(ACTIONS), np.full(ACTIONS, turn)
+    np.testing.assert_array_equal(actions_of_moves(moves16_of_actions(everything, turns), turns), everything)
 
 
 def test_an_action_of_white_is_the_same_action_of_black_on_the_turned_board() -> None:
@@ -75,8 +75,8 @@ def test_legal_moves_round_trip_in_12000_random_positions_and_nothing_else_is_le
         indices = [MAPPER.shogi_move_to_policy_index(move, turn) for move in game.legal_moves]
         mask = MAPPER.get_legal_mask(board)
         assert sorted(indices) == np.flatnonzero(mask).tolist()
-        for move, index in zip(game.legal_moves, indices, strict=True):
-            assert board.move_from_move16(move16_of_action(index, turn)) == move
+        moves16 = moves16_of_actions(np.array(indices), np.full(len(indices), turn))
+        assert [board.move_from_move16(move16) for move16 in moves16.tolist()] == game.legal_moves
     assert colours == {BLACK, WHITE}
 
 

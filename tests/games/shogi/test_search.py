@@ -8,21 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from games.shogi.material import material
 from understudy.games.shogi.inference import Outputs
-from understudy.games.shogi.policy import ACTIONS
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.search import Limits, Search, centipawns, mating_move
-
-_WORTH = np.array([1, 3, 3, 5, 6, 8, 10, 0, 7, 6, 6, 6, 12, 14])
-
-
-def material(planes: NDArray[np.float32]) -> Outputs:
-    """A policy that knows nothing, and a value that counts pieces."""
-    n = len(planes)
-    board = planes[:, :28].sum(axis=(2, 3)) @ np.concatenate([_WORTH, -_WORTH])
-    hands = planes[:, 28:42, 0, 0] @ np.concatenate([_WORTH[:7], -_WORTH[:7]]) * 18
-    chance = 1 / (1 + np.exp(-(board + hands) / 5))
-    return np.zeros((n, ACTIONS), np.float32), np.stack([chance, np.zeros(n), 1 - chance], 1).astype(np.float32)
 
 
 def usi(move: int) -> str:
@@ -68,6 +57,13 @@ def test_the_search_ends_in_time_and_when_told_to() -> None:
     assert Search(material).think(ShogiGame(), Limits(stop=stop)).nodes == 1
     thought = Search(material).think(ShogiGame(), Limits(deadline=time.monotonic() + 0.05))
     assert thought.nodes > 1
+
+
+def test_nothing_begins_that_would_end_after_the_deadline() -> None:
+    limits = Limits(nodes=100, deadline=time.monotonic() + 1000)
+    assert not limits.reached(99, next_seconds=10)
+    assert limits.reached(99, next_seconds=2000)
+    assert limits.reached(100)
 
 
 def test_the_game_is_restored_when_the_evaluator_fails() -> None:

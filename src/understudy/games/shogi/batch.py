@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import ACTIONS, BLACK, WHITE, actions_of_moves, move16_of_action
+from understudy.games.shogi.policy import ACTIONS, BLACK, WHITE, actions_of_moves, moves16_of_actions
 from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame
 
 PLANES = 46
 SHAPE = (PLANES, 9, 9)
 _PIECE_PLANES = 28
-_COLOUR, _PLY, _REPETITION, _CHECK = 42, 43, 44, 45
+_COLOUR, _PLY = 42, 43
 # cshogi numbers Black's pieces 1-14 as P L N S B R G K +P +L +N +S +B +R, and White's 16 higher.
 _PLANE_OF_PIECE = (0, 1, 2, 3, 5, 6, 4, 7, 8, 9, 10, 11, 12, 13)
 
@@ -66,16 +66,15 @@ def observe(games: Sequence[ShogiGame], planes: NDArray[np.float32], legal: NDAr
     flat.reshape(-1)[places] = 1
     own_first = np.where(turns[:, None, None] == BLACK, hands.reshape(n, 2, 7), hands.reshape(n, 2, 7)[:, ::-1])
     flat[:, _PIECE_PLANES:_COLOUR] = own_first.reshape(n, 14, 1) * np.float32(1 / 18)
-    last = [
-        (1 - turn, len(game.moves) / game.max_moves, (game.occurrences - 1) / 3, game.in_check)
-        for turn, game in zip(turns.tolist(), games, strict=True)
-    ]
-    flat[:, _COLOUR:] = np.array(last, np.float32)[:, :, None]
+    last = [(len(game.moves) / game.max_moves, (game.occurrences - 1) / 3, game.in_check) for game in games]
+    flat[:, _COLOUR] = (turns == BLACK)[:, None]
+    flat[:, _PLY:] = np.array(last, np.float32)[:, :, None]
     if legal is not None:
-        _mark_legal(games, turns, legal)
+        mark_legal(games, turns, legal)
 
 
-def _mark_legal(games: Sequence[ShogiGame], turns: NDArray[np.int64], legal: NDArray[np.bool_]) -> None:
+def mark_legal(games: Sequence[ShogiGame], turns: NDArray[np.int64], legal: NDArray[np.bool_]) -> None:
+    """Write the legal actions into `legal` (N, 13527), which must be contiguous; `turns` are the players to move."""
     lists = [game.legal_moves for game in games]
     counts = [len(moves) for moves in lists]
     rows = np.repeat(np.arange(len(games)), counts)
@@ -120,12 +119,12 @@ class ShogiBatch:
             raise GameError(f"Action {actions[bad]} of game {bad} is not legal in {self.games[bad].board.sfen()}.")
         results: list[Result | None] = []
         rewards, over, cut = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        for i, (game, action) in enumerate(zip(self.games, actions.tolist(), strict=True)):
-            turn = game.turn
-            result = game.push(game.board.move_from_move16(move16_of_action(action, turn)))
+        turns = self.turns
+        for i, (game, move16) in enumerate(zip(self.games, moves16_of_actions(actions, turns).tolist(), strict=True)):
+            result = game.push(game.board.move_from_move16(move16))
             results.append(result)
             if result is not None:
-                rewards[i], over[i], cut[i] = result.for_player(turn), True, result.ending is Ending.MAX_MOVES
+                rewards[i], over[i], cut[i] = result.for_player(turns[i]), True, result.ending is Ending.MAX_MOVES
         return Stepped(rewards, over, cut, results)
 
     def reset(self, which: Sequence[int] | NDArray[np.integer] | None = None) -> None:

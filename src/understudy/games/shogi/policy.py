@@ -134,9 +134,10 @@ def actions_of_moves(moves: NDArray[np.int32], turns: NDArray[np.integer]) -> ND
     return actions
 
 
-def move16_of_action(action: int, turn: int) -> int:
-    """The low bits of the cshogi move that `Board.push_move16` completes."""
-    return int(_TO_MOVE16[turn, action])
+def moves16_of_actions(actions: NDArray[np.integer], turns: NDArray[np.integer]) -> NDArray[np.int32]:
+    """The low bits of the cshogi moves of many actions; `Board.move_from_move16` completes them."""
+    moves16: NDArray[np.int32] = _TO_MOVE16[turns, actions]
+    return moves16
 
 
 class PolicyOutputMapper:

@@ -157,7 +157,10 @@ class ShogiGame:
 
 
 def game_of_position(text: str, max_moves: int = MAX_MOVES) -> ShogiGame:
-    """The game that a USI position command describes: `startpos` or `sfen …`, then `moves …`; GameError if illegal."""
+    """The game that a USI position command describes: `startpos` or `sfen …`, then `moves …`; GameError if illegal.
+
+    Who sends it decides when a game is over: moves may follow a repetition, or a declaration that was not made.
+    """
     words = text.split()
     if words[:1] == ["position"]:
         del words[0]
@@ -172,7 +175,7 @@ def game_of_position(text: str, max_moves: int = MAX_MOVES) -> ShogiGame:
     else:
         raise GameError(f"{text!r} is no position; it is `startpos` or `sfen BOARD TURN HANDS NUMBER`, then `moves …`.")
     for usi in moves:
-        game.push_usi(usi)
+        game.push(game.move_of_usi(usi))
     return game
 
 

@@ -41,11 +41,11 @@ class Limits(NamedTuple):
     """In the time of `time.monotonic`."""
     stop: threading.Event | None = None
 
-    def reached(self, nodes: int) -> bool:
-        """Whether the search is over after this many nodes."""
+    def reached(self, nodes: int, next_seconds: float = 0.0) -> bool:
+        """Whether the search is over after this many nodes, when the next step takes so many seconds."""
         return (
             (self.nodes is not None and nodes >= self.nodes)
-            or time.monotonic() >= self.deadline
+            or time.monotonic() + next_seconds >= self.deadline
             or (self.stop is not None and self.stop.is_set())
         )
 
@@ -96,10 +96,12 @@ class Search:
         if mate := mating_move(game):
             return Thought(mate, 1.0, (mate,), 1, ((mate, 1),))
         root, value = self._root(game)
-        nodes, told = 1, time.monotonic()
-        while not limits.reached(nodes):
+        nodes, told, slowest = 1, time.monotonic(), 0.0
+        while not limits.reached(nodes, slowest):  # a large network must not begin what it cannot end in time
             room = len(self._planes) if limits.nodes is None else min(len(self._planes), limits.nodes - nodes)
+            begun = time.monotonic()
             nodes += self._round(game, root, room)
+            slowest = max(slowest, time.monotonic() - begun)
             if on_progress is not None and time.monotonic() - told > 1:
                 told = time.monotonic()
                 on_progress(_thought(root, value, nodes))
@@ -134,13 +136,14 @@ class Search:
 
     def _walk(self, game: ShogiGame, root: Node, row: int) -> _Leaf:
         """Play to a leaf and back; if only the network knows its value, its planes go to `row`."""
-        node: Node | None = root
+        node = root
         path: list[tuple[Node, int]] = []
-        while node is not None and game.result is None:
+        while True:
             place = node.select()
             path.append((node, place))
-            game.push(node.moves[place])
-            node = node.children.get(place)
+            if game.push(node.moves[place]) is not None or place not in node.children:
+                break
+            node = node.children[place]
         value: float | None = None
         if game.result is not None:
             value = game.result.for_player(game.turn)

@@ -41,6 +41,9 @@ class UsiPlayer:
         self.name = Path(self.command[0]).name
         self._go = go
         self._patience = patience
+        self.answers = 0
+        self.slowest = 0.0
+        """Seconds from `go` to `bestmove` of the slowest answer."""
         self._lines: queue.Queue[str | None] = queue.Queue()
         try:
             self._process = subprocess.Popen(
@@ -66,11 +69,14 @@ class UsiPlayer:
         start = "startpos" if game.start == START else f"sfen {game.start}"
         moves = game.usi_moves()
         self._send(f"position {start}{' moves ' if moves else ''}{' '.join(moves)}")
+        asked = time.monotonic()
         self._send(f"go {self._go}")
         value: int | None = None
         for line in self._until("bestmove"):
             if match := re.search(r"\bscore (cp|mate) (-?\d+|[+-])", line):
                 value = _value(match[1], match[2])
+        self.answers += 1
+        self.slowest = max(self.slowest, time.monotonic() - asked)
         words = line.split()
         answer = words[1] if len(words) > 1 else ""
         if answer == "resign":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import threading
@@ -91,6 +92,7 @@ class UsiEngine:
         if self._search is None:
             evaluate, about = self._load(self._options["Backend"])
             self._search = Search(evaluate)
+            self._search.think(ShogiGame(), Limits(nodes=16))  # the first calls are slow: not on the game's clock
             self._say(f"info string {about}")
         return self._search
 
@@ -163,8 +165,7 @@ def thinking_seconds(given: dict[str, int], turn: int, delay: int) -> float | No
 
 
 def _numbers(words: list[str]) -> dict[str, int]:
-    pairs = zip(words, words[1:], strict=False)
-    return {name: int(number) for name, number in pairs if number.lstrip("-").isdecimal()}
+    return {name: int(number) for name, number in itertools.pairwise(words) if number.lstrip("-").isdecimal()}
 
 
 def engine_of(checkpoint: Path) -> UsiEngine:

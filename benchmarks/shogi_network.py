@@ -1,0 +1,108 @@
+"""The residual tower on one thread: inference by backend, and PPO updates as a share of this CPU's matrix speed."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import torch
+
+from measure import Row, quantile, run_alone, take_turns
+from understudy.games.shogi.batch import PLANES, SHAPE
+from understudy.games.shogi.checkpoint import new_network
+from understudy.games.shogi.inference import BACKENDS, Evaluator, installed
+from understudy.games.shogi.policy import ACTIONS
+from understudy.learning.losses import entropy, log_softmax, ppo_clip, value_loss
+from understudy.learning.optimizers import Adam, clip_global_norm
+from understudy.networks.resnet_settings import ResNetSettings
+
+ROUNDS, MINIBATCH = 5, 256
+LEGAL = 40  # actions a position
+
+
+def flops(settings: ResNetSettings) -> float:
+    """Multiplications and additions of the convolutions for one position; the rest is small beside them."""
+    c = settings.channels
+    return 2 * 81 * 9 * (PLANES * c + settings.blocks * 2 * c * c)
+
+
+class Update:
+    """PPO gradient steps with the objective of the NumPy networks."""
+
+    def __init__(self, settings: ResNetSettings) -> None:
+        rng = np.random.default_rng(0)
+        self.network = new_network(settings)
+        self.adam = Adam(self.network.parameters, 3e-4)
+        self.states = (rng.random((MINIBATCH, PLANES * 81)) < 0.1).astype(np.float32)
+        self.legal = np.zeros((MINIBATCH, ACTIONS), np.bool_)
+        self.actions = rng.integers(0, ACTIONS, MINIBATCH)
+        for row, action in zip(self.legal, self.actions, strict=True):
+            row[rng.integers(0, ACTIONS, LEGAL)] = True
+            row[action] = True
+        self.advantages, self.targets = (rng.normal(size=MINIBATCH).astype(np.float32) for _ in range(2))
+        self.old = np.full(MINIBATCH, -np.log(LEGAL), np.float32)
+
+    def __call__(self) -> list[float]:
+        start = time.perf_counter()
+        logits, values = self.network.forward(self.states)
+        log_probs = log_softmax(logits, self.legal)
+        policy = ppo_clip(log_probs, self.actions, self.advantages, self.old, 0.2)
+        _, d_entropy = entropy(log_probs)
+        _, d_values = value_loss(values, self.targets)
+        self.network.backward(policy.d_logits - 0.01 * d_entropy, 0.5 * d_values)
+        clip_global_norm(self.network.gradients, 0.5)
+        self.adam.step(self.network.gradients)
+        return [(time.perf_counter() - start) / MINIBATCH]
+
+
+class Play:
+    """Inference of one batch, a few times."""
+
+    def __init__(self, evaluate: Evaluator, batch: int) -> None:
+        self.evaluate, self.planes = evaluate, np.zeros((batch, *SHAPE), np.float32)
+        self.calls = max(1, 64 // batch)
+
+    def __call__(self) -> list[float]:
+        start = time.perf_counter()
+        for _ in range(self.calls):
+            self.evaluate(self.planes)
+        return [(time.perf_counter() - start) / (self.calls * len(self.planes))]
+
+
+class Peak:
+    """Seconds for one floating-point operation in a large matrix product."""
+
+    def __init__(self) -> None:
+        self.a = np.random.default_rng(0).random((1024, 1024), np.float32)
+
+    def __call__(self) -> list[float]:
+        start = time.perf_counter()
+        self.a @ self.a
+        return [(time.perf_counter() - start) / (2 * 1024**3)]
+
+
+def measure() -> list[Row]:
+    """Thousand positions a second."""
+    torch.set_num_threads(1)
+    rows = []
+    for blocks, channels in ((2, 32), (4, 64)):
+        settings = ResNetSettings(blocks=blocks, channels=channels)
+        network = new_network(settings)
+        made = {name: BACKENDS[name][0](network) for name in installed()}
+        name = f"{blocks} blocks × {channels} channels"
+        for batch in (1, 32):
+            results = take_turns({key: Play(evaluate, batch) for key, evaluate in made.items()}, ROUNDS)
+            rate = {key: 1e-3 / quantile([r[0] for r in rounds], 0.5) for key, rounds in results.items()}
+            best = max(rate, key=lambda key: rate[key])
+            rows.append(Row(f"play, {name}, batch {batch}: {best}", rate[best], "k/s", "torch", rate["torch"]))
+        results = take_turns({"update": Update(settings), "peak": Peak()}, ROUNDS)
+        second, operation = (quantile([r[0] for r in results[key]], 0.5) for key in ("update", "peak"))
+        rows.append(Row(f"PPO update, {name}, minibatch {MINIBATCH}", 1e-3 / second, "k/s"))
+        rows.append(
+            Row("  its convolutions as a share of the sgemm peak", 300 * flops(settings) * operation / second, "%")
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    run_alone("Shogi network", measure)

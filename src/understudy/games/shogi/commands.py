@@ -1,0 +1,171 @@
+"""The shogi commands of the command line: `play shogi`, `usi`, `match` and `learn-games`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from understudy.errors import SettingsError
+
+if TYPE_CHECKING:
+    from understudy.games.shogi.players import Player
+
+_WHO = "random, greedy, a checkpoint (.npz), fairy-stockfish if it is installed, or usi:COMMAND for any USI engine"
+
+
+def add_commands(commands: Any) -> None:
+    """Add the subcommands to an argparse parser's; each imports what it needs when it runs."""
+    play = commands.add_parser("play", help="play a game in the terminal")
+    play.add_argument("game", choices=["shogi"])
+    play.add_argument("opponent", nargs="?", default="greedy", metavar="OPPONENT", help=f"{_WHO} (default: greedy)")
+    play.add_argument("--white", action="store_true", help="you play White, who moves second")
+    play.add_argument("--save", type=Path, metavar="FILE", help="save the game as .kif, .kifu or .csa")
+    _add_strength(play)
+    play.set_defaults(run=_play)
+
+    usi = commands.add_parser("usi", help="a checkpoint as a USI engine, for any shogi program")
+    usi.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    usi.set_defaults(run=_usi)
+
+    match = commands.add_parser("match", help="a match of shogi between two players")
+    match.add_argument("first", metavar="FIRST", help=_WHO)
+    match.add_argument("second", metavar="SECOND", help="the same")
+    match.add_argument("--games", type=int, default=20, metavar="N", help="default: 20")
+    match.add_argument("--seed", type=int, default=0, metavar="N", help="of openings and random players (default: 0)")
+    match.add_argument("--max-moves", type=int, default=500, metavar="N", help="default: 500")
+    match.add_argument("--save", type=Path, metavar="FOLDER", help="save the games there, as .kifu")
+    _add_strength(match)
+    match.set_defaults(run=_match)
+
+    learn = commands.add_parser("learn-games", help="teach a network from game records (.csa, .kif, .kifu)")
+    learn.add_argument("records", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
+    learn.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="is continued if it exists")
+    learn.add_argument("--blocks", type=int, default=4, metavar="N", help="of a new network (default: 4)")
+    learn.add_argument("--channels", type=int, default=64, metavar="N", help="of a new network (default: 64)")
+    learn.add_argument("--epochs", type=int, default=4, metavar="N", help="passes over the games (default: 4)")
+    learn.add_argument("--minibatch", type=int, default=256, metavar="N", help="positions a step (default: 256)")
+    learn.add_argument("--learning-rate", type=float, default=1e-3, metavar="X", help="default: 0.001")
+    learn.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    learn.set_defaults(run=_learn_games)
+
+
+def _add_strength(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--nodes",
+        type=int,
+        default=200,
+        metavar="N",
+        help="positions a checkpoint looks at; 0 = no search (default: 200)",
+    )
+    command.add_argument(
+        "--go", default="byoyomi 1000", metavar="TEXT", help="for a USI engine (default: byoyomi 1000)"
+    )
+    command.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the USI engine; may be repeated",
+    )
+
+
+def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack) -> Player:
+    import numpy as np
+
+    from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
+    from understudy.games.shogi.usi_client import UsiPlayer, find_engines
+
+    if who == "random":
+        return RandomPlayer(np.random.default_rng(seed))
+    if who == "greedy":
+        return GreedyPlayer(np.random.default_rng(seed))
+    engines = find_engines()
+    if who in engines or who.startswith("usi:"):
+        command = [engines[who]] if who in engines else shlex.split(who.removeprefix("usi:"), posix=os.name == "posix")
+        if bad := [option for option in options.option if "=" not in option]:
+            raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
+        settings = dict(option.split("=", 1) for option in options.option)
+        return stack.enter_context(UsiPlayer(command, options.go, settings))
+    if who.endswith(".npz"):
+        return _network_player(Path(who), options.nodes)
+    raise SettingsError(f"There is no player {who!r}; a player is {_WHO}.")
+
+
+def _network_player(path: Path, nodes: int) -> Player:
+    import torch
+
+    from understudy.games.shogi.checkpoint import load_checkpoint
+    from understudy.games.shogi.inference import make_evaluator
+    from understudy.games.shogi.players import PolicyPlayer, SearchPlayer
+
+    torch.set_num_threads(1)
+    evaluate, about = make_evaluator(load_checkpoint(path).network, batch=8 if nodes else 1)
+    print(f"{path}: {about}", file=sys.stderr)
+    return SearchPlayer(evaluate, nodes, path.stem) if nodes else PolicyPlayer(evaluate, name=path.stem)
+
+
+def _play(options: argparse.Namespace) -> int:
+    from understudy.games.shogi.terminal import play_in_terminal
+
+    with ExitStack() as stack:
+        play_in_terminal(_player(options.opponent, options, 0, stack), int(options.white), options.save)
+    return 0
+
+
+def _usi(options: argparse.Namespace) -> int:
+    import torch
+
+    from understudy.games.shogi.usi_engine import engine_of
+
+    torch.set_num_threads(1)
+    engine_of(options.checkpoint).run(sys.stdin)
+    return 0
+
+
+def _match(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from understudy.games.shogi.players import play_match
+    from understudy.games.shogi.record import write_record
+    from understudy.games.shogi.usi_client import UsiPlayer
+
+    with ExitStack() as stack:
+        first = _player(options.first, options, options.seed + 1, stack)
+        second = _player(options.second, options, options.seed + 2, stack)
+        rng = np.random.default_rng(options.seed)
+        score, records = play_match(first, second, options.games, rng, max_moves=options.max_moves)
+    if options.save is not None:
+        options.save.mkdir(parents=True, exist_ok=True)
+        for number, record in enumerate(records, start=1):
+            write_record(options.save / f"{number:04d}.kifu", record)
+    for player in (first, second):
+        if isinstance(player, UsiPlayer):
+            print(f"{player.name}: {player.answers} moves, the slowest after {player.slowest:.2f} s")
+    print(f"{first.name} against {second.name}: {score}")
+    return 0
+
+
+def _learn_games(options: argparse.Namespace) -> int:
+    import torch
+
+    from understudy.games.shogi.supervised import learn_games
+    from understudy.networks.resnet_settings import ResNetSettings
+
+    torch.set_num_threads(1)
+    network = ResNetSettings(blocks=options.blocks, channels=options.channels)
+    learn_games(
+        options.records,
+        options.checkpoint,
+        network,
+        epochs=options.epochs,
+        minibatch=options.minibatch,
+        learning_rate=options.learning_rate,
+        seed=options.seed,
+        say=print,
+    )
+    return 0

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from understudy.games.shogi.__main__ import main
+from understudy.games.shogi.checkpoint import Checkpoint, new_network, save_checkpoint
+from understudy.games.shogi.record import read_records
+from understudy.networks.resnet_settings import ResNetSettings
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    path = tmp_path / "net.npz"
+    save_checkpoint(path, Checkpoint(new_network(ResNetSettings(blocks=1, channels=4))))
+    return str(path)
+
+
+def test_a_match_is_played_and_its_games_can_be_learned_from(
+    checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = tmp_path / "games"
+    command = ["match", "greedy", checkpoint, "--nodes", "2", "--games", "2", "--max-moves", "20", "--save", str(games)]
+    assert main(command) == 0
+    assert "greedy against net: +" in capsys.readouterr().out
+    assert len([record for path in games.iterdir() for record in read_records(path)]) == 2
+    assert main(["learn-games", str(games), "--checkpoint", checkpoint, "--epochs", "1"]) == 0
+    assert "pass 1:" in capsys.readouterr().out
+
+
+def test_a_game_is_played_in_the_terminal(
+    checkpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("7g7f\nresign\n"))
+    assert main(["play", "shogi", checkpoint, "--nodes", "2"]) == 0
+    assert "White wins (resignation)" in capsys.readouterr().out
+
+
+def test_the_engine_speaks_usi(
+    checkpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO("usi\nsetoption name Backend value torch\nisready\ngo nodes 3\nquit\n")
+    )
+    assert main(["usi", checkpoint]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("bestmove")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["usi", "none.npz"],
+        ["play", "shogi", "none.npz"],
+        ["play", "shogi", "nobody"],
+        ["play", "shogi", "usi:no-such-engine"],
+        ["play", "shogi", "usi:engine", "--option", "Level"],
+    ],
+)
+def test_what_is_missing_is_said_without_a_trace(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command) == 1
+    assert capsys.readouterr().err.startswith("understudy: ")

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+
+from understudy.games.shogi.checkpoint import Checkpoint, new_network, save_checkpoint
+from understudy.games.shogi.errors import EngineError
+from understudy.games.shogi.players import RandomPlayer, play
+from understudy.games.shogi.rules import ShogiGame
+from understudy.games.shogi.usi_client import UsiPlayer, find_engines
+from understudy.networks.resnet_settings import ResNetSettings
+
+SCRIPT = """
+import sys
+for line in sys.stdin:
+    word = line.split()[0]
+    if word == "usi": print("id name Script\\nusiok")
+    elif word == "isready": print("readyok")
+    elif word == "setoption": print("info string", line.strip())
+    elif word == "go": print("info score cp 77 pv x\\n{answer}")
+    elif word == "quit": break
+    sys.stdout.flush()
+"""
+
+
+def scripted(answer: str) -> list[str]:
+    return [sys.executable, "-c", SCRIPT.replace("{answer}", answer)]
+
+
+def test_a_move_and_its_value_are_read() -> None:
+    with UsiPlayer(scripted("bestmove 7g7f ponder 3c3d")) as engine:
+        choice = engine.choose(ShogiGame())
+        assert engine.name == "Script"
+    assert choice.move is not None
+    assert (cshogi.move_to_usi(choice.move), choice.value) == ("7g7f", 77)
+
+
+def test_resignation_is_understood() -> None:
+    with UsiPlayer(scripted("bestmove resign")) as engine:
+        assert engine.choose(ShogiGame()).move is None
+
+
+@pytest.mark.parametrize("answer", ["bestmove 7g7e", "bestmove", "bestmove nonsense"])
+def test_an_illegal_answer_is_an_engine_error(answer: str) -> None:
+    with UsiPlayer(scripted(answer)) as engine, pytest.raises(EngineError, match="answered"):
+        engine.choose(ShogiGame())
+
+
+def test_silence_is_an_engine_error() -> None:
+    with UsiPlayer(scripted("info string still thinking"), patience=2) as engine:
+        engine._patience = 0.1
+        with pytest.raises(EngineError, match="within"):
+            engine.choose(ShogiGame())
+
+
+def test_an_engine_that_dies_or_does_not_start_is_an_engine_error(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="ended"):
+        UsiPlayer([sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(EngineError, match="does not start"):
+        UsiPlayer(str(tmp_path / "nothing"))
+
+
+def test_our_own_engine_plays_a_game_over_usi(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "net.npz"
+    save_checkpoint(checkpoint, Checkpoint(new_network(ResNetSettings(blocks=1, channels=4), seed=1)))
+    command = [sys.executable, "-m", "understudy.games.shogi", "usi", str(checkpoint)]
+    with UsiPlayer(command, "nodes 4", {"Backend": "torch"}, patience=60) as engine:
+        assert engine.name.startswith("Understudy")
+        record = play(engine, RandomPlayer(np.random.default_rng(0)), max_moves=40)
+        assert len(record.moves) == 40 or record.result is not None
+        assert any(value is not None for value in record.evaluations)
+
+
+@pytest.mark.skipif("fairy-stockfish" not in find_engines(), reason="fairy-stockfish is not installed")
+def test_fairy_stockfish_plays() -> None:
+    with UsiPlayer(find_engines()["fairy-stockfish"], "nodes 200", {"Skill Level": -20}) as engine:
+        record = play(RandomPlayer(np.random.default_rng(0)), engine, max_moves=30)
+    assert record.result is not None

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import io
+import queue
+import re
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from games.shogi.material import material
+from understudy.errors import SettingsError
+from understudy.games.shogi.rules import ShogiGame
+from understudy.games.shogi.usi_engine import UsiEngine, thinking_seconds
+
+REPETITION = " ".join(["2h3h", "8b7b", "3h2h", "7b8b"] * 3)
+
+
+class Pipe:
+    """Lines that come one by one, as from a program that waits for answers."""
+
+    def __init__(self) -> None:
+        self.lines: queue.Queue[str] = queue.Queue()
+
+    def __iter__(self) -> Iterator[str]:
+        while (line := self.lines.get()) != "end":
+            yield line
+
+
+def said(*lines: str) -> list[str]:
+    """What the engine says to somebody who waits for its move before saying more."""
+    output, pipe = io.StringIO(), Pipe()
+    thread = threading.Thread(target=UsiEngine(lambda _: (material, "by counting"), output).run, args=(pipe,))
+    thread.start()
+    awaited = 0
+    for line in lines:
+        pipe.lines.put(line)
+        awaited += line.startswith("go ")
+        while len(re.findall(r"^(?:bestmove|checkmate) .*\n", output.getvalue(), re.MULTILINE)) < awaited:
+            thread.join(0.005)
+            assert thread.is_alive()
+    pipe.lines.put("end")
+    thread.join()
+    return output.getvalue().splitlines()
+
+
+def best(lines: list[str]) -> list[str]:
+    return [line.split()[1] for line in lines if line.startswith("bestmove")]
+
+
+def test_the_engine_introduces_itself_and_gets_ready() -> None:
+    lines = said("usi", "isready", "quit", "usi")
+    assert lines[0].startswith("id name Understudy")
+    assert lines.index("usiok") < lines.index("readyok")
+    assert lines.count("usiok") == 1
+    assert "info string by counting" in lines
+
+
+def test_it_plays_a_legal_move_and_says_what_it_thinks() -> None:
+    lines = said("isready", "position startpos moves 7g7f", "go nodes 50", "quit")
+    (move,) = best(lines)
+    game = ShogiGame()
+    game.push_usi("7g7f")
+    game.push_usi(move)
+    info = lines[-2].split()
+    assert info[0] == "info"
+    assert info[info.index("nodes") + 1] == "50"
+    assert info[info.index("pv") + 1] == move
+
+
+@pytest.mark.parametrize(
+    ("position", "answer"),
+    [
+        ("sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G 1", "G*5b"),
+        ("sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G 1 moves G*5b", "resign"),
+        ("sfen +P+P+P+P+P+P+P+P1/4K4/+R+B7/9/9/9/9/9/4k4 b RB8P 1", "win"),
+    ],
+)
+def test_it_mates_resigns_and_declares(position: str, answer: str) -> None:
+    assert best(said(f"position {position}", "go nodes 20")) == [answer]
+
+
+def test_a_repetition_does_not_stop_it() -> None:
+    assert len(best(said(f"position startpos moves {REPETITION} 2h3h", "go nodes 20"))) == 1
+    assert len(best(said(f"position startpos moves {REPETITION}", "go nodes 20"))) == 1
+
+
+def test_wrong_input_is_answered_with_a_message_and_the_engine_goes_on() -> None:
+    lines = said("position startpos moves 7g7e", "nonsense", "", "setoption name Nodes value many", "go nodes 5")
+    assert sum(line.startswith("info string") and "not" in line for line in lines) == 2
+    assert len(best(lines)) == 1
+
+
+def test_options_are_obeyed() -> None:
+    lines = said("setoption name Nodes value 7", "setoption name Unknown value 1", "go byoyomi 10000")
+    assert " nodes 7 " in lines[-2]
+
+
+def test_go_mate_is_declined() -> None:
+    assert said("go mate 1000") == ["checkmate notimplemented"]
+
+
+def test_a_backend_that_is_missing_is_said() -> None:
+    def load(backend: str) -> object:
+        raise SettingsError(f"no {backend}")
+
+    output = io.StringIO()
+    UsiEngine(load, output).run(io.StringIO("setoption name Backend value openvino\nisready\n"))  # type: ignore[arg-type]
+    assert output.getvalue() == "info string no openvino\n"
+
+
+def test_an_infinite_search_answers_only_when_it_is_told_to_stop() -> None:
+    output, pipe = io.StringIO(), Pipe()
+    engine = UsiEngine(lambda _: (material, ""), output)
+    thread = threading.Thread(target=engine.run, args=(pipe,))
+    thread.start()
+    for line in ("position sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G 1", "go infinite", "usi"):
+        pipe.lines.put(line)
+    while "usiok" not in output.getvalue():
+        thread.join(0.01)
+    assert "bestmove" not in output.getvalue()  # although the mate is found at once
+    pipe.lines.put("stop")
+    pipe.lines.put("quit")
+    thread.join(10)
+    assert not thread.is_alive()
+    assert output.getvalue().splitlines()[-1] == "bestmove G*5b"
+
+
+@pytest.mark.parametrize(
+    ("given", "turn", "seconds"),
+    [
+        ({}, 0, None),
+        ({"nodes": 5}, 0, None),
+        ({"byoyomi": 1000}, 0, 0.88),
+        ({"btime": 0, "wtime": 0, "byoyomi": 5000}, 1, 4.88),
+        ({"btime": 40_000, "wtime": 1}, 0, 1.0),
+        ({"btime": 1, "wtime": 40_000, "binc": 0, "winc": 2000}, 1, 3.0),
+        ({"btime": 100, "wtime": 100}, 0, 0.001),
+        ({"movetime": 500}, 1, 0.38),
+    ],
+)
+def test_the_time_to_think_leaves_a_margin(given: dict[str, int], turn: int, seconds: float | None) -> None:
+    assert thinking_seconds(given, turn, delay=120) == (None if seconds is None else pytest.approx(seconds))
