@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 from understudy import __version__
 from understudy.background.priority import ONE_BLAS_THREAD, lower_priority
 from understudy.errors import LearnerBusy, SettingsError, UnderstudyError
+from understudy.games.shogi import commands as shogi
+from understudy.games.zerg import commands as zerg
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import LEARNER_SECTIONS, describe, given_settings, load_settings
 
 if TYPE_CHECKING:
     from understudy.background.loop import StopRequest
 
+_PROVING_GROUND = "StarCraft II's API without StarCraft II: play, serve, install, watch and more"
+_EXTRAS = "pip install 'understudy[zerg]', [replays], [resources], [gym] or [shogi]; docs/architecture.md says which."
 _REPLAYS = "learn build orders from the StarCraft II replays of a folder, subfolders included"
 
 
@@ -29,14 +33,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for variable, count in ONE_BLAS_THREAD.items():  # before NumPy is imported
         os.environ.setdefault(variable, count)
     logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.INFO)
-    options = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        if given[:1] == ["proving-ground"]:  # its own parser needs its libraries
+            return _proving_ground(given[1:])
+        options = _parser().parse_args(given)
         return int(options.run(options))
     except LearnerBusy as error:
         print(f"understudy: {error}", file=sys.stderr)
         return error.exit_code
     except (UnderstudyError, OSError) as error:
         print(f"understudy: {error}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "understudy":
+            raise
+        print(f"understudy: this needs the library {error.name!r}, which an extra brings: {_EXTRAS}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -63,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
     _add_selfplay(commands)
+    commands.add_parser("proving-ground", help=_PROVING_GROUND)
+    zerg.add_commands(commands)
+    shogi.add_commands(commands)
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
     models.add_argument("--rollback", type=int, metavar="VERSION", help="publish this version again, as the newest")
     return parser
@@ -199,6 +214,12 @@ def _replays(options: argparse.Namespace) -> int:
     return analyse_folder(
         replay_folder(options.folder or settings.replays.directory), RunDir.at(options.run_dir), settings
     )
+
+
+def _proving_ground(arguments: list[str]) -> int:
+    from understudy.games.zerg.proving_ground.__main__ import main as proving_ground
+
+    return proving_ground(arguments)
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ from s2clientprotocol import sc2api_pb2
 from understudy.games.zerg.proving_ground.recorded_data import compare
 from understudy.games.zerg.proving_ground.static_responses import data_response
 
-# Data responses of the real game are not part of this project; the variable names a folder with NAME.game_data.pb
-# files.
-FOLDER = os.environ.get("UNDERSTUDY_RECORDED_DATA", "")
+# Data responses of the real game are not part of this project; they are used where they lie beside it.
+FOLDER = Path(__file__).parents[5] / "shared" / "sc2" / "recorded"
 
 
 def recorded(tmp_path: Path, data: sc2api_pb2.Response) -> Path:
@@ -42,8 +40,8 @@ def test_entries_we_do_not_have_are_counted_as_missing(tmp_path: Path) -> None:
     assert compare(recorded(tmp_path, data)).missing["units"] == 1
 
 
-@pytest.mark.skipif(not FOLDER, reason="UNDERSTUDY_RECORDED_DATA names no folder with recorded data")
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="no recorded data of the game in ../shared/sc2/recorded")
 @pytest.mark.parametrize("name", ["AltitudeAIE", "BabylonAIE"])
 def test_the_games_own_numbers_are_ours(name: str) -> None:
-    result = compare(Path(FOLDER) / f"{name}.game_data.pb")
+    result = compare(FOLDER / f"{name}.game_data.pb")
     assert result.differences == []

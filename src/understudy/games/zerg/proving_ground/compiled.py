@@ -30,12 +30,7 @@ def cache_folder() -> Path:
     frozen = [here / f"{name}.py" for name in ("rules", "state", "vitals", "unit_data", "wire", "upgrade_effects")]
     for path in sorted([*frozen, *here.glob("kernels/*.py"), *here.glob("data/*.tsv")]):
         digest.update(path.read_bytes())
-    base = (
-        os.environ.get("UNDERSTUDY_CACHE")
-        or os.environ.get("XDG_CACHE_HOME")
-        or os.environ.get("LOCALAPPDATA")
-        or Path.home() / ".cache"
-    )
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
     return Path(base) / "understudy" / f"kernels-{digest.hexdigest()[:16]}"
 
 

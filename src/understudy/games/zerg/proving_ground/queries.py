@@ -75,9 +75,7 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
     return found
 
 
-def _possible(  # noqa: PLR0917
-    game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]
-) -> bool:
+def _possible(game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]) -> bool:
     state, rules = game.state, game.rules[0]
     unit = state["kind"][slot]
     if order == orders.RESEARCH:

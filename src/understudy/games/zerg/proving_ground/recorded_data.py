@@ -71,9 +71,7 @@ def compare(recorded: Path) -> Comparison:
     return result
 
 
-def _compare(  # noqa: PLR0917
-    result: Comparison, group: str, key: str, ours: Any, theirs: list[Any], fields: list[str]
-) -> None:
+def _compare(result: Comparison, group: str, key: str, ours: Any, theirs: list[Any], fields: list[str]) -> None:
     known = {getattr(entry, key): entry for entry in ours}
     for entry in theirs:
         mine = known.get(getattr(entry, key))

@@ -270,9 +270,7 @@ def _how(block: Any, producer: int, product: int, morphs: set[tuple[int, int]]) 
     return BUILD if block["structure"][product] else TRAIN
 
 
-def _can_make(  # noqa: PLR0917
-    block: Any, producer: int, product: int, how: int, techlab: bool, building: int
-) -> None:
+def _can_make(block: Any, producer: int, product: int, how: int, techlab: bool, building: int) -> None:
     """Note the pair, and the price: a source that is used up has been paid already."""
     types, kinds = unit_data.unit_types(), unit_data.kinds_by_id()
     unit, source = types[product], types[producer]

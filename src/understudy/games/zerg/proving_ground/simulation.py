@@ -104,7 +104,7 @@ class Simulation:
         """Advance the game by this many loops, or until it is over; without `see`, sight may lag by up to 16 loops."""
         step_kernel(self.block, self.terrain, self.rules, self.scratch, loops, see)
 
-    def order(  # noqa: PLR0917 - one order is six numbers
+    def order(
         self,
         player: int,
         slot: int,

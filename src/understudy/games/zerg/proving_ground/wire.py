@@ -7,8 +7,6 @@ two-byte
 varints, which every protobuf reader accepts, so that nothing needs to be moved afterwards.
 """
 
-# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
-
 from __future__ import annotations
 
 from typing import Any

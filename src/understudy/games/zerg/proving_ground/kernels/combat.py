@@ -1,6 +1,6 @@
 """Weapons: choosing a target, reaching it, hurting it."""
 
-# ruff: noqa: PLR0917, SIM102 - kernels pass plain numbers and leave early
+# ruff: noqa: SIM102 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """The kernels that Python calls: each takes whole blocks, of shape (1,), and opens them."""
 
-# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
-
 from __future__ import annotations
 
 from typing import Any

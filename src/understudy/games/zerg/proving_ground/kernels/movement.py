@@ -1,6 +1,6 @@
 """Moving, and keeping apart."""
 
-# ruff: noqa: PLR0917, PLR0912 - kernels pass plain numbers and leave early
+# ruff: noqa: PLR0912 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 `issue` answers with the game's ActionResult numbers. What is accepted goes into the unit's queue; the step works on it.
 """
 
-# ruff: noqa: PLR0917, PLR0911, PLR0912 - kernels pass plain numbers and leave early
+# ruff: noqa: PLR0911, PLR0912 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 

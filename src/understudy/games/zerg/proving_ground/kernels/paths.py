@@ -1,7 +1,5 @@
 """Ways over the terrain: distance fields, kept for the goals asked for last, and straight lines where they are free."""
 
-# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Where structures may stand."""
 
-# ruff: noqa: PLR0917, PLR0911 - kernels pass plain numbers and leave early
+# ruff: noqa: PLR0911 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 

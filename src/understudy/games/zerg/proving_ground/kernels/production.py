@@ -1,6 +1,6 @@
 """Building, training, hatching, morphing, research."""
 
-# ruff: noqa: PLR0917, SIM102 - kernels pass plain numbers and leave early
+# ruff: noqa: SIM102 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 

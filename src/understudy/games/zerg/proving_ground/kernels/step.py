@@ -1,6 +1,6 @@
 """One game loop after another: every unit does what it was told."""
 
-# ruff: noqa: PLR0917, PLR0912 - kernels pass plain numbers and leave early
+# ruff: noqa: PLR0912 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Units come and go; what a player owns, pays and may build."""
 
-# ruff: noqa: PLR0917 - kernels pass plain numbers and leave early
-
 from __future__ import annotations
 
 from typing import Any

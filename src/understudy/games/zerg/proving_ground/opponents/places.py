@@ -26,7 +26,7 @@ def rings(center: Point, step: float, most: int) -> Iterator[Point]:
             yield center[0] + step * ring * math.cos(angle), center[1] + step * ring * math.sin(angle)
 
 
-def find_place(  # noqa: PLR0917
+def find_place(
     game: Simulation, player: int, building: int, base: Base, centers: list[Point], nearest: int = 2
 ) -> Point | None:
     """A free place near one of the centers that does not stand between a townhall and its minerals."""
