@@ -15,6 +15,7 @@ from understudy.background.jobs import MOST_ATTEMPTS, Outcome
 from understudy.background.replays import ReplayJobs, replay_folder
 from understudy.cli import main
 from understudy.errors import RunDirError
+from understudy.games.zerg.replays.build_orders import read_build_orders, summarize, write_build_orders
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import ReplaySettings
@@ -136,6 +137,30 @@ def test_replays_without_zerg_leave_the_file_as_it_is(folder: Path, run: RunDir)
         assert not replays.write()
         assert ledger.replays_by_outcome() == {"analysed": 1, "rejected": 0, "set aside": 0}
     assert run.build_orders.read_text() == "what was learned elsewhere"
+
+
+def test_what_another_run_learned_is_merged_with(folder: Path, run: RunDir, tmp_path: Path) -> None:
+    write_build_orders(run.build_orders, summarize({"elsewhere:0": facts(80.0)}))
+    put(folder, "a.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        (job,) = replays.scan()
+        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        assert replays.write()
+    assert read_build_orders(run.build_orders).target("ZvT", "pool") == (70.0, 17.0)
+
+
+def test_a_file_that_cannot_be_read_is_kept_beside(folder: Path, run: RunDir) -> None:
+    run.build_orders.write_text("notes by hand")
+    put(folder, "a.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        (job,) = replays.scan()
+        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        assert replays.write()
+    (kept,) = run.root.glob("learned_build_orders.json.*.unreadable")
+    assert kept.read_text() == "notes by hand"
+    assert read_build_orders(run.build_orders).target("ZvT", "pool") == (60.0, 17.0)
 
 
 def test_a_missing_folder_is_an_error_that_says_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

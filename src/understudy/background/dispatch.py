@@ -18,6 +18,7 @@ from understudy.rundir import RunDir
 from understudy.settings import Settings
 
 _SAMPLE_SECONDS = 1.0
+_FIRST_SAMPLE_SECONDS = 0.25
 _GRACE_SECONDS = 2.0
 _WRITE_SECONDS = 10.0  # between two versions of the build orders while replays keep coming
 
@@ -38,7 +39,8 @@ class Dispatcher:
         self._governor = Governor(settings.resources, self._most) if governed else None
         self._sensor = Sensor()
         self._reading = Reading()
-        self._next_sample = self._next_scan = self._next_write = 0.0
+        self._next_sample = time.monotonic() + _FIRST_SAMPLE_SECONDS
+        self._next_scan = self._next_write = 0.0
         self._retries = 0
 
     @property
@@ -98,6 +100,8 @@ class Dispatcher:
                 **{f"{kind} waiting": self.queue.waiting(kind) for kind in KINDS},
                 "analyse running": running,
                 "analyse retried": self._retries,
+                "analyse done": 0 if self.replays is None else self.replays.analysed,
+                "analyse set aside": 0 if self.replays is None else self.replays.rejected,
             },
             "resources": as_dict(self._reading),
         }

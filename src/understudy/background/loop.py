@@ -292,7 +292,11 @@ class LearnerLoop:
             setattr(stats, name, value)
         if self._jobs.replays is not None:
             stats.replays_analyzed, stats.replays_rejected = self._jobs.replays.analysed, self._jobs.replays.rejected
-        stats.state = self._jobs.state(self._state)
+        state = self._jobs.state(self._state)
+        if state != stats.state and "training" not in (state, stats.state):
+            facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
+            reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
+        stats.state = state
 
     def _collect(self) -> None:
         """Bring in the figures that the spool keeps."""

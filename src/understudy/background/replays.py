@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import logging
 import os
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from understudy.background.jobs import MOST_ATTEMPTS, Job, Outcome
-from understudy.errors import RunDirError, SettingsError
-from understudy.files import FileLock
-from understudy.games.zerg.replays.build_orders import summarize, write_build_orders
+from understudy.errors import EpisodeError, RunDirError, SettingsError
+from understudy.files import FileLock, move
+from understudy.games.zerg.replays.build_orders import read_evidence, summarize, write_build_orders
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import ReplaySettings
+
+logger = logging.getLogger(__name__)
 
 _FUNCTION = "understudy.games.zerg.replays.analysis:analyse"
 _SUFFIX = ".sc2replay"
@@ -84,16 +88,28 @@ class ReplayJobs:
         return True
 
     def write(self) -> bool:
-        """Bring the file of build orders up to date with the ledger; whether it changed."""
+        """Merge what the ledger knows into the file of build orders; whether it changed."""
         if not self._unwritten:
             return False
         with FileLock(self._run.build_orders_lock):  # what is read here must not be written after something newer
             rows = self._ledger.replays()
             observations = {f"{row[0]}:{i}": facts for row in rows for i, facts in enumerate(row[4])}
-            analysed = sum(row[2] == "analysed" for row in rows)
-            content = summarize(observations, analysed, self._settings.starting_workers)
             self._unwritten = False
+            if not observations:
+                return False
+            content = summarize(self._evidence_there() | observations, self._settings.starting_workers)
             return write_build_orders(self._run.build_orders, content)
+
+    def _evidence_there(self) -> dict[str, Any]:
+        """What the file holds already. One that cannot be read is kept under another name, never written over."""
+        path = self._run.build_orders
+        try:
+            return read_evidence(path)
+        except EpisodeError as error:
+            kept = path.with_name(f"{path.name}.{int(time.time())}.unreadable")
+            move(path, kept)
+            logger.warning("%s It is kept as %s.", error, kept.name)
+            return {}
 
     def _record(
         self, replay: str, job: Job, outcome: str, reason: str | None, observations: list[object], seconds: float

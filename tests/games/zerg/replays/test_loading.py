@@ -62,6 +62,12 @@ def test_results_belong_to_the_right_player() -> None:
 
 
 @needs_real_replays
+def test_players_are_named_without_their_clan() -> None:
+    (path,) = [p for p in real_replays() if p.name.startswith("4.9.2")]
+    assert [player.name for player in loaded(path).players] == ["LiquidSnute", "Clem"]
+
+
+@needs_real_replays
 def test_damaged_replays_load_or_are_refused_and_nothing_else() -> None:
     chance = random.Random(3)
     small = sorted(real_replays(), key=lambda path: path.stat().st_size)[:8]

@@ -8,6 +8,7 @@ units they begin with, which no language or version spells differently.
 from __future__ import annotations
 
 import hashlib
+import html
 import io
 import json
 import logging
@@ -219,11 +220,16 @@ def _players(details: Any, lobby: Any, metadata: Any, events: list[Any]) -> tupl
                 race=races[number],
                 result=_RESULTS.get(result, "Undecided"),
                 computer=detail.get("control") == 3,
-                name=str(detail.get("name", "")),
+                name=_plain_name(str(detail.get("name", ""))),
                 starting_workers=workers[number],
             )
         )
     return tuple(players)
+
+
+def _plain_name(name: str) -> str:
+    """The name without its clan, which some versions put before it, escaped as in a web page."""
+    return html.unescape(name).rpartition("<sp/>")[2]
 
 
 def _detail_index(slot: int | None, listed: list[Any], lobby: Any, order: int) -> int:
