@@ -15,7 +15,7 @@ from understudy import __version__
 from understudy.background.priority import ONE_BLAS_THREAD, lower_priority
 from understudy.errors import LearnerBusy, UnderstudyError
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.settings import Settings, describe, load_settings
+from understudy.settings import describe, given_settings, load_settings
 
 if TYPE_CHECKING:
     from understudy.background.loop import StopRequest
@@ -53,12 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     learn.add_argument("--no-training", action="store_true", help="watch, salvage and report, but do not train")
     learn.add_argument("--replays", action="store_true", help="also analyse the replays in replays.directory")
     learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
-    _add_settings(learn)
+    _add_settings(learn, ("training", "learner", "storage", "replays", "resources"))
     replays = commands.add_parser("replays", help=_REPLAYS, description=_REPLAYS[0].upper() + _REPLAYS[1:] + ".")
     replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
     replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
     replays.set_defaults(run=_replays)
-    _add_settings(replays)
+    _add_settings(replays, ("learner", "replays"))
     doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
@@ -77,26 +77,29 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
     return command
 
 
-def _add_settings(command: argparse.ArgumentParser) -> None:
+def _add_settings(command: argparse.ArgumentParser, sections: Sequence[str]) -> None:
     command.add_argument(
         "--settings", metavar="FILE", help="a TOML file of settings; default: understudy.toml if it is there"
     )
     group = command.add_argument_group("settings (file, then UNDERSTUDY_… variables, then these)")
     for section, name, default, doc in describe():
+        if section not in sections:
+            continue
         flag = f"{section}.{name.replace('_', '-')}"
         group.add_argument(f"--{flag}", dest=f"settings.{flag}", metavar="X", help=f"{doc} (default: {default})")
 
 
-def _settings(options: argparse.Namespace) -> Settings:
-    given = {key.removeprefix("settings."): text for key, text in vars(options).items() if key.startswith("settings.")}
-    return load_settings(options.settings, flags={key: text for key, text in given.items() if text is not None})
+def _flags(options: argparse.Namespace) -> dict[str, str]:
+    named = {key.removeprefix("settings."): text for key, text in vars(options).items() if key.startswith("settings.")}
+    return {key: text for key, text in named.items() if text is not None}
 
 
 def _learn(options: argparse.Namespace) -> int:
     from understudy.background.loop import LearnerLoop, StopRequest, hold_run
 
     run = RunDir.at(options.run_dir)
-    settings = _settings(options)
+    settings = load_settings(options.settings, flags=_flags(options))
+    training = given_settings(options.settings, flags=_flags(options))["training"]
     run.create()
     lower_priority()
     request = StopRequest()
@@ -107,7 +110,7 @@ def _learn(options: argparse.Namespace) -> int:
     with hold_run(run, request, wait=options.wait):
         if options.once:
             request.stop(drain=True)
-        loop = LearnerLoop(run, settings, train=not options.no_training, replays=options.replays)
+        loop = LearnerLoop(run, settings, training, train=not options.no_training, replays=options.replays)
         well = loop.run(request)
     return 0 if well or not options.once else 1
 
@@ -145,7 +148,7 @@ def _replays(options: argparse.Namespace) -> int:
     from understudy.background.replay_report import analyse_folder
     from understudy.background.replays import replay_folder
 
-    settings = _settings(options)
+    settings = load_settings(options.settings, flags=_flags(options))
     return analyse_folder(
         replay_folder(options.folder or settings.replays.directory), RunDir.at(options.run_dir), settings
     )

@@ -43,7 +43,7 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings(_Section):
-    """The shape of the network. It is part of the model: changing it means starting a new model."""
+    """The shape of the network, given by the bot that makes the model. Another shape means another model."""
 
     policy: Literal["mlp", "transformer"] = _setting("mlp", "the kind of network")
     hidden: tuple[int, ...] = _setting((128, 64), "mlp: width of each hidden layer", 1)
@@ -55,7 +55,7 @@ class NetworkSettings(_Section):
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings(_Section):
-    """How the model learns. It travels with the model, so that bot and learner train alike."""
+    """How the model learns. It travels with the model, so that bot and learner train alike; either may change it."""
 
     algorithm: Literal["ppo", "reinforce"] = _setting(
         "ppo", "ppo corrects for experience of an older policy; reinforce does not"
@@ -161,6 +161,16 @@ def load_settings(
 
     `file=None` reads `understudy.toml` in the working directory if it is there. `flags` maps `section.name` to text.
     """
+    given = given_settings(file, environment, flags)
+    return Settings(**{name: section(**given[name]) for name, section in SECTIONS.items()})
+
+
+def given_settings(
+    file: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Only what was really said, by section; the sources are those of `load_settings`."""
     values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     for section, key, value, where in _file_values(file):
         f = _find_field(section, key, where)
@@ -168,7 +178,7 @@ def load_settings(
     for section, key, text, where in (*_environment_values(environment), *_flag_values(flags or {})):
         f = _find_field(section, key, where)
         values[section][f.name] = _convert(f, _parse(f, text), where)
-    return Settings(**{name: section(**values[name]) for name, section in SECTIONS.items()})
+    return values
 
 
 def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
@@ -180,11 +190,11 @@ def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
     return SECTIONS[section](**fields)
 
 
-def as_flags(settings: Settings) -> list[str]:
+def as_flags(settings: Settings, sections: Iterable[str] = tuple(SECTIONS)) -> list[str]:
     """The command-line flags that turn the defaults into these settings."""
     flags = []
-    for section, kind in SECTIONS.items():
-        for f in dataclasses.fields(kind):
+    for section in sections:
+        for f in dataclasses.fields(SECTIONS[section]):
             value = getattr(getattr(settings, section), f.name)
             if value != f.default:
                 text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -311,3 +311,18 @@ def test_a_learner_that_dies_at_the_start_is_an_error(run: RunDir, capfd: pytest
     with pytest.raises(LearnerFailed, match="code 1"):
         BackgroundParallelLearner(run_dir=run.root, verbose=False).start()
     assert "ledger" in capfd.readouterr().err
+
+
+def test_training_settings_given_to_the_learner_change_the_model(run: RunDir) -> None:
+    put_game(run.buffer)
+    learn_once(run, "--training.learning-rate", "0.005", "--training.epochs", "2")
+    after = read_model(run.model)
+    assert (after.training.learning_rate, after.training.epochs, after.version) == (0.005, 2, 3)
+    learn_once(run, "--training.learning-rate", "0.005")
+    assert read_model(run.model).version == 3  # nothing new was said
+
+
+def test_the_shape_of_the_network_is_no_setting_of_the_learner(run: RunDir) -> None:
+    result = learn_once(run, "--network.hidden", "9,9")
+    assert result.returncode == 2
+    assert "--network.hidden" in result.stderr

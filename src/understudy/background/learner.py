@@ -129,7 +129,7 @@ class BackgroundParallelLearner:
         command += ["--wait"] if self._if_busy == "wait" else []
         command += [] if self._train else ["--no-training"]
         command += ["--replays"] if self._replays else []
-        return command + as_flags(self.settings)
+        return command + as_flags(self.settings, ("training", "learner", "storage", "replays", "resources"))
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
         before = read_status(self.run_dir.status)

@@ -14,7 +14,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from understudy.errors import AlreadyLearned, LearnerBusy, ModelError, ModelMiss
 from understudy.experience.spool import Passed, Spool, WaitingGame
 from understudy.files import FileLock, read_holder
 from understudy.ledger import Ledger
-from understudy.models.live import LiveModel
+from understudy.models.live import LiveModel, trained_by
 from understudy.models.store import ModelStore, Signature
 from understudy.rundir import RunDir
 from understudy.settings import Settings
@@ -82,9 +82,18 @@ def hold_run(run: RunDir, request: StopRequest, *, wait: bool) -> Iterator[None]
 class LearnerLoop:
     """Learns from the games of one run until asked to stop. The caller holds the run's lock."""
 
-    def __init__(self, run: RunDir, settings: Settings, *, train: bool = True, replays: bool = False) -> None:
+    def __init__(
+        self,
+        run: RunDir,
+        settings: Settings,
+        training: Mapping[str, Any] | None = None,
+        *,
+        train: bool = True,
+        replays: bool = False,
+    ) -> None:
         self._run = run
         self._settings = settings.learner
+        self._training = dict(training or {})  # what the model is told once, and then has in its file
         self._train = train
         self._ledger = Ledger(run.ledger)
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
@@ -164,6 +173,9 @@ class LearnerLoop:
             except ModelMissing:
                 self._state = "waiting for a model (the bot makes the first one)"
                 return False
+            if self._training:
+                head = trained_by(self._store, head, dataclasses.replace(head.training, **self._training))
+                self._training = {}
             if self._model is None or head.spec != self._model.base.spec:
                 self._model = LiveModel(head)
             elif head.version != self._model.version:
@@ -292,7 +304,7 @@ class LearnerLoop:
             setattr(stats, name, value)
         if self._jobs.replays is not None:
             stats.replays_analyzed, stats.replays_rejected = self._jobs.replays.analysed, self._jobs.replays.rejected
-        state = self._jobs.state(self._state)
+        state = stats.state if self._troubled else self._jobs.state(self._state)
         if state != stats.state and "training" not in (state, stats.state):
             facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
             reports.append_entry(self._run.log, f"State: {state}", facts, time.time())

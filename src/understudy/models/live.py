@@ -72,12 +72,10 @@ def open_model(
             head = publish_if_possible(partial(store.create, head), head)
     wanted = ModelSpec(*interface, network, head.spec.layout)
     wanted.require(head.spec, "in memory" if store is None else str(store.model))
-    if head.training != training:
-        changed = dataclasses.replace(head, training=training)
-        if store is not None and publish:
-            changed = publish_if_possible(partial(store.publish, changed, head, publisher="settings"), changed)
-        head = changed
-    return LiveModel(head)
+    changed = dataclasses.replace(head, training=training)
+    if store is not None and publish:
+        changed = publish_if_possible(partial(trained_by, store, head, training), changed)
+    return LiveModel(changed)
 
 
 def publish_if_possible(publish: Callable[[], ModelState], otherwise: ModelState) -> ModelState:
@@ -87,6 +85,13 @@ def publish_if_possible(publish: Callable[[], ModelState], otherwise: ModelState
     except (OSError, RunDirError) as error:
         logger.warning("The model cannot be published (%s); it is played all the same.", error)
         return otherwise
+
+
+def trained_by(store: ModelStore, head: ModelState, training: TrainingSettings) -> ModelState:
+    """The head with these training settings, published if they differ from those it has."""
+    if training == head.training:
+        return head
+    return store.publish(dataclasses.replace(head, training=training), head, publisher="settings")
 
 
 class LiveModel:
