@@ -93,12 +93,17 @@ class ReplayJobs:
             return False
         with FileLock(self._run.build_orders_lock):  # what is read here must not be written after something newer
             rows = self._ledger.replays()
-            observations = {f"{row[0]}:{i}": facts for row in rows for i, facts in enumerate(row[4])}
+            observations = {f"{row[0]}:{i}": self._known_as(facts) for row in rows for i, facts in enumerate(row[4])}
             self._unwritten = False
             if not observations:
                 return False
             content = summarize(self._evidence_there() | observations, self._settings.starting_workers)
             return write_build_orders(self._run.build_orders, content)
+
+    def _known_as(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The facts of a game, marked if it is one's own: that is a matter of names, and the names may change."""
+        own = {name.strip().casefold() for name in self._settings.own_players.split(",")} - {""}
+        return facts | {"kind": "own"} if facts.get("name", "").casefold() in own else facts
 
     def _evidence_there(self) -> dict[str, Any]:
         """What the file holds already. One that cannot be read is kept under another name, never written over."""

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,16 @@ def test_a_file_of_something_else_is_an_error_that_names_it(tmp_path: Path, text
     path.write_text(text)
     with pytest.raises(EpisodeError, match=r"learned\.json"):
         read_build_orders(path)
+
+
+def test_a_bot_reads_build_orders_with_the_standard_library_alone() -> None:
+    code = (
+        "import sys, understudy.games.zerg.replays.build_orders\n"
+        "roots = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(r for r in roots - sys.stdlib_module_names if not r.startswith('_')))\n"
+    )
+    shown = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown == "['understudy']\n"
 
 
 def test_the_schema_describes_the_file() -> None:

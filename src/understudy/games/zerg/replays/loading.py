@@ -147,7 +147,7 @@ class _Parts:
         """The decoded part, or None if there is none; damage counts as none unless the part is required."""
         for candidate in (name, f"{name}.backup"):
             try:
-                data = _decoded(candidate, partial(self._archive.read_file, candidate))
+                data = _decoded(candidate, partial(self._extracted, candidate))
                 if data:
                     return _decoded(candidate, partial(reader, data, self._header))
             except EpisodeError as error:
@@ -155,6 +155,13 @@ class _Parts:
                     raise
                 logger.debug("%s", error)
         return None
+
+    def _extracted(self, name: str) -> bytes | None:
+        """The part's bytes. Other programs write wrong sizes into archives, so that compression has to be tried."""
+        try:
+            return self._archive.read_file(name, force_decompress=True)  # type: ignore[no-any-return]
+        except _DAMAGE:
+            return self._archive.read_file(name)  # type: ignore[no-any-return]
 
 
 def _decoded(what: str, decode: Callable[[], Any]) -> Any:
