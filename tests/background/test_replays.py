@@ -232,11 +232,11 @@ def test_a_decompression_bomb_ends_a_worker_and_nothing_else(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
 def test_killed_workers_cost_time_and_nothing_else(folder: Path, tmp_path: Path) -> None:
-    for i in range(12):
+    for i in range(8):
         put(folder, f"{i}.SC2Replay", made_up(i))
     calm, disturbed = RunDir.at(tmp_path / "calm"), RunDir.at(tmp_path / "disturbed")
-    assert analyse(folder, calm, kills=0) == {"analysed": 12, "rejected": 0, "set aside": 0}
-    assert analyse(folder, disturbed, kills=5) == {"analysed": 12, "rejected": 0, "set aside": 0}
+    assert analyse(folder, calm, kills=0) == {"analysed": 8, "rejected": 0, "set aside": 0}
+    assert analyse(folder, disturbed, kills=3) == {"analysed": 8, "rejected": 0, "set aside": 0}
     assert disturbed.build_orders.read_bytes() == calm.build_orders.read_bytes()
 
 
@@ -263,7 +263,7 @@ def analyse(folder: Path, run: RunDir, kills: int) -> dict[str, int]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
 def test_an_interrupted_command_keeps_what_is_done_and_goes_on_next_time(folder: Path, run: RunDir) -> None:
-    for i in range(400):
+    for i in range(200):
         put(folder, f"{i}.SC2Replay", made_up(i))
     command = [sys.executable, "-m", "understudy", "replays", str(folder), "--run-dir", str(run.root)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -276,9 +276,9 @@ def test_an_interrupted_command_keeps_what_is_done_and_goes_on_next_time(folder:
     first = analysed(run)
     assert process.returncode == 130
     assert f"Loaded:                  {first}\n" in out
-    assert 0 < first < 400
+    assert 0 < first < 200
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert analysed(run) == 400
+    assert analysed(run) == 200
 
 
 def analysed(run: RunDir) -> int:
