@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,16 +35,16 @@ class Chores(ReplayJobs):
     """Jobs that are not replays, and a note of how each ended."""
 
     analysed = rejected = 0
+    scanning = False
 
     def __init__(self, *names: str) -> None:
         self.names = list(names)
         self.ended: list[Outcome] = []
         self.written = 0
 
-    def scan(self) -> Iterator[Job]:
-        for i, name in enumerate(self.names):
-            yield Job("analyse", f"{i}", name, f"background.chores:{name}")
-        self.names = []
+    def scan(self, seconds: float = 0.0) -> list[Job]:
+        names, self.names = self.names, []
+        return [Job("analyse", f"{i}", name, f"background.chores:{name}") for i, name in enumerate(names)]
 
     def settle(self, outcome: Outcome) -> bool:
         self.ended.append(outcome)

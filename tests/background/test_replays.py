@@ -101,6 +101,20 @@ def test_new_files_are_picked_up_when_they_are_complete(folder: Path, run: RunDi
         assert job.argument["path"] == str(path)
 
 
+def test_a_long_scan_goes_on_where_it_ended(folder: Path, run: RunDir) -> None:
+    for name in "abc":
+        put(folder, f"{name}.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        found = []
+        for _ in range(3):
+            found += [job.name for job in replays.scan(seconds=0.0)]
+            assert replays.scanning
+        assert replays.scan(seconds=0.0) == []
+        assert not replays.scanning
+    assert found == ["a.SC2Replay", "b.SC2Replay", "c.SC2Replay"]
+
+
 def test_a_failing_job_is_tried_three_times_in_all_restarts_included(folder: Path, run: RunDir) -> None:
     put(folder, "a.SC2Replay")
     for attempt in range(1, MOST_ATTEMPTS + 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import logging
+import math
 import os
 import sys
 import time
@@ -45,31 +46,49 @@ class ReplayJobs:
         self._settings = settings
         self._known = ledger.known_replays()
         self._seen: dict[Path, tuple[int, int]] = {}
+        self._files: Iterator[Path] | None = None
         self._unwritten = True
         self.copies = 0
         outcomes = ledger.replays_by_outcome()
         self.analysed = outcomes["analysed"]
         self.rejected = outcomes["rejected"] + outcomes["set aside"]
 
-    def scan(self) -> Iterator[Job]:
-        """A job for each replay that is new, by content. Files seen before and unchanged are not even opened."""
-        for path in _replay_files(self.folder):
-            try:
-                stat = path.stat()
-                mark = (stat.st_size, stat.st_mtime_ns)
-                if self._seen.get(path) == mark or abs(time.time() - stat.st_mtime) < self._settled_seconds:
-                    continue
-                with path.open("rb") as stream:
-                    replay = hashlib.file_digest(stream, "sha256").hexdigest()
-            except OSError:  # gone again, or not ours to read: the next scan looks anew
-                continue
-            self._seen[path] = mark
-            if replay in self._known:
-                self.copies += 1
-                continue
-            self._known.add(replay)
-            argument = {"path": str(path), "at_most": self._settings.file_bytes}
-            yield Job("analyse", replay, path.name, _FUNCTION, argument)
+    @property
+    def scanning(self) -> bool:
+        """Whether the last `scan` has left files to look at."""
+        return self._files is not None
+
+    def scan(self, seconds: float = math.inf) -> list[Job]:
+        """Look for new replays, for a while: the next call goes on where this one ended. One job for each."""
+        until = time.monotonic() + seconds
+        jobs = []
+        self._files = self._files or _replay_files(self.folder)
+        for path in self._files:
+            if job := self._job_for(path):
+                jobs.append(job)
+            if time.monotonic() >= until:
+                return jobs
+        self._files = None
+        return jobs
+
+    def _job_for(self, path: Path) -> Job | None:
+        """None for a replay that is known by its content. A file seen before and unchanged is not even opened."""
+        try:
+            stat = path.stat()
+            mark = (stat.st_size, stat.st_mtime_ns)
+            if self._seen.get(path) == mark or abs(time.time() - stat.st_mtime) < self._settled_seconds:
+                return None
+            with path.open("rb") as stream:
+                replay = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError:  # gone again, or not ours to read: the next scan looks anew
+            return None
+        self._seen[path] = mark
+        if replay in self._known:
+            self.copies += 1
+            return None
+        self._known.add(replay)
+        argument = {"path": str(path), "at_most": self._settings.file_bytes}
+        return Job("analyse", replay, path.name, _FUNCTION, argument)
 
     def settle(self, outcome: Outcome) -> bool:
         """Record how a job ended; False if it is to be tried again."""
