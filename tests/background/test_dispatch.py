@@ -178,6 +178,7 @@ def test_a_learner_analyses_replays_beside_training_new_ones_too(run: RunDir, tm
         until(lambda: learner.get_stats()["replays_analyzed"] == 4 and learner.get_stats()["replays_rejected"] == 1)
         until(lambda: learner.get_stats()["active_workers"] == 0)
     assert learner.get_stats()["max_workers"] == 2
+    assert "Build Orders Updated" in run.log.read_text(encoding="utf-8")
     assert read_build_orders(run.build_orders).content["sources"]["replays"] > 0
 
 

@@ -49,6 +49,7 @@ class ReplayJobs:
         self._files: Iterator[Path] | None = None
         self._unwritten = True
         self.copies = 0
+        self.files_written = 0
         outcomes = ledger.replays_by_outcome()
         self.analysed = outcomes["analysed"]
         self.rejected = outcomes["rejected"] + outcomes["set aside"]
@@ -117,7 +118,9 @@ class ReplayJobs:
             if not observations:
                 return False
             content = summarize(self._evidence_there() | observations, self._settings.starting_workers)
-            return write_build_orders(self._run.build_orders, content)
+            changed = write_build_orders(self._run.build_orders, content)
+            self.files_written += changed
+            return changed
 
     def _known_as(self, facts: dict[str, Any]) -> dict[str, Any]:
         """The facts of a game, marked if it is one's own: that is a matter of names, and the names may change."""
