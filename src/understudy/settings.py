@@ -116,6 +116,7 @@ class ReplaySettings(_Section):
     time_limit: float = _setting(60.0, "seconds that one replay may take", 0.1)
     memory_limit: int = _setting(1_000_000_000, "bytes of memory that one replay may need", 10_000_000)
     file_bytes: int = _setting(50_000_000, "refuse a replay file larger than this", 1)
+    own_players: str = _setting("", "names, with commas between, of players whose games count as one's own")
     starting_workers: int = _setting(12, "learn build orders from games that begin with so many workers", 1)
 
 

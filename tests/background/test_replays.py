@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from games.zerg.replays.recordings import needs_real_replays, real_replays
+from games.zerg.replays.replay_files import archive, replay_file, started
+from understudy.background.dispatch import Dispatcher
 from understudy.background.jobs import MOST_ATTEMPTS, Outcome
 from understudy.background.replays import ReplayJobs, replay_folder
 from understudy.cli import main
 from understudy.errors import RunDirError
+from understudy.games.zerg.replays.build_orders import read_build_orders, summarize, write_build_orders
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
-from understudy.settings import ReplaySettings
+from understudy.settings import LearnerSettings, ReplaySettings, Settings
 
 
 @pytest.fixture
@@ -97,6 +101,20 @@ def test_new_files_are_picked_up_when_they_are_complete(folder: Path, run: RunDi
         assert job.argument["path"] == str(path)
 
 
+def test_a_long_scan_goes_on_where_it_ended(folder: Path, run: RunDir) -> None:
+    for name in "abc":
+        put(folder, f"{name}.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        found = []
+        for _ in range(3):
+            found += [job.name for job in replays.scan(seconds=0.0)]
+            assert replays.scanning
+        assert replays.scan(seconds=0.0) == []
+        assert not replays.scanning
+    assert found == ["a.SC2Replay", "b.SC2Replay", "c.SC2Replay"]
+
+
 def test_a_failing_job_is_tried_three_times_in_all_restarts_included(folder: Path, run: RunDir) -> None:
     put(folder, "a.SC2Replay")
     for attempt in range(1, MOST_ATTEMPTS + 1):
@@ -138,6 +156,41 @@ def test_replays_without_zerg_leave_the_file_as_it_is(folder: Path, run: RunDir)
     assert run.build_orders.read_text() == "what was learned elsewhere"
 
 
+def test_what_another_run_learned_is_merged_with(folder: Path, run: RunDir, tmp_path: Path) -> None:
+    write_build_orders(run.build_orders, summarize({"elsewhere:0": facts(80.0)}))
+    put(folder, "a.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        (job,) = replays.scan()
+        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        assert replays.write()
+    assert read_build_orders(run.build_orders).target("ZvT", "pool") == (70.0, 17.0)
+
+
+def test_games_of_ones_own_are_known_by_name(folder: Path, run: RunDir) -> None:
+    for name in ("a", "b"):
+        put(folder, f"{name}.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = ReplayJobs(folder, run, ledger, ReplaySettings(own_players="Someone, MyBot"))
+        for job, player in zip(list(replays.scan()), ("mybot", "Serral"), strict=True):
+            replays.settle(Outcome(job, result=result(job.key, facts(60.0) | {"name": player})))
+        replays.write()
+    assert read_build_orders(run.build_orders).content["sources"]["kinds"] == {"ladder": 1, "own": 1}
+
+
+def test_a_file_that_cannot_be_read_is_kept_beside(folder: Path, run: RunDir) -> None:
+    run.build_orders.write_text("notes by hand")
+    put(folder, "a.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = jobs_of(folder, run, ledger)
+        (job,) = replays.scan()
+        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        assert replays.write()
+    (kept,) = run.root.glob("learned_build_orders.json.*.unreadable")
+    assert kept.read_text() == "notes by hand"
+    assert read_build_orders(run.build_orders).target("ZvT", "pool") == (60.0, 17.0)
+
+
 def test_a_missing_folder_is_an_error_that_says_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RunDirError, match="REPLAY_ARCHIVE_DIR"):
         replay_folder(str(tmp_path / "none"))
@@ -150,7 +203,6 @@ def test_a_missing_folder_is_an_error_that_says_what_to_set(tmp_path: Path, monk
 def test_the_command_sets_aside_what_is_no_replay_with_its_reason(
     folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("sc2reader")
     put(folder, "holiday.SC2Replay", b"\x89PNG not a replay")
     put(folder, "broken.SC2Replay", b"MPQ\x1b" + bytes(60))
     assert main(["replays", str(folder), "--run-dir", str(run.root), "--learner.max-workers", "1"]) == 0
@@ -161,20 +213,93 @@ def test_the_command_sets_aside_what_is_no_replay_with_its_reason(
     assert not run.build_orders.exists()
 
 
-@needs_real_replays
 def test_the_command_learns_build_orders_and_does_so_once(
     folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small = [path for path in real_replays() if path.stat().st_size < 60_000][-6:]
-    for path in small:
-        shutil.copy(path, folder / "deep")
+    for i in range(3):
+        put(folder / "deep", f"{i}.SC2Replay", made_up(i))
     command = ["replays", str(folder), "--run-dir", str(run.root)]
     assert main(command) == 0
-    assert f"Loaded:                  {len(small)}" in capsys.readouterr().out
+    assert "Loaded:                  3\n" in capsys.readouterr().out
     before = run.build_orders.read_bytes()
-    shutil.copy(small[0], folder / "again.SC2Replay")
+    assert read_build_orders(run.build_orders).target("ZvP", "pool") == (25.0, 12.0)
+    put(folder, "again.SC2Replay", made_up(0))
     assert main(command) == 0
     out = capsys.readouterr().out
-    assert "Loaded:                  0" in out
-    assert f"Known already:           {len(small) + 1}" in out
+    assert "Loaded:                  0\n" in out
+    assert "Known already:           4\n" in out
     assert run.build_orders.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is watched, which takes longer than this bomb")
+def test_a_decompression_bomb_ends_a_worker_and_nothing_else(
+    folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(folder, "bomb.SC2Replay", archive({"replay.tracker.events": bytes(300_000_000)}, 96000, 6720))
+    put(folder, "well.SC2Replay", made_up(0))
+    arguments = ["--learner.max-workers", "1", "--replays.memory-limit", "150000000"]
+    assert main(["replays", str(folder), "--run-dir", str(run.root), *arguments]) == 0
+    out = capsys.readouterr().out
+    assert "bomb.SC2Replay: It needed more than 150,000,000 bytes of memory. Tried 3 times." in out
+    assert "Loaded:                  1\n" in out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_killed_workers_cost_time_and_nothing_else(folder: Path, tmp_path: Path) -> None:
+    for i in range(8):
+        put(folder, f"{i}.SC2Replay", made_up(i))
+    calm, disturbed = RunDir.at(tmp_path / "calm"), RunDir.at(tmp_path / "disturbed")
+    assert analyse(folder, calm, kills=0) == {"analysed": 8, "rejected": 0, "set aside": 0}
+    assert analyse(folder, disturbed, kills=3) == {"analysed": 8, "rejected": 0, "set aside": 0}
+    assert disturbed.build_orders.read_bytes() == calm.build_orders.read_bytes()
+
+
+def analyse(folder: Path, run: RunDir, kills: int) -> dict[str, int]:
+    """Analyse a folder, killing the worker of every second job that is under way."""
+    run.create()
+    settings = Settings(learner=LearnerSettings(max_workers=1))
+    with Ledger(run.ledger) as ledger:
+        dispatcher = Dispatcher(run, settings, ReplayJobs(folder, run, ledger, settings.replays), governed=False)
+        dispatcher.turn(0.0)
+        spared = False
+        while dispatcher.busy:
+            dispatcher.turn(0.0 if kills else 0.5)
+            if kills and dispatcher.workers.running:
+                spared = not spared
+                if not spared:
+                    os.kill(dispatcher.workers.pids[0], signal.SIGKILL)
+                    kills -= 1
+                dispatcher.turn(5.0)
+        dispatcher.close()
+        assert kills == 0
+        return ledger.replays_by_outcome()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
+def test_an_interrupted_command_keeps_what_is_done_and_goes_on_next_time(folder: Path, run: RunDir) -> None:
+    for i in range(200):
+        put(folder, f"{i}.SC2Replay", made_up(i))
+    command = [sys.executable, "-m", "understudy", "replays", str(folder), "--run-dir", str(run.root)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    deadline = time.monotonic() + 60
+    while not analysed(run):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=5)
+    first = analysed(run)
+    assert process.returncode == 130
+    assert f"Loaded:                  {first}\n" in out
+    assert 0 < first < 200
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert analysed(run) == 200
+
+
+def analysed(run: RunDir) -> int:
+    with Ledger(run.ledger) as ledger:
+        return ledger.replays_by_outcome()["analysed"]
+
+
+def made_up(i: int) -> bytes:
+    """A replay in which the pool comes five seconds later than in the one before."""
+    return replay_file(started(447 + 112 * i, 50, "SpawningPool"))

@@ -75,7 +75,7 @@ def test_the_machine_is_measured() -> None:
     pytest.importorskip("psutil")
     sensor = Sensor()
     first = sensor.read([])
-    assert first.cpu is None  # a share of time needs two looks
+    assert first.cpu is None or 0 <= first.cpu <= 100
     assert first.memory is not None
     assert 0 < first.memory < 100
     assert (memory_of(os.getpid()) or 0) > 1_000_000
@@ -84,12 +84,12 @@ def test_the_machine_is_measured() -> None:
 
 def test_our_own_work_is_not_the_load_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("psutil")
-    sensor = Sensor()
     moments = iter([(100.0, 1000.0), (180.0, 1100.0), (240.0, 1200.0)])
     ours = iter([10.0, 70.0, 70.0])
     monkeypatch.setattr(resources, "_cpu_used_and_available", lambda: next(moments))
     monkeypatch.setattr(resources, "_cpu_seconds", lambda pid: next(ours))
-    assert [sensor.read([]).cpu for _ in range(3)] == [None, 20.0, 60.0]
+    sensor = Sensor()
+    assert [sensor.read([]).cpu for _ in range(2)] == [20.0, 60.0]
 
 
 def test_a_container_is_measured_by_its_own_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ are never more than `max_workers` at a time.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,8 @@ from understudy.rundir import RunDir
 from understudy.settings import Settings
 
 _SAMPLE_SECONDS = 1.0
+_FIRST_SAMPLE_SECONDS = 0.25
+_SCAN_SLICE_SECONDS = 0.1  # thousands of replays take seconds to hash; training must not wait for that
 _GRACE_SECONDS = 2.0
 _WRITE_SECONDS = 10.0  # between two versions of the build orders while replays keep coming
 
@@ -38,13 +41,15 @@ class Dispatcher:
         self._governor = Governor(settings.resources, self._most) if governed else None
         self._sensor = Sensor()
         self._reading = Reading()
-        self._next_sample = self._next_scan = self._next_write = 0.0
+        self._next_sample = time.monotonic() + _FIRST_SAMPLE_SECONDS
+        self._next_scan = self._next_write = 0.0
         self._retries = 0
 
     @property
     def busy(self) -> bool:
         """Whether workers have something to do, or could."""
-        return self.workers.running > 0 or len(self.queue) > 0
+        scanning = self.replays is not None and self.replays.scanning
+        return scanning or self.workers.running > 0 or len(self.queue) > 0
 
     @property
     def paused(self) -> bool:
@@ -98,6 +103,8 @@ class Dispatcher:
                 **{f"{kind} waiting": self.queue.waiting(kind) for kind in KINDS},
                 "analyse running": running,
                 "analyse retried": self._retries,
+                "analyse done": 0 if self.replays is None else self.replays.analysed,
+                "analyse set aside": 0 if self.replays is None else self.replays.rejected,
             },
             "resources": as_dict(self._reading),
         }
@@ -135,8 +142,8 @@ class Dispatcher:
             self._governor.decide(self._reading, now, read_step_time(self._run.step_time))
         if self.replays is None:
             return
-        if now >= self._next_scan:
-            for job in self.replays.scan():
+        if now >= self._next_scan or self.replays.scanning:
+            for job in self.replays.scan(math.inf if self._governor is None else _SCAN_SLICE_SECONDS):
                 self.queue.add(job)
             self._next_scan = time.monotonic() + self._scan_seconds
         if now >= self._next_write or not self.busy:

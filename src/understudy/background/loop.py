@@ -102,6 +102,7 @@ class LearnerLoop:
         self._model: LiveModel | None = None
         self._signature: Signature | None = None
         self._state = "running"
+        self._build_orders_reported = 0
         self._started_at = time.time()
         self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
@@ -131,6 +132,9 @@ class LearnerLoop:
             self._ledger.close()
         stats = self.stats
         self._say(f"Stopped. {stats.files_processed} games learned from in all, {stats.buffer_files} waiting.")
+        if self._jobs.replays is not None:
+            waiting = stats.jobs["analyse waiting"]
+            self._say(f"{stats.replays_analyzed} replays analysed in all, {waiting} waiting.")
         return not self._troubled
 
     def _recover(self) -> None:
@@ -302,9 +306,17 @@ class LearnerLoop:
         stats = self.stats
         for name, value in self._jobs.facts().items():
             setattr(stats, name, value)
-        if self._jobs.replays is not None:
-            stats.replays_analyzed, stats.replays_rejected = self._jobs.replays.analysed, self._jobs.replays.rejected
-        stats.state = self._jobs.state(self._state)
+        if (replays := self._jobs.replays) is not None:
+            stats.replays_analyzed, stats.replays_rejected = replays.analysed, replays.rejected
+            if replays.files_written > self._build_orders_reported:
+                self._build_orders_reported = replays.files_written
+                facts = {"Analyzed": f"{replays.analysed} replays", "Rejected": f"{replays.rejected} replays"}
+                reports.append_entry(self._run.log, "Build Orders Updated", facts, time.time())
+        state = stats.state if self._troubled else self._jobs.state(self._state)
+        if state != stats.state and "training" not in (state, stats.state):
+            facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
+            reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
+        stats.state = state
 
     def _collect(self) -> None:
         """Bring in the figures that the spool keeps."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import statistics
 import sys
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +34,41 @@ def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
         replays = ReplayJobs(folder, run, ledger, settings.replays, settled_seconds=0.0)
         before = ledger.known_replays()
         dispatcher = Dispatcher(run, settings, replays, governed=False)
-        interrupted = False
-        try:
-            _run(dispatcher)
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            dispatcher.close()
+        with _stop_at_interrupt() as stop:
+            try:
+                _run(dispatcher, stop)
+            finally:
+                dispatcher.close()
         seconds = time.perf_counter() - began
         rows = [row for row in ledger.replays() if row[0] not in before]
         _show(rows, replays.copies, dispatcher.workers.deaths, seconds, settings.learner.max_workers, run)
-    return 130 if interrupted else 0
+    return 130 if stop.is_set() else 0
 
 
-def _run(dispatcher: Dispatcher) -> None:
+@contextmanager
+def _stop_at_interrupt() -> Iterator[threading.Event]:
+    """Ctrl-C sets the event, so that no result is lost between a worker and the ledger; a second one ends at once."""
+    stop = threading.Event()
+
+    def note(number: int, _frame: object) -> None:
+        signal.signal(number, before)
+        stop.set()
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run(dispatcher: Dispatcher, stop: threading.Event) -> None:
     dispatcher.turn(0.0)
     total = len(dispatcher.queue) + dispatcher.workers.running
     progress = _Progress(total)
-    while dispatcher.busy:
+    while dispatcher.busy and not stop.is_set():
         dispatcher.turn(0.2)
         progress.show(total - len(dispatcher.queue) - dispatcher.workers.running)
-    progress.show(total, last=True)
+    progress.show(total - len(dispatcher.queue) - dispatcher.workers.running, last=True)
 
 
 class _Progress:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import logging
+import math
 import os
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from understudy.background.jobs import MOST_ATTEMPTS, Job, Outcome
-from understudy.errors import RunDirError, SettingsError
-from understudy.files import FileLock
-from understudy.games.zerg.replays.build_orders import summarize, write_build_orders
+from understudy.errors import EpisodeError, RunDirError, SettingsError
+from understudy.files import FileLock, move
+from understudy.games.zerg.replays.build_orders import read_evidence, summarize, write_build_orders
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import ReplaySettings
+
+logger = logging.getLogger(__name__)
 
 _FUNCTION = "understudy.games.zerg.replays.analysis:analyse"
 _SUFFIX = ".sc2replay"
@@ -41,31 +46,50 @@ class ReplayJobs:
         self._settings = settings
         self._known = ledger.known_replays()
         self._seen: dict[Path, tuple[int, int]] = {}
+        self._files: Iterator[Path] | None = None
         self._unwritten = True
         self.copies = 0
+        self.files_written = 0
         outcomes = ledger.replays_by_outcome()
         self.analysed = outcomes["analysed"]
         self.rejected = outcomes["rejected"] + outcomes["set aside"]
 
-    def scan(self) -> Iterator[Job]:
-        """A job for each replay that is new, by content. Files seen before and unchanged are not even opened."""
-        for path in _replay_files(self.folder):
-            try:
-                stat = path.stat()
-                mark = (stat.st_size, stat.st_mtime_ns)
-                if self._seen.get(path) == mark or abs(time.time() - stat.st_mtime) < self._settled_seconds:
-                    continue
-                with path.open("rb") as stream:
-                    replay = hashlib.file_digest(stream, "sha256").hexdigest()
-            except OSError:  # gone again, or not ours to read: the next scan looks anew
-                continue
-            self._seen[path] = mark
-            if replay in self._known:
-                self.copies += 1
-                continue
-            self._known.add(replay)
-            argument = {"path": str(path), "at_most": self._settings.file_bytes}
-            yield Job("analyse", replay, path.name, _FUNCTION, argument)
+    @property
+    def scanning(self) -> bool:
+        """Whether the last `scan` has left files to look at."""
+        return self._files is not None
+
+    def scan(self, seconds: float = math.inf) -> list[Job]:
+        """Look for new replays, for a while: the next call goes on where this one ended. One job for each."""
+        until = time.monotonic() + seconds
+        jobs = []
+        self._files = self._files or _replay_files(self.folder)
+        for path in self._files:
+            if job := self._job_for(path):
+                jobs.append(job)
+            if time.monotonic() >= until:
+                return jobs
+        self._files = None
+        return jobs
+
+    def _job_for(self, path: Path) -> Job | None:
+        """None for a replay that is known by its content. A file seen before and unchanged is not even opened."""
+        try:
+            stat = path.stat()
+            mark = (stat.st_size, stat.st_mtime_ns)
+            if self._seen.get(path) == mark or abs(time.time() - stat.st_mtime) < self._settled_seconds:
+                return None
+            with path.open("rb") as stream:
+                replay = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError:  # gone again, or not ours to read: the next scan looks anew
+            return None
+        self._seen[path] = mark
+        if replay in self._known:
+            self.copies += 1
+            return None
+        self._known.add(replay)
+        argument = {"path": str(path), "at_most": self._settings.file_bytes}
+        return Job("analyse", replay, path.name, _FUNCTION, argument)
 
     def settle(self, outcome: Outcome) -> bool:
         """Record how a job ended; False if it is to be tried again."""
@@ -84,16 +108,35 @@ class ReplayJobs:
         return True
 
     def write(self) -> bool:
-        """Bring the file of build orders up to date with the ledger; whether it changed."""
+        """Merge what the ledger knows into the file of build orders; whether it changed."""
         if not self._unwritten:
             return False
         with FileLock(self._run.build_orders_lock):  # what is read here must not be written after something newer
             rows = self._ledger.replays()
-            observations = {f"{row[0]}:{i}": facts for row in rows for i, facts in enumerate(row[4])}
-            analysed = sum(row[2] == "analysed" for row in rows)
-            content = summarize(observations, analysed, self._settings.starting_workers)
+            observations = {f"{row[0]}:{i}": self._known_as(facts) for row in rows for i, facts in enumerate(row[4])}
             self._unwritten = False
-            return write_build_orders(self._run.build_orders, content)
+            if not observations:
+                return False
+            content = summarize(self._evidence_there() | observations, self._settings.starting_workers)
+            changed = write_build_orders(self._run.build_orders, content)
+            self.files_written += changed
+            return changed
+
+    def _known_as(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The facts of a game, marked if it is one's own: that is a matter of names, and the names may change."""
+        own = {name.strip().casefold() for name in self._settings.own_players.split(",")} - {""}
+        return facts | {"kind": "own"} if facts.get("name", "").casefold() in own else facts
+
+    def _evidence_there(self) -> dict[str, Any]:
+        """What the file holds already. One that cannot be read is kept under another name, never written over."""
+        path = self._run.build_orders
+        try:
+            return read_evidence(path)
+        except EpisodeError as error:
+            kept = path.with_name(f"{path.name}.{int(time.time())}.unreadable")
+            move(path, kept)
+            logger.warning("%s It is kept as %s.", error, kept.name)
+            return {}
 
     def _record(
         self, replay: str, job: Job, outcome: str, reason: str | None, observations: list[object], seconds: float

@@ -47,6 +47,7 @@ class Sensor:
         self._before: tuple[float, float, float] | None = None
         self._ours = 0.0
         self._mine: dict[int, float] = {}
+        self.read([])  # a share of time needs two looks
 
     def read(self, pids: list[int]) -> Reading:
         """The load now. What this process and `pids` use themselves is no reason to stop them."""
@@ -74,11 +75,14 @@ class Governor:
         self._settings = settings
         self._most = most
         self._calm_since: float | None = None
-        self.allowed = most
-        self.waiting_for: str | None = None
+        self._measured = False
+        self.allowed = 0
+        self.waiting_for: str | None = "measuring the load"
 
     def decide(self, reading: Reading, now: float, step_seconds: float | None = None) -> int:
         """How many workers may run, given the load and the time that the game's last step took."""
+        if not self._measured:
+            self._measured, self.allowed = True, self._most
         over = self._reason(reading, step_seconds, margin=0.0)
         if over is not None:
             self.allowed, self.waiting_for, self._calm_since = 0, over, None

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from understudy.errors import EpisodeError
-from understudy.games.zerg.replays.build_orders import read_build_orders, summarize, write_build_orders
+from understudy.games.zerg.replays.build_orders import read_build_orders, read_evidence, summarize, write_build_orders
 from understudy.games.zerg.replays.openings import Step
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "docs" / "build-orders.schema.json").read_text(encoding="utf-8"))
@@ -35,7 +37,7 @@ def pool(content: Any, matchup: str = "ZvT") -> Any:
 
 
 def test_mean_spread_and_number_are_weighted_by_result() -> None:
-    content = summarize({"a": game(60.0), "b": game(90.0, result="Loss")}, 2)
+    content = summarize({"a": game(60.0), "b": game(90.0, result="Loss")})
     found = pool(content)
     assert found["observations"] == 2
     assert found["weight"] == 1.5
@@ -44,26 +46,26 @@ def test_mean_spread_and_number_are_weighted_by_result() -> None:
 
 
 def test_older_major_versions_and_computers_weigh_less() -> None:
-    older = summarize({"a": game(60.0), "b": game(90.0, patch="4.10.0.1")}, 2)
-    computer = summarize({"a": game(60.0), "b": game(90.0, computer=True)}, 2)
+    older = summarize({"a": game(60.0), "b": game(90.0, patch="4.10.0.1")})
+    computer = summarize({"a": game(60.0), "b": game(90.0, computer=True)})
     assert pool(older)["seconds"]["mean"] == 70.0
     assert pool(computer)["seconds"]["mean"] == pytest.approx(62.727)
 
 
 def test_the_order_of_evidence_changes_not_a_byte(tmp_path: Path) -> None:
     games = {f"{i}": game(60.0 + i * 0.1, 12 + i, result=r) for i, r in enumerate(("Win", "Loss", "Undecided", "Win"))}
-    texts = {json.dumps(summarize(dict(order), 4)) for order in itertools.permutations(games.items())}
+    texts = {json.dumps(summarize(dict(order))) for order in itertools.permutations(games.items())}
     assert len(texts) == 1
 
 
 def test_games_with_other_starting_workers_are_counted_not_averaged() -> None:
-    content = summarize({"a": game(60.0), "b": game(200.0, starting_workers=6)}, 2)
+    content = summarize({"a": game(60.0), "b": game(200.0, starting_workers=6)})
     assert pool(content)["seconds"]["mean"] == 60.0
     assert content["sources"]["other_starting_workers"] == 1
 
 
 def test_matchups_are_apart_and_together() -> None:
-    content = summarize({"a": game(60.0), "b": game(90.0, matchup="ZvZ")}, 2)
+    content = summarize({"a": game(60.0), "b": game(90.0, matchup="ZvZ")})
     assert pool(content, "ZvT")["seconds"]["mean"] == 60.0
     assert pool(content, "ZvZ")["seconds"]["mean"] == 90.0
     assert pool(content, "overall")["seconds"]["mean"] == 75.0
@@ -72,21 +74,40 @@ def test_matchups_are_apart_and_together() -> None:
 
 def test_nothing_is_not_written_over_something(tmp_path: Path) -> None:
     path = tmp_path / "learned.json"
-    assert write_build_orders(path, summarize({"a": game(60.0)}, 1))
+    assert write_build_orders(path, summarize({"a": game(60.0)}))
     before = path.read_bytes()
-    assert summarize({}, 3) is None
-    assert summarize({"a": game(60.0, milestones={})}, 1) is None
+    assert summarize({}) is None
+    assert summarize({"a": game(60.0, milestones={})}) is None
     assert not write_build_orders(path, None)
     assert path.read_bytes() == before
 
 
 def test_writing_the_same_again_touches_nothing(tmp_path: Path) -> None:
     path = tmp_path / "learned.json"
-    content = summarize({"a": game(60.0)}, 1)
+    content = summarize({"a": game(60.0)})
     assert write_build_orders(path, content)
     at = path.stat().st_mtime_ns
     assert not write_build_orders(path, content)
     assert path.stat().st_mtime_ns == at
+
+
+def test_merging_files_is_the_union_of_their_evidence(tmp_path: Path) -> None:
+    here, there = tmp_path / "here.json", tmp_path / "there.json"
+    write_build_orders(here, summarize({"a:0": game(60.0), "b:0": game(70.0)}))
+    write_build_orders(there, summarize({"b:0": game(70.0), "c:1": game(80.0)}))
+    merged = summarize(read_evidence(here) | read_evidence(there))
+    assert merged == summarize({"c:1": game(80.0), "b:0": game(70.0), "a:0": game(60.0)})
+    assert merged["sources"]["replays"] == 3
+    assert summarize(merged["evidence"]) == merged
+    assert read_evidence(tmp_path / "none.json") == {}
+
+
+@pytest.mark.parametrize("evidence", [None, [], {"a:0": {}}, {"a:0": 3}])
+def test_a_file_without_usable_evidence_is_not_merged_with(tmp_path: Path, evidence: Any) -> None:
+    path = tmp_path / "learned.json"
+    write_build_orders(path, summarize({"a:0": game(60.0)}) | {"evidence": evidence})
+    with pytest.raises(EpisodeError, match="no evidence"):
+        read_evidence(path)
 
 
 def test_openings_are_clustered_with_their_win_rate() -> None:
@@ -95,7 +116,7 @@ def test_openings_are_clustered_with_their_win_rate() -> None:
         "b": game(73.0, 17.0),
         "c": game(75.0, 18.0),
     }
-    clusters = summarize(games, 3)["matchups"]["ZvT"]["clusters"]
+    clusters = summarize(games)["matchups"]["ZvT"]["clusters"]
     assert [(c["name"], c["wins"], c["losses"], c["win_rate"]) for c in clusters] == [
         ("hatch-pool", 2, 0, 0.75),
         ("12 to 14 pool", 0, 1, 0.333),
@@ -106,14 +127,14 @@ def test_openings_are_clustered_with_their_win_rate() -> None:
 
 def test_another_file_gives_a_bot_another_opening(tmp_path: Path) -> None:
     path = tmp_path / "learned.json"
-    write_build_orders(path, summarize({"a": game(73.0)}, 1))
+    write_build_orders(path, summarize({"a": game(73.0)}))
     orders = read_build_orders(path)
     assert orders.opening("ZvT") == [Step(16, "hatchery"), Step(17, "pool")]
     assert orders.opening("ZvP") == orders.opening("ZvT")  # no evidence of its own: that of all games
     assert orders.target("ZvT", "pool") == (73.0, 17.0)
     assert orders.target("ZvT", "spire") is None
     assert orders.openings("ZvT") == {"hatch-pool": 0.667}
-    write_build_orders(path, summarize({"a": game(18.0, 12.0)}, 1))
+    write_build_orders(path, summarize({"a": game(18.0, 12.0)}))
     assert read_build_orders(path).opening("ZvT") == [Step(12, "pool"), Step(16, "hatchery")]
     with pytest.raises(EpisodeError, match="no opening 'hatch-pool'"):
         read_build_orders(path).opening("ZvT", "hatch-pool")
@@ -129,8 +150,18 @@ def test_a_file_of_something_else_is_an_error_that_names_it(tmp_path: Path, text
         read_build_orders(path)
 
 
+def test_a_bot_reads_build_orders_with_the_standard_library_alone() -> None:
+    code = (
+        "import sys, understudy.games.zerg.replays.build_orders\n"
+        "roots = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(r for r in roots - sys.stdlib_module_names if not r.startswith('_')))\n"
+    )
+    shown = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown == "['understudy']\n"
+
+
 def test_the_schema_describes_the_file() -> None:
-    content = summarize({"a": game(60.0), "b": game(90.0, matchup="ZvZ", first_attack=None, drones=[])}, 2)
+    content = summarize({"a": game(60.0), "b": game(90.0, matchup="ZvZ", first_attack=None, drones=[])})
     assert list(violations(content, SCHEMA)) == []
     content["matchups"]["ZvT"]["milestones"]["pool"]["seconds"]["mean"] = "soon"
     assert list(violations(content, SCHEMA)) == ["matchups.ZvT.milestones.pool.seconds.mean: not a number"]
@@ -142,7 +173,15 @@ def violations(value: Any, schema: Any, where: str = "") -> Any:
     """As much of JSON Schema as the schema file uses."""
     if "$ref" in schema:
         schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]]
-    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": int | float, "null": type(None)}
+    kinds = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "integer": int,
+        "number": int | float,
+        "null": type(None),
+        "boolean": bool,
+    }
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if not any(isinstance(value, kinds[name]) for name in names):
         yield f"{where}: not a {' or '.join(names)}"

@@ -1,7 +1,8 @@
 """`learned_build_orders.json`: what all analysed games say together, and how a bot reads it.
 
-The file is computed anew from every observation in the ledger. Analysing a replay again, or in another order, or
-being killed in between, therefore changes nothing in it. This module needs the standard library only.
+The file carries its evidence, each observation under the hash of its replay. Merging is the union of what is there and
+what is new, and every mean is computed anew from it. Analysing a replay again, in another order, on another machine,
+or being killed in between, therefore changes nothing. This module needs the standard library only.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ SCHEMA = 1
 MATCHUPS = ("ZvT", "ZvP", "ZvZ")
 OVERALL = "overall"
 
+# What is kept of an observation. The rest (names, maps, counts) stays in the ledger.
+_FACTS = (
+    *("matchup", "result", "patch", "kind", "computer", "starting_workers"),
+    *("milestones", "drones", "army_supply", "first_attack"),
+)
 _MINUTES = 15
 _RESULT_WEIGHT = {"Win": 1.0, "Loss": 0.5, "Undecided": 0.25}
 _COMPUTER_WEIGHT = 0.1  # the built-in AI shows what it was written to do, not what works
@@ -42,8 +48,8 @@ class Evidence:
         return {name: (pair[0], pair[1]) for name, pair in self.facts["milestones"].items()}
 
 
-def summarize(observations: Mapping[str, Mapping[str, Any]], replays: int, starting_workers: int = 12) -> Any:
-    """The content of the file, from observations by key (content hash and player), or None if they hold nothing.
+def summarize(observations: Mapping[str, Mapping[str, Any]], starting_workers: int = 12) -> Any:
+    """The content of the file, from observations by key (hash of the replay:player), or None if they hold nothing.
 
     Games that began with another number of workers have other timings: they are counted, not averaged.
     """
@@ -53,6 +59,7 @@ def summarize(observations: Mapping[str, Mapping[str, Any]], replays: int, start
         return None
     newest = max(_major(facts) for facts in same.values())
     evidence = [Evidence(key, facts, _weight(facts, newest)) for key, facts in same.items()]
+    replays = len({key.partition(":")[0] for key in useful})
     by_matchup = {name: [e for e in evidence if e.facts["matchup"] == name] for name in MATCHUPS}
     return {
         "schema": SCHEMA,
@@ -66,6 +73,7 @@ def summarize(observations: Mapping[str, Mapping[str, Any]], replays: int, start
             "kinds": _counted(facts["kind"] for facts in same.values()),
         },
         "matchups": {name: _matchup(members) for name, members in {**by_matchup, OVERALL: evidence}.items() if members},
+        "evidence": {key: {fact: facts[fact] for fact in _FACTS} for key, facts in useful.items()},
     }
 
 
@@ -78,6 +86,20 @@ def write_build_orders(path: Path, content: Any) -> bool:
         return False
     write_atomically(path, lambda stream: stream.write(text))
     return True
+
+
+def read_evidence(path: Path) -> dict[str, Any]:
+    """The observations that a file carries, none if there is no file; EpisodeError if it is not one of this schema."""
+    if not path.exists():
+        return {}
+    evidence: Any = read_build_orders(path).content.get("evidence")
+    try:
+        whole = all(facts.keys() >= set(_FACTS) and facts["result"] in _RESULT_WEIGHT for facts in evidence.values())
+    except (AttributeError, TypeError):
+        whole = False
+    if not whole:
+        raise EpisodeError(f"{path} carries no evidence that could be merged with.")
+    return dict(evidence)
 
 
 @dataclass(frozen=True, slots=True)

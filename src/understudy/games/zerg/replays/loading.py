@@ -8,6 +8,7 @@ units they begin with, which no language or version spells differently.
 from __future__ import annotations
 
 import hashlib
+import html
 import io
 import json
 import logging
@@ -146,7 +147,7 @@ class _Parts:
         """The decoded part, or None if there is none; damage counts as none unless the part is required."""
         for candidate in (name, f"{name}.backup"):
             try:
-                data = _decoded(candidate, partial(self._archive.read_file, candidate))
+                data = _decoded(candidate, partial(self._extracted, candidate))
                 if data:
                     return _decoded(candidate, partial(reader, data, self._header))
             except EpisodeError as error:
@@ -154,6 +155,13 @@ class _Parts:
                     raise
                 logger.debug("%s", error)
         return None
+
+    def _extracted(self, name: str) -> bytes | None:
+        """The part's bytes. Other programs write wrong sizes into archives, so that compression has to be tried."""
+        try:
+            return self._archive.read_file(name, force_decompress=True)  # type: ignore[no-any-return]
+        except _DAMAGE:
+            return self._archive.read_file(name)  # type: ignore[no-any-return]
 
 
 def _decoded(what: str, decode: Callable[[], Any]) -> Any:
@@ -219,11 +227,16 @@ def _players(details: Any, lobby: Any, metadata: Any, events: list[Any]) -> tupl
                 race=races[number],
                 result=_RESULTS.get(result, "Undecided"),
                 computer=detail.get("control") == 3,
-                name=str(detail.get("name", "")),
+                name=_plain_name(str(detail.get("name", ""))),
                 starting_workers=workers[number],
             )
         )
     return tuple(players)
+
+
+def _plain_name(name: str) -> str:
+    """The name without its clan, which some versions put before it, escaped as in a web page."""
+    return html.unescape(name).rpartition("<sp/>")[2]
 
 
 def _detail_index(slot: int | None, listed: list[Any], lobby: Any, order: int) -> int:

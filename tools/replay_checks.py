@@ -1,0 +1,208 @@
+"""Checks of replay analysis that take minutes: python tools/replay_checks.py FOLDER [speed] [kills] [mutants] [hog]
+
+FOLDER holds StarCraft II replays. Each check prints what it measured and fails the run if its promise does not hold.
+
+speed    the median time a replay, and one worker against two
+kills    200 replays while workers are killed 50 times: the file must be that of an undisturbed run
+mutants  300 damaged replays: nothing hangs, the process goes on, memory is bounded
+hog      a learner, a game loop and a CPU hog that comes and goes: workers go to zero and come back
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from understudy.background.dispatch import Dispatcher
+from understudy.background.learner import BackgroundParallelLearner
+from understudy.background.replays import ReplayJobs
+from understudy.games.zerg.replays.loading import parse
+from understudy.games.zerg.replays.milestones import observe
+from understudy.ledger import Ledger
+from understudy.rundir import RunDir
+from understudy.settings import LearnerSettings, ReplaySettings, Settings
+
+_ORDINARY_BYTES = 300_000  # one replay of the collection takes as long as thirty others
+
+
+def main(arguments: list[str]) -> int:
+    """Run the checks named after the folder, or all of them."""
+    if not arguments:
+        sys.exit(__doc__)
+    replays = sorted(Path(arguments[0]).rglob("*.SC2Replay"))
+    checks: dict[str, Callable[[list[Path], Path], bool]] = {
+        "speed": speed,
+        "kills": kills,
+        "mutants": mutants,
+        "hog": hog,
+    }
+    well = True
+    for name in arguments[1:] or checks:
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"== {name}", flush=True)
+            well &= checks[name](replays, Path(folder))
+    print("All promises hold." if well else "A promise does not hold.")
+    return 0 if well else 1
+
+
+def speed(replays: list[Path], scratch: Path) -> bool:
+    """Median CPU time of one replay in this process; wall time of 99 replays with one worker and with two."""
+    times = []
+    for path in replays:
+        began = time.process_time()
+        observe(parse(path.read_bytes()))
+        times.append(time.process_time() - began)
+    median = 1000 * statistics.median(times)
+    print(f"median {median:.0f} ms of CPU a replay ({len(times)} replays, longest {max(times):.1f} s)")
+    folder = _variants(replays, scratch / "replays", 99)
+    walls = {}
+    for workers in (1, 2):
+        began = time.perf_counter()
+        _analyse(folder, RunDir.at(scratch / f"run{workers}"), workers)
+        walls[workers] = time.perf_counter() - began
+    print(f"99 replays: {walls[1]:.1f} s with one worker, {walls[2]:.1f} s with two: {walls[1] / walls[2]:.2f} times")
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs: two workers need two CPUs that are idle")
+    return median <= 80 and walls[1] / walls[2] >= 1.7
+
+
+def kills(replays: list[Path], scratch: Path) -> bool:
+    """Kill workers at random while they work; compare with an undisturbed run."""
+    folder = _variants(replays, scratch / "replays", 200)
+    calm, disturbed = RunDir.at(scratch / "calm"), RunDir.at(scratch / "disturbed")
+    _analyse(folder, calm, 2)
+    chance = random.Random(1)
+    killed = 0
+
+    def disturb(dispatcher: Dispatcher) -> None:
+        nonlocal killed
+        if killed < 50 and dispatcher.workers.running and chance.random() < 0.3:
+            os.kill(chance.choice(dispatcher.workers.pids), signal.SIGKILL)
+            killed += 1
+
+    _analyse(folder, disturbed, 2, disturb)
+    with Ledger(disturbed.ledger) as ledger:
+        outcomes, failures = ledger.replays_by_outcome(), ledger.failures_by_kind()
+    same = calm.build_orders.read_bytes() == disturbed.build_orders.read_bytes()
+    print(f"{killed} kills, {failures.get('analyse', 0)} of them over a replay; {outcomes}; files identical: {same}")
+    return same and killed == 50 and sum(outcomes.values()) == 200
+
+
+def mutants(replays: list[Path], scratch: Path) -> bool:
+    """Damage replays in every way that comes to mind and analyse them."""
+    folder = scratch / "replays"
+    folder.mkdir()
+    chance = random.Random(2)
+    originals = [path.read_bytes() for path in replays if path.stat().st_size < _ORDINARY_BYTES]
+    for i in range(300):
+        (folder / f"{i:03}.SC2Replay").write_bytes(_damaged(chance, bytearray(chance.choice(originals))))
+    run = RunDir.at(scratch / "run")
+    _analyse(folder, run, 2)
+    with Ledger(run.ledger) as ledger:
+        outcomes, failures = ledger.replays_by_outcome(), ledger.failures_by_kind()
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"{outcomes}, {failures.get('analyse', 0)} failures; largest worker {largest} MB, this process {own} MB")
+    return sum(outcomes.values()) == 300 and largest < 1200
+
+
+def hog(replays: list[Path], scratch: Path) -> bool:
+    """Watch a learner's workers and a game loop's steps while a CPU hog comes and goes."""
+    folder = _variants(replays, scratch / "replays", 600)
+    run = RunDir.at(scratch / "run")
+    idle = _p99(seconds=5.0)
+    learner = BackgroundParallelLearner(
+        run_dir=run.root, enable_replay_analysis=True, verbose=False, max_workers=2,
+        settings=Settings(replays=ReplaySettings(directory=str(folder))),
+    )  # fmt: skip
+    seen: dict[str, list[int]] = {}
+    steps = {}
+    with learner:
+        for phase, hogs in (("before", 0), ("with the hog", os.cpu_count() or 1), ("after", 0)):
+            processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
+            active: list[int] = []
+            watching = threading.Event()
+            watcher = threading.Thread(target=_watch, args=(learner, active, watching))
+            watcher.start()
+            steps[phase] = _p99(seconds=15.0)
+            watching.set()
+            watcher.join()
+            for process in processes:
+                process.kill()
+                process.wait()
+            seen[phase] = active
+            stats = learner.get_stats()
+            print(f"{phase:>13}: workers {active}, state {stats['state']!r}, {stats['resources']}, p99 {steps[phase]}")
+    print(f"p99 of a step: idle {idle:.2f} ms; {steps} ms")
+    gone = not any(seen["with the hog"][3:])
+    back = any(seen["after"]) and any(seen["before"])
+    return gone and back and max(steps["before"], steps["after"]) <= 1.5 * idle
+
+
+def _analyse(folder: Path, run: RunDir, workers: int, each_turn: Callable[[Dispatcher], None] | None = None) -> None:
+    run.create()
+    settings = Settings(learner=LearnerSettings(max_workers=workers), replays=ReplaySettings(scan_seconds=1e6))
+    with Ledger(run.ledger) as ledger:
+        replays = ReplayJobs(folder, run, ledger, settings.replays, settled_seconds=0.0)
+        dispatcher = Dispatcher(run, settings, replays, governed=False)
+        try:
+            dispatcher.turn(0.0)
+            while dispatcher.busy:
+                dispatcher.turn(0.05)
+                if each_turn is not None:
+                    each_turn(dispatcher)
+        finally:
+            dispatcher.close()
+
+
+def _variants(replays: list[Path], folder: Path, count: int) -> Path:
+    """So many different files from a few: what follows the archive's end changes its hash and nothing else."""
+    folder.mkdir()
+    ordinary = [path.read_bytes() for path in replays if path.stat().st_size < _ORDINARY_BYTES]
+    for i in range(count):
+        (folder / f"{i:04}.SC2Replay").write_bytes(ordinary[i % len(ordinary)] + i.to_bytes(4, "big"))
+    return folder
+
+
+def _damaged(chance: random.Random, data: bytearray) -> bytes:
+    way = chance.randrange(4)
+    if way == 0:
+        return bytes(data[: chance.randrange(1, len(data))])
+    if way == 1:
+        start = chance.randrange(len(data))
+        data[start : start + chance.randrange(1, 2000)] = chance.randbytes(chance.randrange(1, 2000))
+        return bytes(data)
+    where = range(1024, 1200) if way == 2 else range(len(data))  # the archive's own header, or anywhere
+    for _ in range(chance.choice((1, 3, 10, 100))):
+        data[chance.choice(where)] = chance.randrange(256)
+    return bytes(data)
+
+
+def _p99(seconds: float) -> float:
+    """The 99th percentile, in ms, of a step of 2 ms of work, sixteen times a second, as a game has them."""
+    steps = []
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        began = time.perf_counter()
+        sum(range(100_000))
+        steps.append(time.perf_counter() - began)
+        time.sleep(1 / 22.4)
+    return round(1000 * statistics.quantiles(steps, n=100)[98], 2)
+
+
+def _watch(learner: BackgroundParallelLearner, active: list[int], end: threading.Event) -> None:
+    while not end.wait(1.0):
+        active.append(learner.get_stats()["active_workers"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
