@@ -120,7 +120,7 @@ def _add_selfplay(commands: Any) -> None:
     selfplay.add_argument("--decisions", type=int, metavar="N", help="end after N decisions")
     selfplay.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
     selfplay.set_defaults(run=_selfplay)
-    _add_settings(selfplay)
+    _add_settings(selfplay, ("network", "training", "storage", "parallel"))
 
 
 def _selfplay(options: argparse.Namespace) -> int:
@@ -131,7 +131,7 @@ def _selfplay(options: argparse.Namespace) -> int:
 
     if (options.game is None) == (options.env is None):
         raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
-    settings = _settings(options)
+    settings = load_settings(options.settings, flags=_flags(options))
     if options.workers is not None:
         parallel = dataclasses.replace(settings.parallel, enabled=True, num_workers=options.workers)
         settings = dataclasses.replace(settings, parallel=parallel)
@@ -145,7 +145,13 @@ def _selfplay(options: argparse.Namespace) -> int:
         store.recover()
         progress = Progress(game, run.model)
         loop = TrainingLoopManager(
-            game, settings, store=store, seed=options.seed, status=run.status, on_update=progress.on_update
+            game,
+            settings,
+            given_settings(options.settings, flags=_flags(options)),
+            store=store,
+            seed=options.seed,
+            status=run.status,
+            on_update=progress.on_update,
         )
         progress.begin(loop)
         loop.run(request, updates=options.updates, decisions=options.decisions, seconds=options.seconds)

@@ -63,12 +63,17 @@ class LoopStats:
 
 
 class TrainingLoopManager:
-    """Trains one model by self-play. With a store, it goes on from what is published there, and publishes."""
+    """Trains one model by self-play. With a store, it goes on from what is published there, and publishes.
+
+    `given` says, by section, which settings of network and training a published model must take over; None means those
+    that differ from the defaults.
+    """
 
     def __init__(
         self,
         game: str,
         settings: Settings,
+        given: Mapping[str, Mapping[str, Any]] | None = None,
         *,
         store: ModelStore | None = None,
         seed: int = 0,
@@ -87,8 +92,14 @@ class TrainingLoopManager:
             interface = Interface(opened.state_dim, opened.actions)
         finally:
             opened.close()
-        given = _given(settings.network, NetworkSettings()), _given(settings.training, TrainingSettings())
-        self.model: LiveModel = open_model(store, interface, None, *given, seed=seed, publish=True)
+        if given is None:
+            defaults = Settings()
+            given = {
+                name: _changes(getattr(settings, name), getattr(defaults, name)) for name in ("network", "training")
+            }
+        self.model: LiveModel = open_model(
+            store, interface, None, given["network"], given["training"], seed=seed, publish=True
+        )
         spec, training = self.model.base.spec, self.model.base.training
         offset = settings.parallel.worker_seed_offset
         self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)
@@ -212,7 +223,6 @@ class TrainingLoopManager:
         write_status(self._status, status)
 
 
-def _given(settings: NetworkSettings | TrainingSettings, default: object) -> Mapping[str, Any]:
-    """What differs from the defaults: that is asked for; the rest is as the published model has it."""
+def _changes(settings: NetworkSettings | TrainingSettings, default: object) -> Mapping[str, Any]:
     values = {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings)}
     return {name: value for name, value in values.items() if value != getattr(default, name)}
