@@ -195,6 +195,41 @@ def test_a_request_to_stop_ends_the_run(enabled: bool) -> None:
     assert not runner.is_alive()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_ends_workers_and_publishes_within_five_seconds(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "understudy",
+        "selfplay",
+        "tictactoe",
+        "--run-dir",
+        str(tmp_path),
+        "--workers",
+        "2",
+    ]
+    process = subprocess.Popen(
+        [*command, "--parallel.checkpoint-updates", "1000000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    status = RunDir.at(tmp_path).status
+    while read_status(status).get("selfplay", {}).get("updates", 0) < 3:
+        time.sleep(0.01)
+    began = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - began < 5
+    assert process.returncode == 0
+    assert err == ""
+    assert "in 2 worker processes" in out
+    model = read_model(RunDir.at(tmp_path).model)
+    assert (model.publisher, model.version) == ("selfplay", 2)
+    assert model.counters["updates"] >= 3
+
+
 def lines_lost(model: LiveModel, side: int) -> int:
     """Lines in which the likeliest move, played by one side, loses to some play of the other."""
 

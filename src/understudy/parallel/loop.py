@@ -105,6 +105,8 @@ class TrainingLoopManager:
         self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)
         self._published_at = self.model.trainer.updates
         self._status_at = 0.0
+        self.workers: ParallelManager | SequentialWorkers | None = None
+        """Who plays; None before the first run."""
 
     def run(
         self,
@@ -118,22 +120,22 @@ class TrainingLoopManager:
         request = request or StopRequest()
         began = time.monotonic()
         limits = (("updates", updates), ("decisions", decisions), ("seconds", seconds))
-        workers = self._start()
+        self.workers = self._start()
         try:
             while not request.event.is_set():
                 try:
-                    rollouts = workers.collect_experiences(request.event)
+                    rollouts = self.workers.collect_experiences(request.event)
                 except WorkersFailed as error:
-                    workers = self._fall_back(workers, error)
+                    self.workers = self._fall_back(self.workers, error)
                     continue
                 if rollouts:
-                    self._learn(workers, rollouts)
+                    self._learn(self.workers, rollouts)
                 self.stats.seconds = time.monotonic() - began
                 self._write_status("running")
                 if any(limit is not None and getattr(self.stats, name) >= limit for name, limit in limits):
                     break
         finally:
-            workers.stop_workers()
+            self.workers.stop_workers()
             self._publish()
             self._write_status("stopped")
         return self.stats

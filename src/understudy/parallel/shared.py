@@ -115,6 +115,7 @@ class WeightBoard:
     def __init__(self, memory: memoryview) -> None:
         self._numbers = np.frombuffer(memory[:64], np.int64)
         half = (len(memory) - 64) // 2
+        self._copy = np.empty(0, np.uint8)
         self._blocks = [np.frombuffer(memory[64 + i * half : 64 + (i + 1) * half], np.uint8) for i in range(2)]
 
     @staticmethod
@@ -137,12 +138,15 @@ class WeightBoard:
         return number
 
     def read(self) -> tuple[int, Block]:
-        """The newest weights and their number."""
+        """The newest weights and their number; the array is valid until the next read."""
         while True:
             number = self.shown
-            content = self._blocks[number % 2][: self._numbers[self._SIZE + number % 2]].copy()
+            size = int(self._numbers[self._SIZE + number % 2])
+            if len(self._copy) != size:
+                self._copy = np.empty(size, np.uint8)
+            np.copyto(self._copy, self._blocks[number % 2][:size])
             if self._numbers[self._BEGUN] <= number + 1:
-                return number, content
+                return number, self._copy
 
     def close(self) -> None:
         """Drop the views."""
