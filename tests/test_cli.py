@@ -11,6 +11,12 @@ from understudy.rundir import RunDir
 from understudy.status import read_status
 
 
+@pytest.fixture(autouse=True)
+def _same_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`learn` lowers the priority of its process, which here is that of all tests."""
+    monkeypatch.setattr("understudy.cli.lower_priority", lambda: None)
+
+
 def test_help_names_every_command_and_setting(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
