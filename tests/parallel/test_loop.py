@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import logging
 import os
 import signal
@@ -19,11 +21,12 @@ from numpy.typing import NDArray
 from parallel.small import settings
 from understudy.background.loop import StopRequest
 from understudy.cli import main
-from understudy.errors import NonFiniteError
+from understudy.errors import NonFiniteError, SettingsError
 from understudy.games.tictactoe import LINES
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
+from understudy.parallel import shared
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.rollout import Rollout
 from understudy.rundir import RunDir
@@ -173,6 +176,24 @@ def test_dying_workers_are_followed_by_a_sequential_run(
     assert accuracy(loop.model) > 0.85
 
 
+def test_a_machine_without_room_for_workers_runs_sequentially(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_room(size: int) -> None:
+        raise OSError(errno.ENOSPC, "only 7 bytes are free")
+
+    monkeypatch.setattr(shared, "_require_room", no_room)
+    loop = TrainingLoopManager(BANDIT, settings(enabled=True), seed=1)
+    assert loop.run(updates=2).mode == "sequential"
+    assert "bytes of shared memory cannot be had: [Errno 28] only 7 bytes are free" in caplog.text
+
+
+def test_a_network_that_remembers_is_refused_before_anything_starts() -> None:
+    chosen = dataclasses.replace(settings(enabled=True), network=NetworkSettings(policy="transformer"))
+    with pytest.raises(SettingsError, match="use mlp"):
+        TrainingLoopManager(BANDIT, chosen)
+
+
 def test_a_poisoned_batch_is_refused_and_the_model_stays_as_it_was() -> None:
     loop = TrainingLoopManager("parallel.small:Poisoned", settings(), seed=1)
     before = loop.model.network.parameters.copy()
@@ -283,13 +304,14 @@ def test_tic_tac_toe_is_learned_to_never_losing_as_second_player() -> None:
     assert lines_lost(loop.model, side=1) == 0
 
 
+@pytest.mark.parametrize(("workers", "where"), [([], "this process"), (["--workers", "2"], "2 worker processes")])
 def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], workers: list[str], where: str
 ) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     flags = ["--decisions", "60000", "--training.gamma", "0.98", "--training.epochs", "10"]
     try:
-        code = main(["selfplay", "--env", "CartPole-v1", "--run-dir", str(tmp_path), *flags])
+        code = main(["selfplay", "--env", "CartPole-v1", "--run-dir", str(tmp_path), *workers, *flags])
     finally:
         signal.signal(signal.SIGINT, before[0])
         signal.signal(signal.SIGTERM, before[1])
@@ -299,7 +321,7 @@ def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
     assert status["selfplay"]["mean_return"] > 150  # a beginner's is about 20
     model = read_model(RunDir.at(tmp_path).model)
     assert (model.publisher, model.version) == ("selfplay", status["model_version"])
-    assert "in this process" in capsys.readouterr().out
+    assert f"64 matches at a time, in {where}" in capsys.readouterr().out
 
 
 def test_the_command_wants_one_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

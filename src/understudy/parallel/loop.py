@@ -21,7 +21,7 @@ from understudy.learning.trainer import UpdateStats
 from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.store import ModelStore
 from understudy.parallel.manager import ParallelManager
-from understudy.parallel.player import PlayerSpec
+from understudy.parallel.player import PlayerSpec, require_batches
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
 from understudy.parallel.sequential import SequentialWorkers
 from understudy.settings import NetworkSettings, Settings, TrainingSettings
@@ -89,7 +89,7 @@ class TrainingLoopManager:
         opened = open_game(game, matches)
         try:
             self._shape = RolloutShape.of(opened, settings.parallel)
-            interface = Interface(opened.state_dim, opened.actions)
+            interface = Interface(opened.state_dim, opened.actions, opened.features_hash)
         finally:
             opened.close()
         if given is None:
@@ -100,6 +100,7 @@ class TrainingLoopManager:
         self.model: LiveModel = open_model(
             store, interface, None, given["network"], given["training"], seed=seed, publish=True
         )
+        require_batches(self.model.network)
         spec, training = self.model.base.spec, self.model.base.training
         offset = settings.parallel.worker_seed_offset
         self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)
