@@ -23,12 +23,14 @@ from understudy.background.loop import StopRequest
 from understudy.cli import main
 from understudy.errors import NonFiniteError, SettingsError
 from understudy.games.tictactoe import LINES
+from understudy.learning.losses import chosen as chosen_entries
+from understudy.learning.losses import log_softmax
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.parallel import shared
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
-from understudy.parallel.rollout import Rollout
+from understudy.parallel.rollout import Rollout, as_batch
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
 from understudy.status import read_status
@@ -96,6 +98,30 @@ def test_the_bandit_is_learned_in_both_modes(enabled: bool) -> None:
         for name, part in loop.model.network.views(before - loop.model.network.parameters).items()
     }
     assert all(changed.values())
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_the_recorded_probabilities_are_those_of_the_weights_that_the_rollout_names(enabled: bool) -> None:
+    recorder = Recorder()
+    models: list[tuple[NDArray[np.floating], NDArray[np.float32], NDArray[np.float32]]] = []
+
+    def keep(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        recorder(stats, rollouts)
+        normalizer = loop.model.trainer.normalizer
+        models.append((loop.model.network.parameters.copy(), normalizer.mean, normalizer.scale))
+
+    chosen = settings({"learning_rate": 0.01}, enabled=enabled, max_staleness=1)
+    loop = TrainingLoopManager(COUNTING, chosen, seed=1, on_update=keep)
+    loop.run(updates=6)
+    for rollout in recorder.rollouts:
+        if rollout["version"] == 0:
+            continue
+        parameters, mean, scale = models[rollout["version"] - 1]
+        np.copyto(loop.model.network.parameters, parameters)
+        batch = as_batch([rollout])
+        logits, _ = loop.model.network.forward(np.clip((batch.of_decisions(batch.states) - mean) * scale, -10, 10))
+        expected = chosen_entries(log_softmax(logits, batch.legal), batch.actions)
+        np.testing.assert_allclose(batch.log_probs, expected, atol=1e-4)
 
 
 def test_staleness_is_bounded_and_shown() -> None:
