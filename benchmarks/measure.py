@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from understudy.background.priority import ONE_BLAS_THREAD
 
-Unit = Literal["µs", "ms", "B", "k/s", "%"]
-_MORE_IS_BETTER = ("k/s", "%")
+Unit = Literal["µs", "ms", "B", "k/s", "GB/s", "%"]
+_MORE_IS_BETTER = ("k/s", "GB/s", "%")
 
 
 @dataclass(frozen=True, slots=True)

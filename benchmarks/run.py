@@ -19,7 +19,7 @@ from typing import Any
 
 from understudy.background.priority import ONE_BLAS_THREAD
 
-SUBJECTS = ("decision", "training", "files", "latency", "live_loop")
+SUBJECTS = ("decision", "training", "files", "latency", "live_loop", "selfplay")
 
 
 def main() -> int:

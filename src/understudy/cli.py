@@ -177,7 +177,13 @@ def _selfplay(options: argparse.Namespace) -> int:
         store.recover()
         progress = Progress(game, run.model)
         loop = TrainingLoopManager(
-            game, settings, store=store, seed=options.seed, status=run.status, on_update=progress.on_update
+            game,
+            settings,
+            given_settings(options.settings, flags=_flags(options)),
+            store=store,
+            seed=options.seed,
+            status=run.status,
+            on_update=progress.on_update,
         )
         progress.begin(loop)
         loop.run(request, updates=options.updates, decisions=options.decisions, seconds=options.seconds)

@@ -109,6 +109,20 @@ def test_episodes_end_to_end_give_what_each_gives_alone() -> None:
         np.testing.assert_array_equal(together.advantages[span], alone.advantages)
 
 
+def test_many_episodes_side_by_side_give_what_each_gives_alone() -> None:
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(1, 9, 400)
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    rewards, values, log_ratios = rng.normal(size=(3, ends[-1]))
+    bootstraps = rng.normal(size=400)
+    together = vtrace(rewards, values, bootstraps, log_ratios, 0.9, 0.8, 1.0, starts=starts)
+    for a, b, bootstrap, n in zip(starts, ends, bootstraps, range(400), strict=True):
+        alone = vtrace(rewards[a:b], values[a:b], bootstrap, log_ratios[a:b], 0.9, 0.8, 1.0)
+        np.testing.assert_array_equal(together.values[a:b], alone.values, err_msg=str(n))
+        np.testing.assert_array_equal(together.advantages[a:b], alone.advantages, err_msg=str(n))
+
+
 def test_vtrace_survives_ratios_beyond_all_floats() -> None:
     p = Played()
     p.log_ratios[3], p.log_ratios[4] = 5000, -5000

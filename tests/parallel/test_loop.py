@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import logging
 import os
 import signal
@@ -19,13 +21,16 @@ from numpy.typing import NDArray
 from parallel.small import settings
 from understudy.background.loop import StopRequest
 from understudy.cli import main
-from understudy.errors import NonFiniteError
+from understudy.errors import NonFiniteError, SettingsError
 from understudy.games.tictactoe import LINES
+from understudy.learning.losses import chosen as chosen_entries
+from understudy.learning.losses import log_softmax
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
+from understudy.parallel import shared
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
-from understudy.parallel.rollout import Rollout
+from understudy.parallel.rollout import Rollout, as_batch
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
 from understudy.status import read_status
@@ -93,6 +98,30 @@ def test_the_bandit_is_learned_in_both_modes(enabled: bool) -> None:
         for name, part in loop.model.network.views(before - loop.model.network.parameters).items()
     }
     assert all(changed.values())
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_the_recorded_probabilities_are_those_of_the_weights_that_the_rollout_names(enabled: bool) -> None:
+    recorder = Recorder()
+    models: list[tuple[NDArray[np.floating], NDArray[np.float32], NDArray[np.float32]]] = []
+
+    def keep(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        recorder(stats, rollouts)
+        normalizer = loop.model.trainer.normalizer
+        models.append((loop.model.network.parameters.copy(), normalizer.mean, normalizer.scale))
+
+    chosen = settings({"learning_rate": 0.01}, enabled=enabled, max_staleness=1)
+    loop = TrainingLoopManager(COUNTING, chosen, seed=1, on_update=keep)
+    loop.run(updates=6)
+    for rollout in recorder.rollouts:
+        if rollout["version"] == 0:
+            continue
+        parameters, mean, scale = models[rollout["version"] - 1]
+        np.copyto(loop.model.network.parameters, parameters)
+        batch = as_batch([rollout])
+        logits, _ = loop.model.network.forward(np.clip((batch.of_decisions(batch.states) - mean) * scale, -10, 10))
+        expected = chosen_entries(log_softmax(logits, batch.legal), batch.actions)
+        np.testing.assert_allclose(batch.log_probs, expected, atol=1e-4)
 
 
 def test_staleness_is_bounded_and_shown() -> None:
@@ -173,6 +202,24 @@ def test_dying_workers_are_followed_by_a_sequential_run(
     assert accuracy(loop.model) > 0.85
 
 
+def test_a_machine_without_room_for_workers_runs_sequentially(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_room(size: int) -> None:
+        raise OSError(errno.ENOSPC, "only 7 bytes are free")
+
+    monkeypatch.setattr(shared, "_require_room", no_room)
+    loop = TrainingLoopManager(BANDIT, settings(enabled=True), seed=1)
+    assert loop.run(updates=2).mode == "sequential"
+    assert "bytes of shared memory cannot be had: [Errno 28] only 7 bytes are free" in caplog.text
+
+
+def test_a_network_that_remembers_is_refused_before_anything_starts() -> None:
+    chosen = dataclasses.replace(settings(enabled=True), network=NetworkSettings(policy="transformer"))
+    with pytest.raises(SettingsError, match="use mlp"):
+        TrainingLoopManager(BANDIT, chosen)
+
+
 def test_a_poisoned_batch_is_refused_and_the_model_stays_as_it_was() -> None:
     loop = TrainingLoopManager("parallel.small:Poisoned", settings(), seed=1)
     before = loop.model.network.parameters.copy()
@@ -193,6 +240,39 @@ def test_a_request_to_stop_ends_the_run(enabled: bool) -> None:
     request.stop()
     runner.join(5)
     assert not runner.is_alive()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_ends_workers_and_publishes(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "understudy",
+        "selfplay",
+        "tictactoe",
+        "--run-dir",
+        str(tmp_path),
+        "--workers",
+        "2",
+    ]
+    process = subprocess.Popen(
+        [*command, "--parallel.checkpoint-updates", "1000000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    status = RunDir.at(tmp_path).status
+    while read_status(status).get("selfplay", {}).get("updates", 0) < 3:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert err == ""
+    assert "in 2 worker processes" in out
+    model = read_model(RunDir.at(tmp_path).model)
+    assert (model.publisher, model.version) == ("selfplay", 2)
+    assert model.counters["updates"] >= 3
 
 
 def lines_lost(model: LiveModel, side: int) -> int:
@@ -248,13 +328,14 @@ def test_tic_tac_toe_is_learned_to_never_losing_as_second_player() -> None:
     assert lines_lost(loop.model, side=1) == 0
 
 
+@pytest.mark.parametrize(("workers", "where"), [([], "this process"), (["--workers", "2"], "2 worker processes")])
 def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], workers: list[str], where: str
 ) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     flags = ["--decisions", "60000", "--training.gamma", "0.98", "--training.epochs", "10"]
     try:
-        code = main(["selfplay", "--env", "CartPole-v1", "--run-dir", str(tmp_path), *flags])
+        code = main(["selfplay", "--env", "CartPole-v1", "--run-dir", str(tmp_path), *workers, *flags])
     finally:
         signal.signal(signal.SIGINT, before[0])
         signal.signal(signal.SIGTERM, before[1])
@@ -264,7 +345,7 @@ def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
     assert status["selfplay"]["mean_return"] > 150  # a beginner's is about 20
     model = read_model(RunDir.at(tmp_path).model)
     assert (model.publisher, model.version) == ("selfplay", status["model_version"])
-    assert "in this process" in capsys.readouterr().out
+    assert f"64 matches at a time, in {where}" in capsys.readouterr().out
 
 
 def test_the_command_wants_one_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,7 @@ def test_workers_pause_resume_begin_anew_and_report() -> None:
         assert rollout["number"] == 0
         assert (rollout.states[0, :, 1:3] == 0).all()
         manager.release_experiences()
-        (report,) = manager.report_workers()
+        (report,) = manager.report_workers(timeout=20)
         assert report["answered"]
         assert report["games"] > 0
 

@@ -160,6 +160,12 @@ def gone(name: str) -> bool:
     return False
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/shm"), reason="needs Linux")  # noqa: PTH110
+def test_more_memory_than_there_is_is_refused_at_once() -> None:
+    with pytest.raises(OSError, match="bytes are free in"):
+        Segment(10**15)
+
+
 def test_memory_is_removed_by_its_maker_even_while_an_array_is_kept() -> None:
     segment = Segment(100)
     kept = np.frombuffer(segment.view(0, 100), np.uint8)

@@ -38,6 +38,8 @@ class Game(ABC):
     """1, or 2 in a zero-sum game."""
     state_dim: int
     actions: tuple[str, ...]
+    features_hash: str | None = None
+    """Of the names of the features, where a model must know that they are the same."""
     masked: bool
     """Whether `legal` says something."""
 

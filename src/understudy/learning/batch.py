@@ -107,12 +107,24 @@ class Samples:
         units = rng.permutation(len(begins))
         ends = np.concatenate(([0], np.cumsum(lengths[units])))
         order = np.repeat(begins[units] - ends[:-1], lengths[units]) + np.arange(n)
-        shuffled = self._rows(order, None)
+        shuffled = self._shuffled(order)
         for first, last in itertools.pairwise(_cuts(ends, size).tolist()):
             starts = None if self.starts is None else ends[first:last] - ends[first]
             yield shuffled._rows(slice(ends[first], ends[last]), starts)
 
-    def _rows(self, rows: Integers | slice, starts: Integers | None) -> Samples:
+    def _shuffled(self, order: Integers) -> Samples:
+        """All rows in this order; np.take is faster than indexing."""
+        return Samples(
+            states=self.states.take(order, axis=0),
+            actions=self.actions.take(order),
+            legal=None if self.legal is None else self.legal.take(order, axis=0),
+            old_log_probs=self.old_log_probs.take(order),
+            advantages=self.advantages.take(order),
+            targets=self.targets.take(order),
+            starts=None,
+        )
+
+    def _rows(self, rows: slice, starts: Integers | None) -> Samples:
         return Samples(
             states=self.states[rows],
             actions=self.actions[rows],

@@ -25,6 +25,7 @@ class Field(IntEnum):
     GENERATION = 1
     REPORT_ASKED = 2
     RELEASED = 3
+    ADMITTED = 4  # the incarnation that may play, counted from 1
 
     PUT = 8
     HEARTBEAT = 9  # nanoseconds of the monotonic clock, which all processes of a machine share

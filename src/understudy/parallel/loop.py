@@ -21,7 +21,7 @@ from understudy.learning.trainer import UpdateStats
 from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.store import ModelStore
 from understudy.parallel.manager import ParallelManager
-from understudy.parallel.player import PlayerSpec
+from understudy.parallel.player import PlayerSpec, require_batches
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
 from understudy.parallel.sequential import SequentialWorkers
 from understudy.settings import NetworkSettings, Settings, TrainingSettings
@@ -63,12 +63,17 @@ class LoopStats:
 
 
 class TrainingLoopManager:
-    """Trains one model by self-play. With a store, it goes on from what is published there, and publishes."""
+    """Trains one model by self-play. With a store, it goes on from what is published there, and publishes.
+
+    `given` says, by section, which settings of network and training a published model must take over; None means those
+    that differ from the defaults.
+    """
 
     def __init__(
         self,
         game: str,
         settings: Settings,
+        given: Mapping[str, Mapping[str, Any]] | None = None,
         *,
         store: ModelStore | None = None,
         seed: int = 0,
@@ -84,16 +89,25 @@ class TrainingLoopManager:
         opened = open_game(game, matches)
         try:
             self._shape = RolloutShape.of(opened, settings.parallel)
-            interface = Interface(opened.state_dim, opened.actions)
+            interface = Interface(opened.state_dim, opened.actions, opened.features_hash)
         finally:
             opened.close()
-        given = _given(settings.network, NetworkSettings()), _given(settings.training, TrainingSettings())
-        self.model: LiveModel = open_model(store, interface, None, *given, seed=seed, publish=True)
+        if given is None:
+            defaults = Settings()
+            given = {
+                name: _changes(getattr(settings, name), getattr(defaults, name)) for name in ("network", "training")
+            }
+        self.model: LiveModel = open_model(
+            store, interface, None, given["network"], given["training"], seed=seed, publish=True
+        )
+        require_batches(self.model.network)
         spec, training = self.model.base.spec, self.model.base.training
         offset = settings.parallel.worker_seed_offset
         self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)
         self._published_at = self.model.trainer.updates
         self._status_at = 0.0
+        self.workers: ParallelManager | SequentialWorkers | None = None
+        """Who plays; None before the first run."""
 
     def run(
         self,
@@ -107,22 +121,22 @@ class TrainingLoopManager:
         request = request or StopRequest()
         began = time.monotonic()
         limits = (("updates", updates), ("decisions", decisions), ("seconds", seconds))
-        workers = self._start()
+        self.workers = self._start()
         try:
             while not request.event.is_set():
                 try:
-                    rollouts = workers.collect_experiences(request.event)
+                    rollouts = self.workers.collect_experiences(request.event)
                 except WorkersFailed as error:
-                    workers = self._fall_back(workers, error)
+                    self.workers = self._fall_back(self.workers, error)
                     continue
                 if rollouts:
-                    self._learn(workers, rollouts)
+                    self._learn(self.workers, rollouts)
                 self.stats.seconds = time.monotonic() - began
                 self._write_status("running")
                 if any(limit is not None and getattr(self.stats, name) >= limit for name, limit in limits):
                     break
         finally:
-            workers.stop_workers()
+            self.workers.stop_workers()
             self._publish()
             self._write_status("stopped")
         return self.stats
@@ -212,7 +226,6 @@ class TrainingLoopManager:
         write_status(self._status, status)
 
 
-def _given(settings: NetworkSettings | TrainingSettings, default: object) -> Mapping[str, Any]:
-    """What differs from the defaults: that is asked for; the rest is as the published model has it."""
+def _changes(settings: NetworkSettings | TrainingSettings, default: object) -> Mapping[str, Any]:
     values = {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings)}
     return {name: value for name, value in values.items() if value != getattr(default, name)}

@@ -43,7 +43,6 @@ class ParallelManager:
         self._started_at = [0.0] * settings.num_workers
         self._incarnations = [0] * settings.num_workers
         self._deaths_in_a_row = [0] * settings.num_workers
-        self._delivered = [False] * settings.num_workers  # since its last start
         self._restarts = 0
 
     def start_workers(self, model: LiveModel, generation: int = 0) -> None:
@@ -57,23 +56,26 @@ class ParallelManager:
             raise WorkersFailed(f"{plan.nbytes:,} bytes of shared memory cannot be had: {error}.") from error
         self.reset_workers(generation)
         self.sync_model_if_needed(model)
+        self._open.numbers[:, Field.ADMITTED] = 1
         self._processes = [self._start(worker) for worker in range(settings.num_workers)]
 
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
         """One rollout of each worker, in their order; valid until `release_experiences`. Nothing once `stop` is set.
 
-        A worker that is being replaced is not waited for, as long as another one plays. Raises WorkersFailed when a
-        worker died more than `max_restarts` times in a row.
+        A worker that is being replaced is not waited for, as long as another one plays; what it handed over before is
+        taken. Raises WorkersFailed when a worker died more than `max_restarts` times in a row.
         """
+        self._admit()
         while stop is None or not stop.is_set():
             ready = [w for w, ring in enumerate(self._open.rings) if ring.ready]
-            missing = set(range(self._settings.num_workers)).difference(ready)
-            if ready and not any(self._delivered[w] or self._incarnations[w] == 0 for w in missing):
+            awaited = [w for w in range(self._settings.num_workers) if self._plays(w)]
+            if ready and set(awaited) <= set(ready):
                 for worker in ready:
-                    self._delivered[worker] = True
                     self._deaths_in_a_row[worker] = 0
                 return self._open.collect_experiences(ready)
             self._look_after_workers()
+            if not awaited:
+                self._admit()
             time.sleep(_POLL_SECONDS)
         return []
 
@@ -153,6 +155,11 @@ class ParallelManager:
         return bool(self._processes) and all(self._trouble(w) is None for w in range(len(self._processes)))
 
     @property
+    def segment(self) -> str:
+        """The name of the shared memory; empty when there is none."""
+        return "" if self._communicator is None else self._communicator.name
+
+    @property
     def pids(self) -> list[int]:
         """The processes of the workers, in their order."""
         return [process.pid or 0 for process in self._processes]
@@ -173,7 +180,6 @@ class ParallelManager:
         row = self._open.numbers[worker]
         row[Field.HEARTBEAT], row[Field.STATE] = time.monotonic_ns(), State.STARTING
         self._started_at[worker] = time.monotonic()
-        self._delivered[worker] = False
         incarnation = self._incarnations[worker]
         spec = WorkerSpec(worker, incarnation, self._players, self._open.plan, self._open.name, self._settings)
         process = self._context.Process(target=run_worker, args=(spec,), name=f"understudy-worker-{worker}")
@@ -184,6 +190,18 @@ class ParallelManager:
         except OSError as error:
             raise WorkersFailed(f"Worker {worker} cannot be started: {error}.") from error
         return process
+
+    def _plays(self, worker: int) -> bool:
+        return bool(self._open.numbers[worker, Field.ADMITTED] == self._incarnations[worker] + 1)
+
+    def _admit(self) -> None:
+        """Count on the workers that have started anew.
+
+        They may not play before: updates that do not wait for their first batch would make it staler than allowed.
+        """
+        for worker, row in enumerate(self._open.numbers):
+            if not self._plays(worker) and row[Field.STATE] == State.WAITING:
+                row[Field.ADMITTED] = self._incarnations[worker] + 1
 
     def _look_after_workers(self) -> None:
         """Replace workers that are dead or silent."""
@@ -210,10 +228,10 @@ class ParallelManager:
         if self._deaths_in_a_row[worker] > self._settings.max_restarts:
             raise WorkersFailed(f"Worker {worker} {trouble}, {self._deaths_in_a_row[worker]} times in a row.")
         logger.warning("Worker %d %s; another one takes its place.", worker, trouble)
-        process.close()
         self._restarts += 1
         self._incarnations[worker] += 1
         self._processes[worker] = self._start(worker)
+        process.close()
 
 
 @contextmanager

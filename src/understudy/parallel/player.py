@@ -44,10 +44,7 @@ class Player:
     """Plays the matches of one game with one network, rollout after rollout."""
 
     def __init__(self, game: Game, network: Network, normalizer: StateNormalizer) -> None:
-        if network.sequential:
-            raise SettingsError(
-                "network.policy: self-play decides for many matches at once, each from its state alone; use mlp."
-            )
+        require_batches(network)
         self.game = game
         self.network = network
         self.normalizer = normalizer
@@ -128,6 +125,15 @@ class Player:
         self.game.observe(self._inputs)
         sides = self.game.to_move()[going]
         return _write_finals(rollout, finals, self._inputs[going], sides, t * self.game.matches + going)
+
+
+def require_batches(network: Network) -> None:
+    """Raise SettingsError for a network that must see the states of a match one after the other."""
+    if network.sequential:
+        raise SettingsError(
+            f"network.policy is {network.settings.policy}; self-play decides for many matches at once, each from its "
+            "state alone: use mlp."
+        )
 
 
 def draw_all(

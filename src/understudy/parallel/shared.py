@@ -7,7 +7,10 @@ writer until a counter says that it is whole, and to the reader until another co
 from __future__ import annotations
 
 import contextlib
+import errno
+import shutil
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +19,7 @@ from understudy.parallel.rollout import Rollout, RolloutShape
 
 Block = NDArray[np.uint8]
 
+_LINUX_MEMORY = Path("/dev/shm")
 _OPEN: list[SharedMemory] = []  # to be closed; those that arrays are kept of stay until the arrays are gone
 
 
@@ -25,6 +29,8 @@ class Segment:
     """
 
     def __init__(self, size: int, name: str | None = None) -> None:
+        if name is None:
+            _require_room(size)
         self._memory = SharedMemory(name, create=name is None, size=size)
         self._owner = name is None
         self.name = self._memory.name
@@ -45,6 +51,12 @@ class Segment:
             with contextlib.suppress(BufferError):  # somebody keeps an array: tried again next time
                 memory.close()
                 _OPEN.remove(memory)
+
+
+def _require_room(size: int) -> None:
+    """Linux promises shared memory that it does not have, and kills whoever writes to it; containers have little."""
+    if _LINUX_MEMORY.exists() and (free := shutil.disk_usage(_LINUX_MEMORY).free) < size:
+        raise OSError(errno.ENOSPC, f"only {free:,} bytes are free in {_LINUX_MEMORY}")
 
 
 class Ring:
@@ -115,6 +127,7 @@ class WeightBoard:
     def __init__(self, memory: memoryview) -> None:
         self._numbers = np.frombuffer(memory[:64], np.int64)
         half = (len(memory) - 64) // 2
+        self._copy = np.empty(0, np.uint8)
         self._blocks = [np.frombuffer(memory[64 + i * half : 64 + (i + 1) * half], np.uint8) for i in range(2)]
 
     @staticmethod
@@ -137,12 +150,15 @@ class WeightBoard:
         return number
 
     def read(self) -> tuple[int, Block]:
-        """The newest weights and their number."""
+        """The newest weights and their number; the array is valid until the next read."""
         while True:
             number = self.shown
-            content = self._blocks[number % 2][: self._numbers[self._SIZE + number % 2]].copy()
+            size = int(self._numbers[self._SIZE + number % 2])
+            if len(self._copy) != size:
+                self._copy = np.empty(size, np.uint8)
+            np.copyto(self._copy, self._blocks[number % 2][:size])
             if self._numbers[self._BEGUN] <= number + 1:
-                return number, content
+                return number, self._copy
 
     def close(self) -> None:
         """Drop the views."""

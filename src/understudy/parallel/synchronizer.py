@@ -22,6 +22,7 @@ class ModelSynchronizer:
         self._interval = settings.sync_interval
         self._compress = settings.compression_enabled
         self._steps_at_last: int | None = None
+        self._block: Block | None = None
         self._count = 0
         self._seconds = 0.0
         self._bytes = 0
@@ -31,14 +32,14 @@ class ModelSynchronizer:
         return self._steps_at_last is None or steps - self._steps_at_last >= self._interval
 
     def prepare(self, model: LiveModel) -> Block:
-        """The block for `restore`: numbers, normaliser, parameters."""
+        """The block for `restore`: numbers, normaliser, parameters. It is valid until the next call."""
         self._began = time.perf_counter()
         normalizer = model.trainer.normalizer
         numbers = np.array([model.trainer.updates, model.exploration], np.float64)
         normal = [np.asarray(part, np.float64) for part in (normalizer.count, normalizer.sums, normalizer.squares)]
         parts = [numbers, *normal, model.network.parameters]
-        block = np.concatenate([part.view(np.uint8) for part in parts])
-        return np.frombuffer(zlib.compress(block.data, 1), np.uint8) if self._compress else block
+        self._block = np.concatenate([part.view(np.uint8) for part in parts], out=self._block)
+        return np.frombuffer(zlib.compress(self._block.data, 1), np.uint8) if self._compress else self._block
 
     def restore(self, block: Block, player: Player) -> None:
         """Give a player the weights of a block."""
@@ -70,7 +71,7 @@ class ModelSynchronizer:
 def unpack(block: Block, player: Player) -> None:
     """Write a block's numbers, normaliser and parameters into a player."""
     S = player.network.state_dim
-    numbers = block[: 8 * (3 + 2 * S)].view(np.float64)
+    numbers = block[: 8 * (3 + 2 * S)].view(np.float64).copy()  # the normaliser keeps its part
     player.version, player.exploration = int(numbers[0]), float(numbers[1])
     player.normalizer.restore(numbers[2:3], numbers[3 : 3 + S], numbers[3 + S :])
     np.copyto(player.network.parameters, block[8 * (3 + 2 * S) :].view(player.network.parameters.dtype))

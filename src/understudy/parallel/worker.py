@@ -50,6 +50,7 @@ class Worker:
         self._ring = communicator.rings[spec.worker]
         self._most_ahead = min(spec.settings.max_staleness, len(self._ring.slots) - 1)
         self._synchronizer = ModelSynchronizer(spec.settings)
+        self._incarnation = spec.incarnation
         self._weights = 0
         self._parent_seen = 0
         self._beat(State.STARTING)
@@ -73,10 +74,11 @@ class Worker:
             del self._numbers, self._ring
 
     def _wait_for_turn(self) -> bool:
-        """Wait until not too far ahead of the learner, and until there are weights; False to end."""
+        """Wait until the learner counts on this process, and until not too far ahead of it; False to end."""
         began = time.monotonic_ns()
         while self._stays():
-            if self._ring.waiting <= self._most_ahead and self._communicator.board.shown:
+            admitted = self._numbers[Field.ADMITTED] == self._incarnation + 1
+            if admitted and self._ring.waiting <= self._most_ahead:
                 self._numbers[Field.WAITED] += time.monotonic_ns() - began
                 return True
             self._beat(State.WAITING)
