@@ -46,8 +46,8 @@ def test_a_match_between_players_of_different_strength_shows_it() -> None:
 
 
 def test_search_beats_the_policy_it_searches_with() -> None:
-    search, policy = SearchPlayer(material, 24), PolicyPlayer(material, temperature=1.0, rng=rng(4))
-    score, records = play_match(search, policy, 4, rng(5), max_moves=150)
+    search, policy = SearchPlayer(material, 32), PolicyPlayer(material, temperature=1.0, rng=rng(4))
+    score, records = play_match(search, policy, 4, rng(5), max_moves=250)
     assert score.wins >= 3
     assert {record.names for record in records} == {("search", "policy"), ("policy", "search")}
 

@@ -144,6 +144,19 @@ def test_a_perpetual_check_is_recognised_again() -> None:
     assert kif.from_text(kif.to_text(record)) == record
 
 
+def test_people_may_play_on_where_the_rules_would_let_them_stop() -> None:
+    undeclared = GameRecord(
+        ("5b4b", "5i4i"),
+        "+P+P+P+P+P+P+P+P1/4K4/+R+B7/9/9/9/9/9/4k4 b 10P 1",
+        result=Result(WHITE, Ending.RESIGNATION),
+    )
+    assert undeclared.replay().result == Result(BLACK, Ending.DECLARATION)
+    repeated = GameRecord((*["2h3h", "8b7b", "3h2h", "7b8b"] * 3, "7g7f"), result=None)
+    for record in (undeclared, repeated):
+        assert csa.from_text(csa.to_text(record)) == [record]
+        assert kif.from_text(kif.to_text(record)) == record
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -8,7 +8,7 @@ import cshogi
 
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.policy import BLACK, WHITE
-from understudy.games.shogi.record import GameRecord
+from understudy.games.shogi.record import GameRecord, judged
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 
 _PIECES = {
@@ -82,7 +82,7 @@ def _read(lines: list[str]) -> GameRecord:
         elif line in ("+", "-"):
             game = ShogiGame(_sfen(position, line), max_moves=1 << 20)
         elif line[:1] in ("+", "-") and game is not None:
-            game.push_usi(_usi(line, game))
+            game.push(game.move_of_usi(_usi(line, game)))
             evaluations.append(None)
         elif (match := re.match(r"'\*\* (-?\d+)", line)) and evaluations:
             evaluations[-1] = int(match[1])
@@ -91,9 +91,8 @@ def _read(lines: list[str]) -> GameRecord:
             break
     if game is None:
         raise GameError("There is no line + or -, which says whose move it is first; this is no game in CSA format.")
-    judged = game.result if game.result is not None else result
     known = tuple(evaluations) if any(e is not None for e in evaluations) else ()
-    return GameRecord(tuple(game.usi_moves()), game.start, (names[0], names[1]), judged, known)
+    return GameRecord(tuple(game.usi_moves()), game.start, (names[0], names[1]), judged(game, result), known)
 
 
 def _statements(lines: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ import cshogi
 
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.policy import BLACK, WHITE, step_of_usi
-from understudy.games.shogi.record import GameRecord
+from understudy.games.shogi.record import GameRecord, judged
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 
 _FILES, _RANKS = "１２３４５６７８９", "一二三四五六七八九"
@@ -99,11 +99,10 @@ def _moves(lines: list[str], start: str, names: tuple[str, str]) -> GameRecord:
         if word in _DRAWS | _LOSSES | _WINS | {"中断": None}:
             result = _result(word, game.turn)
             break
-        game.push_usi(_usi(match[1], game))
+        game.push(game.move_of_usi(_usi(match[1], game)))
         evaluations.append(None)
     known = tuple(evaluations) if any(e is not None for e in evaluations) else ()
-    judged = game.result if game.result is not None else result
-    return GameRecord(tuple(game.usi_moves()), start, names, judged, known)
+    return GameRecord(tuple(game.usi_moves()), start, names, judged(game, result), known)
 
 
 def _result(word: str, turn: int) -> Result | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from understudy.files import write_atomically
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.rules import START, Result, ShogiGame
+from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class GameRecord:
     """For each move, its value in centipawns for Black; empty if nobody thought about it."""
 
     def replay(self) -> ShogiGame:
-        """The game at its last position; GameError if a move is not legal. Longer than any limit, if it was."""
+        """The game at its last position, with no limit of moves; GameError if a move is not legal."""
         game = ShogiGame(self.start, max_moves=len(self.moves) + 1)
         for number, usi in enumerate(self.moves, start=1):
             try:
-                game.push_usi(usi)
+                game.push(game.move_of_usi(usi))
             except GameError as error:
                 raise GameError(f"Move {number} of the game: {error}") from error
         return game
@@ -42,6 +42,16 @@ def record_of(
 ) -> GameRecord:
     """Write a game down."""
     return GameRecord(tuple(game.usi_moves()), game.start, names, game.result, evaluations)
+
+
+def judged(game: ShogiGame, written: Result | None) -> Result | None:
+    """The result of a game that was read: by the rules if its last position ends it, else as it is written.
+
+    A declaration has to be made: without the word of it, the game is not over.
+    """
+    if game.result is not None and game.result.ending is not Ending.DECLARATION:
+        return game.result
+    return written
 
 
 def write_record(path: Path, record: GameRecord) -> None:

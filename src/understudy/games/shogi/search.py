@@ -6,7 +6,6 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -50,27 +49,30 @@ class Limits(NamedTuple):
         )
 
 
-@dataclass(slots=True, eq=False)
 class Node:
     """A position that was evaluated. Values are those of the player to move in it."""
 
-    moves: list[int]
-    priors: NDArray[np.float32]
-    visits: NDArray[np.int32] = field(init=False)
-    sums: NDArray[np.float32] = field(init=False)
-    children: dict[int, Node] = field(default_factory=dict)
+    __slots__ = ("children", "moves", "priors", "q", "sums", "total", "visits")
 
-    def __post_init__(self) -> None:
-        self.visits = np.zeros(len(self.moves), np.int32)
-        self.sums = np.zeros(len(self.moves), np.float32)
+    def __init__(self, moves: list[int], priors: NDArray[np.float32], value: float) -> None:
+        self.moves = moves
+        self.priors = priors
+        self.visits = np.zeros(len(moves), np.int32)
+        self.sums = np.zeros(len(moves), np.float32)
+        self.q = np.full(len(moves), value - UNVISITED_PENALTY, np.float32)
+        self.total = 0
+        self.children: dict[int, Node] = {}
 
     def select(self) -> int:
         """The index of the move with the highest upper bound."""
-        total = int(self.visits.sum())
-        mean = float(self.sums.sum()) / total if total else 0.0
-        q = np.where(self.visits > 0, self.sums / np.maximum(self.visits, 1), mean - UNVISITED_PENALTY)
-        bound = q + EXPLORATION * math.sqrt(total + 1) * self.priors / (1 + self.visits)
-        return int(bound.argmax())
+        return int((self.q + EXPLORATION * math.sqrt(self.total + 1) * self.priors / (1 + self.visits)).argmax())
+
+    def add(self, place: int, visits: int, value: float) -> None:
+        """Count visits of a move, and add to the sum of their values."""
+        self.total += visits
+        self.visits[place] += visits
+        self.sums[place] += value
+        self.q[place] = self.sums[place] / self.visits[place]
 
 
 class _Leaf(NamedTuple):
@@ -110,7 +112,8 @@ class Search:
     def _root(self, game: ShogiGame) -> tuple[Node, float]:
         observe([game], self._planes[:1])
         logits, wdl = self.evaluate(self._planes[:1])
-        return Node(game.legal_moves, _priors(logits[0], game.legal_moves, game.turn)), float(wdl[0, 0] - wdl[0, 2])
+        value = float(wdl[0, 0] - wdl[0, 2])
+        return Node(game.legal_moves, _priors(logits[0], game.legal_moves, game.turn), value), value
 
     def _round(self, game: ShogiGame, root: Node, room: int) -> int:
         """Walk to up to `room` leaves, evaluate them together and back their values up; how many there were."""
@@ -129,8 +132,7 @@ class Search:
             waiting.add((id(node), place))
             leaves.append(leaf)
             for parent, chosen in leaf.path:  # until its value is known it counts as lost, so that others are tried
-                parent.visits[chosen] += 1
-                parent.sums[chosen] -= 1
+                parent.add(chosen, 1, -1.0)
         self._expand(leaves)
         return known + len(leaves)
 
@@ -162,7 +164,7 @@ class Search:
         logits, wdl = self.evaluate(self._planes[: len(leaves)])
         for leaf, row, value in zip(leaves, logits, (wdl[:, 0] - wdl[:, 2]).tolist(), strict=True):
             node, place = leaf.path[-1]
-            node.children[place] = Node(leaf.moves, _priors(row, leaf.moves, leaf.turn))
+            node.children[place] = Node(leaf.moves, _priors(row, leaf.moves, leaf.turn), value)
             _back_up(leaf.path, value, virtual=True)
 
 
@@ -185,14 +187,13 @@ def _priors(logits: NDArray[np.float32], moves: list[int], turn: int) -> NDArray
 
 
 def _back_up(path: list[tuple[Node, int]], value: float, virtual: bool) -> None:
-    """Add a leaf's value to every move on the way; the sign changes with the player. `virtual`: visits are counted."""
+    """Add a leaf's value to every move on the way; the sign changes with the player.
+
+    `virtual`: the visit is counted already, as a loss, which is taken back.
+    """
     for node, place in reversed(path):
         value = -value
-        if virtual:
-            node.sums[place] += 1 + value
-        else:
-            node.visits[place] += 1
-            node.sums[place] += value
+        node.add(place, 0 if virtual else 1, value + virtual)
 
 
 def _thought(root: Node, value: float, nodes: int) -> Thought:

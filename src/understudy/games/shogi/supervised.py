@@ -138,7 +138,7 @@ def _lay_out(records: Sequence[GameRecord], chosen: Sequence[Position]) -> _Batc
         if position.record != at:
             game, at = ShogiGame(record.start, max(MAX_MOVES, len(record.moves) + 1)), position.record
         for usi in record.moves[len(game.moves) : position.ply]:
-            game.push_usi(usi)
+            game.push(game.move_of_usi(usi))
         observe([game], planes[row : row + 1], legal[row : row + 1])
         actions[row] = mapper.shogi_move_to_policy_index(record.moves[position.ply], game.turn)
         if record.result is not None and record.result.ending is not Ending.MAX_MOVES:  # a cut game is no draw
