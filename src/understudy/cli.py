@@ -66,20 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     learn.add_argument("--no-training", action="store_true", help="watch, salvage and report, but do not train")
     learn.add_argument("--replays", action="store_true", help="also analyse the replays in replays.directory")
     learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
-<<<<<<< HEAD
     _add_settings(learn, LEARNER_SECTIONS)
-=======
-    _add_settings(learn, ("training", "learner", "storage", "replays", "resources"))
->>>>>>> replays
     replays = commands.add_parser("replays", help=_REPLAYS, description=_REPLAYS[0].upper() + _REPLAYS[1:] + ".")
     replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
     replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
     replays.set_defaults(run=_replays)
-<<<<<<< HEAD
-    _add_settings(replays, ("learner", "replays", "resources"))
-=======
     _add_settings(replays, ("learner", "replays"))
->>>>>>> replays
     doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
     _add_selfplay(commands)

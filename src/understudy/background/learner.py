@@ -129,11 +129,7 @@ class BackgroundParallelLearner:
         command += ["--wait"] if self._if_busy == "wait" else []
         command += [] if self._train else ["--no-training"]
         command += ["--replays"] if self._replays else []
-<<<<<<< HEAD
         return command + as_flags(self.settings, LEARNER_SECTIONS)
-=======
-        return command + as_flags(self.settings, ("training", "learner", "storage", "replays", "resources"))
->>>>>>> replays
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
         before = read_status(self.run_dir.status)
