@@ -4,8 +4,8 @@ IN_VENV = $(PYTHON) tools/in_venv.py
 
 .PHONY: run test check bench torture learn-check
 
-run:  ## CartPole, played live and learned in the background
-	$(IN_VENV) --with gym examples/cartpole.py
+run:  ## the Zerg bot plays and learns, on the proving ground or in StarCraft II
+	$(IN_VENV) --with zerg,plot run_with_training.py
 
 test:  ## all unit tests
 	$(IN_VENV) --with dev -m pytest
