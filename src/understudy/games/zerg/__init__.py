@@ -1,1 +1,1 @@
-"""StarCraft II, played as Zerg."""
+"""StarCraft II: the Zerg bot and the ground it is proved on."""
