@@ -1,1 +1,1 @@
-"""The games that Understudy ships with."""
+"""Games that ship with Understudy."""

@@ -4,7 +4,7 @@ Times are starts, as in a build order. The game records the start of a structure
 hive and a greater spire it records only the end, from which the start follows, since nothing speeds Zerg up. Upgrades
 are by their end: how long they take has changed too often.
 
-Supply is exact: the game notes it every 160 frames, and every change in between is known.
+The game notes the supply every 160 frames; changes in between are followed from the events, nearly always rightly.
 """
 
 from __future__ import annotations
