@@ -88,7 +88,7 @@ def no_lost_update(report: Report, folder: Path, rng: random.Random, kills: int,
     publishers = [Process(f"p{slot}", folder, [*role, str(slot)]) for slot in range(4)]
     try:
         storm(publishers, kills, rng, [run.models, run.models / "versions"], deadline)
-        time.sleep(0.5)
+        _wait_for_each(run, {publisher.name for publisher in publishers})
     finally:
         end_all(publishers)
     killed = sum(publisher.kills for publisher in publishers)
@@ -104,3 +104,11 @@ def no_lost_update(report: Report, folder: Path, rng: random.Random, kills: int,
     report.equal("every update is in the weights, once", final.arrays["parameters"][: len(wanted)].tolist(), wanted)
     report.check("no update is in a weight of nobody", not final.arrays["parameters"][len(wanted) :].any())
     report.check("all of them published", min(wanted) > 0, wanted)
+
+
+def _wait_for_each(run: RunDir, publishers: set[str]) -> None:
+    """On a busy machine kills may come faster than a process gets to publish; each has its turn after the storm."""
+    patience = time.monotonic() + 60
+    with Ledger(run.ledger) as ledger:
+        while time.monotonic() < patience and publishers - {version.publisher for version in ledger.versions()}:
+            time.sleep(0.1)
