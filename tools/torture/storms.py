@@ -88,6 +88,9 @@ def no_lost_update(report: Report, folder: Path, rng: random.Random, kills: int,
     publishers = [Process(f"p{slot}", folder, [*role, str(slot)]) for slot in range(4)]
     try:
         storm(publishers, kills, rng, [run.models, run.models / "versions"], deadline)
+        for publisher in publishers:
+            if not publisher.running:
+                publisher.start()
         _wait_for_each(run, {publisher.name for publisher in publishers})
     finally:
         end_all(publishers)
