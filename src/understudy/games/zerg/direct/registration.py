@@ -1,6 +1,6 @@
 """Makes the proving ground known to Gymnasium, without importing the simulation.
 
-`import understudy.games.zerg.direct.registration` registers it, and so does the package's Gymnasium entry point.
+Gymnasium looks for no environments by itself: import this module, then `gymnasium.make("understudy/ProvingGround-v0")`.
 """
 
 from __future__ import annotations
