@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("sc2")
 pytest.importorskip("numba")
 
+from understudy.background.statistics import Statistics
 from understudy.errors import SettingsError
 from understudy.experience.episode import read_episode
 from understudy.games.zerg import training_run
@@ -59,12 +60,7 @@ class NoLearner:
         return self.get_stats()
 
     def get_stats(self) -> dict[str, Any]:
-        names = "files_processed batches_trained total_samples active_workers max_workers errors model_version"
-        return dict.fromkeys([*names.split(), "buffer_files"], 0) | {
-            "avg_loss": None,
-            "total_processing_time": 0.0,
-            "state": "running",
-        }
+        return Statistics(state="running", model_version=0).as_dict()
 
 
 def record(challenge: Challenge, result: str = "Victory", error: str = "") -> GameRecord:
