@@ -6,15 +6,22 @@ import sys
 import understudy
 
 NAMES = {
+    "ActorCriticResTower",
     "BackgroundParallelLearner",
     "Decision",
     "Episode",
     "EpisodeMeta",
     "ModelStore",
+    "ModelSynchronizer",
+    "ParallelManager",
+    "PolicyOutputMapper",
     "RLAgent",
     "Settings",
+    "TrainingLoopManager",
     "TransformerDecisionModel",
     "UnderstudyError",
+    "WickedZergBotProImpl",
+    "WorkerCommunicator",
     "load_settings",
     "model_factory",
     "read_episode",

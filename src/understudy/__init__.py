@@ -14,23 +14,37 @@ if TYPE_CHECKING:
     from understudy.background.learner import BackgroundParallelLearner
     from understudy.errors import UnderstudyError
     from understudy.experience.episode import Episode, EpisodeMeta, read_episode, write_episode
+    from understudy.games.shogi.policy import PolicyOutputMapper
+    from understudy.games.zerg.bot import WickedZergBotProImpl
     from understudy.models.store import ModelStore
     from understudy.networks.factory import model_factory
+    from understudy.networks.resnet import ActorCriticResTower
     from understudy.networks.transformer import TransformerDecisionModel
+    from understudy.parallel.communicator import WorkerCommunicator
+    from understudy.parallel.loop import TrainingLoopManager
+    from understudy.parallel.manager import ParallelManager
+    from understudy.parallel.synchronizer import ModelSynchronizer
     from understudy.settings import Settings, load_settings
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ActorCriticResTower": "understudy.networks.resnet",
     "BackgroundParallelLearner": "understudy.background.learner",
     "Decision": "understudy.agent",
     "Episode": "understudy.experience.episode",
     "EpisodeMeta": "understudy.experience.episode",
     "ModelStore": "understudy.models.store",
+    "ModelSynchronizer": "understudy.parallel.synchronizer",
+    "ParallelManager": "understudy.parallel.manager",
+    "PolicyOutputMapper": "understudy.games.shogi.policy",
     "RLAgent": "understudy.agent",
     "Settings": "understudy.settings",
+    "TrainingLoopManager": "understudy.parallel.loop",
     "TransformerDecisionModel": "understudy.networks.transformer",
     "UnderstudyError": "understudy.errors",
+    "WickedZergBotProImpl": "understudy.games.zerg.bot",
+    "WorkerCommunicator": "understudy.parallel.communicator",
     "load_settings": "understudy.settings",
     "model_factory": "understudy.networks.factory",
     "read_episode": "understudy.experience.episode",
@@ -38,15 +52,22 @@ _HOMES = {
 }
 
 __all__ = [
+    "ActorCriticResTower",
     "BackgroundParallelLearner",
     "Decision",
     "Episode",
     "EpisodeMeta",
     "ModelStore",
+    "ModelSynchronizer",
+    "ParallelManager",
+    "PolicyOutputMapper",
     "RLAgent",
     "Settings",
+    "TrainingLoopManager",
     "TransformerDecisionModel",
     "UnderstudyError",
+    "WickedZergBotProImpl",
+    "WorkerCommunicator",
     "load_settings",
     "model_factory",
     "read_episode",

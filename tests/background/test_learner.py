@@ -126,6 +126,7 @@ def test_a_new_game_is_seen_long_before_the_next_poll(run: RunDir) -> None:
         for seed in range(3):
             put_game(run.buffer, seed)
             until(lambda: not list(run.buffer.glob("*.npz")))
+    assert outcomes(run)["learned"] == 3
 
 
 def test_the_learner_waits_for_the_first_model(tmp_path: Path) -> None:
@@ -280,7 +281,16 @@ def test_ctrl_c_in_the_foreground_ends_cleanly(run: RunDir) -> None:
 def test_a_status_report_is_printed_in_the_layout_users_know(run: RunDir, capfd: pytest.CaptureFixture[str]) -> None:
     put_game(run.buffer)
     with BackgroundParallelLearner(run_dir=run.root, report_seconds=0.5):
-        until(lambda: "STATUS REPORT" in capfd.readouterr().out)
+        shown = ""
+
+        def reported() -> bool:
+            nonlocal shown
+            shown += capfd.readouterr().out
+            return "System Status:" in shown
+
+        until(reported)
+    assert "[BACKGROUND LEARNER] STATUS REPORT" in shown
+    assert "Training Statistics:\n  Files Processed:      1\n  Batch Training Runs:  1\n" in shown
 
 
 def test_rollback_while_the_learner_runs_is_picked_up(run: RunDir) -> None:
