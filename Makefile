@@ -15,11 +15,11 @@ check:  ## lint, format, types
 	$(IN_VENV) --with dev -m ruff format --check
 	$(IN_VENV) --with dev -m mypy
 
-bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 4 minutes)
+bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 3 minutes)
 	$(IN_VENV) --with bench benchmarks/run.py
 
 torture:  ## kill -9 hundreds of times, fill the disk, jump the clock, feed garbage (several minutes)
 	$(IN_VENV) --with dev tools/torture
 
-learn-check:  ## CartPole to a mean return of 475 for three seeds (about a minute)
+learn-check:  ## CartPole to a mean return of 475 for three seeds (half a minute)
 	$(IN_VENV) --with gym examples/cartpole.py --check 0 1 2

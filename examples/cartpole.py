@@ -1,6 +1,6 @@
 """CartPole played by a live loop, and learned by the background learner in another process.
 
-    python examples/cartpole.py                     one run, about half a minute
+    python examples/cartpole.py                     one run, about ten seconds
     python examples/cartpole.py --check 0 1 2       three seeds; fails unless each reaches a mean return of 475
 
 This process only plays: it never computes a gradient. Its games go to the run directory; the learner trains on them and
