@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.chance import Chance
 from understudy.errors import EpisodeError, ModelError, ModelMissing, NonFiniteError, RunDirError, SettingsError
-from understudy.experience.archive import archive
+from understudy.experience.archive import archive, record_of
 from understudy.experience.episode import (
     Episode,
     EpisodeMeta,
@@ -315,9 +315,7 @@ class RLAgent:
         """Train on a finished game and publish, if nobody else will; None if the game is left to the learner."""
         if self._store is None or not self._record or not self._trains_online():
             return None
-        game = Game(
-            episode.meta.id, file_name(episode.meta), episode.meta.result, len(episode), float(episode.rewards.sum()), 0
-        )
+        game = record_of(episode, file_name(episode.meta), 0)
         try:
             update = self._model.trainer.update([episode], deadline=time.monotonic() + self._online_seconds)
             self._publish("bot", [game], dataclasses.asdict(update))

@@ -6,15 +6,19 @@ in between, the ledger says on the next start what has been learned and where ea
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from understudy import blocks
 from understudy.errors import RunDirError
 
 Outcome = Literal["learned", "online", "skipped"]
@@ -41,7 +45,16 @@ CREATE TABLE IF NOT EXISTS games (
     reward   REAL NOT NULL,
     bytes    INTEGER NOT NULL,
     at       REAL NOT NULL,
-    archived INTEGER NOT NULL DEFAULT 0  -- 1 while its file lies in the archive
+    archived INTEGER NOT NULL DEFAULT 0, -- 1 while its file lies in the archive
+    game       TEXT NOT NULL DEFAULT '', -- which game was played, and on which map
+    map        TEXT NOT NULL DEFAULT '',
+    opponent   TEXT NOT NULL DEFAULT '',
+    race       TEXT NOT NULL DEFAULT '', -- the opponent's
+    difficulty TEXT NOT NULL DEFAULT '',
+    played_by  INTEGER,                  -- the model version that played it
+    started    REAL NOT NULL DEFAULT 0,
+    ended      REAL NOT NULL DEFAULT 0,
+    actions    TEXT NOT NULL DEFAULT '{}' -- JSON: label -> how often it was chosen
 );
 CREATE INDEX IF NOT EXISTS games_archived ON games (archived);
 CREATE INDEX IF NOT EXISTS games_archived_bytes ON games (archived, bytes);
@@ -69,9 +82,17 @@ CREATE TABLE IF NOT EXISTS job_failures (
     reason TEXT NOT NULL,              -- of the last time
     PRIMARY KEY (kind, key)
 );
-PRAGMA user_version = 2;
 """
-_SCHEMA_VERSION = 2
+_SCHEMA_VERSION = 3
+_ABOUT_A_GAME = {  # what version 3 added to `games`
+    **dict.fromkeys(("game", "map", "opponent", "race", "difficulty"), "TEXT NOT NULL DEFAULT ''"),
+    "played_by": "INTEGER",
+    "started": "REAL NOT NULL DEFAULT 0",
+    "ended": "REAL NOT NULL DEFAULT 0",
+    "actions": "TEXT NOT NULL DEFAULT '{}'",
+}
+_GAME_COLUMNS = "id, name, result, steps, reward, bytes, " + ", ".join(_ABOUT_A_GAME)
+_MIGRATED_AT_A_TIME = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +105,18 @@ class Game:
     steps: int
     reward: float
     bytes: int
+    game: str = ""
+    map: str = ""
+    opponent: str = ""
+    race: str = ""
+    """The opponent's."""
+    difficulty: str = ""
+    played_by: int | None = None
+    """The model version that played it."""
+    started: float = 0.0
+    ended: float = 0.0
+    actions: Mapping[str, int] = field(default_factory=dict)
+    """How often each action was chosen, by its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +159,39 @@ class Ledger:
                 self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
                 _use_wal(self._db)
                 self._db.execute("PRAGMA synchronous = NORMAL")
-                if self._db.execute("PRAGMA user_version").fetchone()[0] < _SCHEMA_VERSION:
-                    self._db.executescript(_SCHEMA)
+                if _schema_of(self._db) < _SCHEMA_VERSION:
+                    _migrate(self._db)
         except sqlite3.Error as error:
             raise RunDirError(
                 f"The ledger {path} cannot be opened: {error}. `understudy doctor` says how to mend it."
             ) from error
+
+    @classmethod
+    def copy_of(cls, path: Path) -> Ledger:
+        """A copy in memory, brought up to date: for ledgers of an earlier version, or on a disk that only reads.
+
+        What the write-ahead log holds is in it. Nothing is written beside the original.
+        """
+        copy = cls(Path(":memory:"))
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                for suffix in ("", "-wal"):
+                    with contextlib.suppress(FileNotFoundError):
+                        shutil.copyfile(f"{path}{suffix}", Path(folder, f"ledger{suffix}"))
+                if not Path(folder, "ledger").exists():
+                    raise RunDirError(f"There is no ledger at {path}.")
+                with cls(Path(folder, "ledger")) as upright:
+                    upright._db.backup(copy._db)
+            except (OSError, sqlite3.Error) as error:
+                copy.close()
+                raise RunDirError(f"The ledger {path} cannot be copied: {error}.") from error
+        copy.path = path
+        return copy
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether this file has everything that this version asks for; opening it to write makes it so."""
+        return int(self._rows("PRAGMA user_version")[0][0]) >= _SCHEMA_VERSION
 
     def close(self) -> None:
         """Close the file."""
@@ -195,20 +255,14 @@ class Ledger:
                 "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (version, parent, publisher, at, len(consumed), steps, seconds, loss, json.dumps(rest)),
             )
-            db.executemany(
-                "INSERT INTO games (id, name, outcome, version, result, steps, reward, bytes, at)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(g.id, g.name, outcome, version, g.result, g.steps, g.reward, g.bytes, at) for g in consumed],
-            )
+            blocks.add_version(db, version, at, blocks.version_numbers(len(consumed), steps, seconds, loss, rest))
+            _insert_games(db, consumed, outcome, version, at)
 
     def record_skipped(self, game: Game, outcome: Outcome = "skipped") -> None:
         """Record a game that no version of this run will learn from; known games are left as they are."""
         with self._transaction() as db:
-            db.execute(
-                "INSERT OR IGNORE INTO games (id, name, outcome, result, steps, reward, bytes, at)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (game.id, game.name, outcome, game.result, game.steps, game.reward, game.bytes, time.time()),
-            )
+            if not db.execute("SELECT 1 FROM games WHERE id = ?", (game.id,)).fetchone():
+                _insert_games(db, [game], outcome, None, time.time())
 
     def record_rejected(self, name: str, reason: str, size: int, *, only_if_new: bool = False) -> None:
         """Record a file that cannot be used."""
@@ -259,7 +313,8 @@ class Ledger:
                 if not db.execute("UPDATE games SET archived = 1 WHERE name = ?", (name,)).rowcount:
                     game_id = name.removesuffix(".npz").rpartition("_")[2]
                     db.execute(
-                        "INSERT OR IGNORE INTO games VALUES (?, ?, 'learned', NULL, 'Unknown', 0, 0, ?, ?, 1)",
+                        "INSERT OR IGNORE INTO games (id, name, outcome, result, steps, reward, bytes, at, archived)"
+                        " VALUES (?, ?, 'learned', 'Unknown', 0, 0, ?, ?, 1)",
                         (game_id, name, on_disk[name], time.time()),
                     )
 
@@ -291,10 +346,14 @@ class Ledger:
     def games(self, newest: int | None = None) -> list[tuple[Game, str, int | None]]:
         """(game, outcome, version) of the games dealt with, oldest first."""
         rows = self._rows(
-            "SELECT id, name, result, steps, reward, bytes, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
+            f"SELECT {_GAME_COLUMNS}, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
             (-1 if newest is None else newest,),
         )
-        return [(Game(*row[:6]), row[6], row[7]) for row in reversed(rows)]
+        return [(_game(row[:-2]), row[-2], row[-1]) for row in reversed(rows)]
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Rows of a SELECT, for those who watch."""
+        return self._rows(sql, parameters)
 
     def rejections(self, newest: int | None = None) -> list[tuple[str, str]]:
         """(file name, reason) of rejected files, oldest first."""
@@ -350,6 +409,61 @@ class Ledger:
         except sqlite3.DatabaseError as error:
             return [str(error)]
         return [row[0] for row in rows if row[0] != "ok"]
+
+
+def _schema_of(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    """Make the tables, and bring those of an earlier version up to date without losing a row; all or nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        before = _schema_of(db)  # another process may have been quicker
+        if before < _SCHEMA_VERSION:
+            for statement in (_SCHEMA + blocks.TABLES).split(";\n"):
+                db.execute(statement)
+            if before:
+                _describe_games(db)
+                blocks.rebuild_metrics(db)
+            db.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _describe_games(db: sqlite3.Connection) -> None:
+    """Of games recorded before version 3 only result and time are known."""
+    there = {row[1] for row in db.execute("PRAGMA table_info(games)")}
+    for name, kind in _ABOUT_A_GAME.items():
+        if name not in there:
+            db.execute(f"ALTER TABLE games ADD COLUMN {name} {kind}")
+    db.execute("UPDATE games SET ended = at WHERE ended = 0")
+    rows = db.execute(f"SELECT rowid, {_GAME_COLUMNS} FROM games ORDER BY rowid")
+    while part := rows.fetchmany(_MIGRATED_AT_A_TIME):
+        blocks.add_games(db, [(row[0], _game(row[1:])) for row in part])
+
+
+def _insert_games(
+    db: sqlite3.Connection, games: Sequence[Game], outcome: Outcome, version: int | None, at: float
+) -> None:
+    (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM games").fetchone()
+    numbered = [(number, replace(g, ended=min(g.ended or at, at))) for number, g in enumerate(games, last + 1)]
+    db.executemany(
+        f"INSERT INTO games (rowid, {_GAME_COLUMNS}, outcome, version, at) VALUES ({', '.join('?' * 19)})",
+        [(number, *_row(game), outcome, version, at) for number, game in numbered],
+    )
+    blocks.add_games(db, numbered)
+
+
+def _row(game: Game) -> tuple[Any, ...]:
+    return (*(getattr(game, f.name) for f in fields(game)[:-1]), json.dumps(game.actions))
+
+
+def _game(row: Sequence[Any]) -> Game:
+    return Game(*row[:-1], actions=json.loads(row[-1]))
 
 
 def _use_wal(db: sqlite3.Connection) -> None:

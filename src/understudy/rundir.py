@@ -68,6 +68,11 @@ class RunDir:
         return self.logs / "background_training.log"
 
     @property
+    def events(self) -> Path:
+        """The same events, one JSON object a line, for programs."""
+        return self.logs / "events.jsonl"
+
+    @property
     def ledger(self) -> Path:
         """The database that decides which game went into which model version."""
         return self.root / "understudy.sqlite"
@@ -76,6 +81,11 @@ class RunDir:
     def status(self) -> Path:
         """The learner's heartbeat and statistics."""
         return self.root / "status.json"
+
+    @property
+    def control(self) -> Path:
+        """What people ask of the learner: to pause, to go on, to stop."""
+        return self.root / "control.json"
 
     @property
     def step_time(self) -> Path:

@@ -6,10 +6,18 @@ import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
+from understudy.experience.episode import Episode
 from understudy.files import move, remove_if_there
-from understudy.ledger import Ledger
+from understudy.ledger import Game, Ledger
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
+
+_NAMED_ACTIONS = 32
+OTHER_ACTIONS = "(others)"
+_TEXT = 80
+_LATEST_VERSION = 2**53
 
 
 def archive(run: RunDir, ledger: Ledger, storage: StorageSettings, games: Iterable[tuple[Path, str]]) -> None:
@@ -34,3 +42,42 @@ def _prune(run: RunDir, ledger: Ledger, storage: StorageSettings) -> None:
         ledger.mark_deleted(game_id for game_id, _, _ in oldest)
         count -= len(oldest)
         size -= sum(freed for _, _, freed in oldest)
+
+
+def record_of(episode: Episode, name: str, size: int) -> Game:
+    """What the ledger keeps of a game. Its meta may be a stranger's: texts are cut to what a table can show."""
+    meta = episode.meta
+    version = meta.model_version
+    return Game(
+        id=meta.id,
+        name=name,
+        result=_text(meta.result),
+        steps=len(episode),
+        reward=float(episode.rewards.sum()),
+        bytes=size,
+        game=_text(meta.game),
+        map=_text(meta.map),
+        opponent=_text(meta.opponent_id),
+        race=_text(meta.opponent_race),
+        difficulty=_text(meta.extra.get("difficulty", "")),
+        played_by=version if version is not None and 0 <= version < _LATEST_VERSION else None,
+        started=meta.started_at,
+        ended=meta.ended_at,
+        actions=_chosen(episode),
+    )
+
+
+def _chosen(episode: Episode) -> dict[str, int]:
+    """How often each action was chosen; of a great many actions, only the most frequent have a name of their own."""
+    numbers, counts = np.unique(episode.actions, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    labels = episode.meta.actions
+    named = {
+        _text(numbers[i] if labels is None else labels[numbers[i]]): int(counts[i]) for i in order[:_NAMED_ACTIONS]
+    }
+    rest = int(counts[order[_NAMED_ACTIONS:]].sum())
+    return named | ({OTHER_ACTIONS: rest} if rest else {})
+
+
+def _text(value: object) -> str:
+    return str(value)[:_TEXT].encode(errors="replace").decode()

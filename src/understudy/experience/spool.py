@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from understudy.errors import EpisodeError
-from understudy.experience.archive import archive
+from understudy.experience.archive import archive, record_of
 from understudy.experience.episode import Episode, Expected, read_episode
 from understudy.experience.journal import orphans, salvage
 from understudy.files import move, remove_if_there, remove_stale_temporaries, write_atomically
@@ -176,7 +176,7 @@ class Spool:
             self.reject(path, str(error))
             return None
         meta = episode.meta
-        record = Game(meta.id, path.name, meta.result, len(episode.actions), float(episode.rewards.sum()), stat.st_size)
+        record = record_of(episode, path.name, stat.st_size)
         if self._ledger.known([record.id]):
             self.passed.known += 1
         elif meta.trained_online:

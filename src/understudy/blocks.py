@@ -1,0 +1,122 @@
+"""Blocks: what the ledger adds up as it goes, so that a history of a million versions is drawn from a thousand sums.
+
+A block of size 256 covers 256 consecutive versions (or games). Sizes are powers of sixteen of one another: a reader
+takes the finest that is short enough, and merges neighbours from there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from understudy.ledger import Game
+
+METRIC_SIZES = (16, 256, 4096)  # a single version is a row of `versions`
+GAME_SIZES = (8, 128, 2048, 32768)  # one game's result is no rate
+VERSION_SIZES = (1, 16, 256, 4096)
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS metric_blocks (
+    size  INTEGER NOT NULL,
+    block INTEGER NOT NULL,            -- covers versions block * size to (block + 1) * size - 1
+    name  TEXT NOT NULL,               -- loss, games, steps, and each number in stats
+    n     INTEGER NOT NULL,
+    total REAL NOT NULL,
+    low   REAL NOT NULL,
+    high  REAL NOT NULL,
+    since REAL NOT NULL,               -- when the first and the last of them were published
+    until REAL NOT NULL,
+    PRIMARY KEY (size, block, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS result_blocks (
+    axis       TEXT NOT NULL,          -- game: blocks of games in the order of the ledger; version: of who played
+    size       INTEGER NOT NULL,
+    block      INTEGER NOT NULL,
+    race       TEXT NOT NULL,          -- the opponent's, '' where nobody said
+    difficulty TEXT NOT NULL,
+    won        INTEGER NOT NULL,
+    lost       INTEGER NOT NULL,
+    tied       INTEGER NOT NULL,
+    other      INTEGER NOT NULL,       -- crashed, cut, unknown: no part of a rate
+    since      REAL NOT NULL,          -- when the first and the last of them ended
+    until      REAL NOT NULL,
+    PRIMARY KEY (axis, size, block, race, difficulty)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS action_blocks (
+    size  INTEGER NOT NULL,
+    block INTEGER NOT NULL,            -- of games
+    label TEXT NOT NULL,
+    n     INTEGER NOT NULL,            -- how often it was chosen
+    PRIMARY KEY (size, block, label)
+) WITHOUT ROWID;
+"""
+
+_ADD_METRIC = """
+INSERT INTO metric_blocks VALUES (?, ?, ?, 1, ?4, ?4, ?4, ?5, ?5)
+ON CONFLICT DO UPDATE SET n = n + 1, total = total + excluded.total, low = min(low, excluded.low),
+    high = max(high, excluded.high), since = min(since, excluded.since), until = max(until, excluded.until)
+"""
+_ADD_RESULTS = """
+INSERT INTO result_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET won = won + excluded.won, lost = lost + excluded.lost, tied = tied + excluded.tied,
+    other = other + excluded.other, since = min(since, excluded.since), until = max(until, excluded.until)
+"""
+_ADD_ACTIONS = "INSERT INTO action_blocks VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n"
+
+_WON, _LOST, _TIED, _OTHER = range(4)
+_KINDS = {"victory": _WON, "win": _WON, "defeat": _LOST, "loss": _LOST, "tie": _TIED, "draw": _TIED}
+
+
+def result_kind(result: str) -> int:
+    """0 won, 1 lost, 2 tied, 3 anything else: the index into (won, lost, tied, other)."""
+    return _KINDS.get(result.lower(), _OTHER)
+
+
+def add_version(db: sqlite3.Connection, version: int, at: float, numbers: Mapping[str, Any]) -> None:
+    """Add the numbers of one version to its blocks; what is no finite number is left out."""
+    finite = {
+        name: float(value)
+        for name, value in numbers.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    }
+    rows = [(size, version // size, name, value, at) for size in METRIC_SIZES for name, value in finite.items()]
+    db.executemany(_ADD_METRIC, rows)
+
+
+def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]]) -> None:
+    """Add games, each with its number in the ledger, to the blocks of results and of actions."""
+    results: dict[tuple[str, int, int, str, str], list[float]] = {}
+    actions: Counter[tuple[int, int, str]] = Counter()
+    for number, game in numbered:
+        kind = result_kind(game.result)
+        blocks = [("game", size, number // size) for size in GAME_SIZES]
+        if game.played_by is not None:
+            blocks += [("version", size, game.played_by // size) for size in VERSION_SIZES]
+        for block in blocks:
+            sums = results.setdefault((*block, game.race, game.difficulty), [0, 0, 0, 0, math.inf, -math.inf])
+            sums[kind] += 1
+            sums[4], sums[5] = min(sums[4], game.ended), max(sums[5], game.ended)
+        for label, count in game.actions.items():
+            for size in GAME_SIZES:
+                actions[size, number // size, label] += count
+    db.executemany(_ADD_RESULTS, [(*key, *sums) for key, sums in results.items()])
+    db.executemany(_ADD_ACTIONS, [(*key, count) for key, count in actions.items()])
+
+
+def version_numbers(
+    games: int, steps: int, seconds: float, loss: float | None, stats: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything of a version that is added up."""
+    return {**stats, "games": games, "steps": steps, "seconds": seconds, "loss": loss}
+
+
+def rebuild_metrics(db: sqlite3.Connection) -> None:
+    """Add up the versions of a ledger that has no blocks yet."""
+    rows = db.execute("SELECT version, at, games, steps, seconds, loss, stats FROM versions ORDER BY version")
+    for version, at, games, steps, seconds, loss, stats in rows.fetchall():
+        add_version(db, version, at, version_numbers(games, steps, seconds, loss, json.loads(stats)))
