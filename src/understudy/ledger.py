@@ -463,7 +463,8 @@ def _row(game: Game) -> tuple[Any, ...]:
 
 
 def _game(row: Sequence[Any]) -> Game:
-    return Game(*row[:-1], actions=json.loads(row[-1]))
+    values = [*row[:-1], json.loads(row[-1])]
+    return Game(*values)
 
 
 def _use_wal(db: sqlite3.Connection) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from understudy.errors import RunDirError
 
 DEFAULT_RUN_DIR = "local_training"
+EVENTS = "events.jsonl"  # beside the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class RunDir:
     @property
     def events(self) -> Path:
         """The same events, one JSON object a line, for programs."""
-        return self.logs / "events.jsonl"
+        return self.logs / EVENTS
 
     @property
     def ledger(self) -> Path:
@@ -86,6 +87,11 @@ class RunDir:
     def control(self) -> Path:
         """What people ask of the learner: to pause, to go on, to stop."""
         return self.root / "control.json"
+
+    @property
+    def control_lock(self) -> Path:
+        """Held while that file is changed."""
+        return self.root / "control.lock"
 
     @property
     def step_time(self) -> Path:

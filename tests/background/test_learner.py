@@ -286,7 +286,7 @@ def test_a_status_report_is_printed_in_the_layout_users_know(run: RunDir, capfd:
         def reported() -> bool:
             nonlocal shown
             shown += capfd.readouterr().out
-            return "System Status:" in shown
+            return "Files Processed:      1\n" in shown and shown.endswith("=\n")
 
         until(reported)
     assert "[BACKGROUND LEARNER] STATUS REPORT" in shown

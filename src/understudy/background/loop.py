@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import math
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.background import reports
+from understudy.background.control import PAUSED, Orders
 from understudy.background.dispatch import Dispatcher
 from understudy.background.jobs import Job
 from understudy.background.replays import ReplayJobs, replay_folder, require_reader
@@ -38,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a microsecond
 _HEARTBEAT_SECONDS = 1.0
+_PAUSE_SECONDS = 0.2
+_LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everything else out of the log
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
 
 
@@ -99,6 +103,7 @@ class LearnerLoop:
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         self._spool = Spool(run, self._ledger, settings.storage)
         self._jobs = Dispatcher(run, settings, self._replay_jobs(settings) if replays else None)
+        self._orders = Orders(run.control)
         self._model: LiveModel | None = None
         self._signature: Signature | None = None
         self._state = "running"
@@ -117,9 +122,12 @@ class LearnerLoop:
         heartbeat.start()
         self._say(f"Watching {self._run.buffer}")
         try:
+            self._log("Learner Started", {"Watching": str(self._run.buffer), "Process": str(os.getpid())})
             while not request.event.is_set():
                 seen = _changed_at(self._run.buffer)
-                if not self._pass(request, self._settings.min_batch_games):
+                if self._heed(request):
+                    request.event.wait(_PAUSE_SECONDS)
+                elif not self._pass(request, self._settings.min_batch_games):
                     self._wait(request, seen)
             while request.drain and (self._pass(request, 1) or (self._jobs.busy and not self._troubled)):
                 pass
@@ -130,12 +138,31 @@ class LearnerLoop:
             self.stats.state = "stopped"
             self._write_status()
             self._ledger.close()
+            self._log("Learner Stopped", {"Total Processed": f"{self.stats.files_processed} files"})
         stats = self.stats
         self._say(f"Stopped. {stats.files_processed} games learned from in all, {stats.buffer_files} waiting.")
         if self._jobs.replays is not None:
             waiting = stats.jobs["analyse waiting"]
             self._say(f"{stats.replays_analyzed} replays analysed in all, {waiting} waiting.")
         return not self._troubled
+
+    def _heed(self, request: StopRequest) -> bool:
+        """Do what `control.json` asks; True while it asks for a pause."""
+        asked = self._orders.look()
+        if self._orders.asked_to_stop():
+            self._say(f"Asked to stop by {asked.by}.")
+            self._log("Stopping by Request", {"Asked By": asked.by})
+            request.stop(drain=asked.drain)
+        paused = self.stats.state.startswith(PAUSED)
+        if asked.paused and not paused:
+            self.stats.state = f"{PAUSED} of {asked.by}"
+            self._say(f"Paused by {asked.by}; games wait.")
+            self._log("Paused", {"Asked By": asked.by})
+        elif paused and not asked.paused:
+            self.stats.state = self._state
+            self._say(f"{asked.by} lets it go on.")
+            self._log("Resumed", {"Asked By": asked.by})
+        return asked.paused
 
     def _recover(self) -> None:
         """Put right what a kill, or trouble with the disk, left between ledger, models and games."""
@@ -242,7 +269,8 @@ class LearnerLoop:
         stats.model_version = self._model.version
         stats.staleness, stats.effective_sample_size = facts["staleness"], facts["effective_sample_size"]
         entry = reports.batch_facts(games, facts, stats.as_dict())
-        reports.append_entry(self._run.log, "Batch Training Complete", entry, time.time())
+        numbers = {**facts, "games": games, "version": stats.model_version}
+        reports.append_entry(self._run.log, "Batch Training Complete", entry, time.time(), numbers)
         self._write_status()
         self._say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {games} files")
 
@@ -255,7 +283,7 @@ class LearnerLoop:
                 self._collect_jobs()
             except (OSError, RunDirError) as error:
                 self._trouble(request, f"{error}")
-            if _changed_at(self._run.buffer) != seen:
+            if _changed_at(self._run.buffer) != seen or self._heed(request):
                 return
 
     # ---- what others see --------------------------------------------------------------------------------------------
@@ -325,14 +353,30 @@ class LearnerLoop:
         stats.buffer_files = spool.waiting
         stats.archive_files, stats.archive_bytes = self._ledger.archive_size()
         passed, spool.passed = spool.passed, Passed()
+        if passed.rejected:
+            self._log_rejections(passed.rejected)
         stats.files_rejected += passed.rejected
         stats.files_skipped_old += passed.too_old
         stats.games_salvaged += passed.salvaged
+
+    def _log_rejections(self, count: int) -> None:
+        for name, reason in self._ledger.rejections(newest=min(count, _LOGGED_REJECTIONS)):
+            self._log("File Rejected", {"File": name, "Reason": reason})
+        if count > _LOGGED_REJECTIONS:
+            self._log("Files Rejected", {"And": f"{count - _LOGGED_REJECTIONS} more; see {self._run.rejected}"})
+
+    def _log(self, title: str, facts: Mapping[str, str]) -> None:
+        """An entry that is worth having, but not worth stopping for."""
+        try:
+            reports.append_entry(self._run.log, title, facts, time.time())
+        except OSError as error:
+            logger.debug("Not logged: %s (%s)", title, error)
 
     def _trouble(self, request: StopRequest, message: str) -> None:
         """Something outside is wrong: say it, keep everything, and try again in a while."""
         if message != self.stats.last_error:
             reports.say(f"Waiting: {message} Nothing is lost; trying again every {_TROUBLE_SECONDS:g} s.")
+            self._log("Trouble", {"Waiting": message})
         self._count_error(message)
         self._to_recover = self._troubled = True
         self.stats.state = f"waiting: {message}"

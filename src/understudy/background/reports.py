@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from understudy.files import move
+from understudy.rundir import EVENTS
 
 _LOG_BYTES = 5_000_000
 _WIDTH = 70
@@ -25,16 +27,25 @@ def show(text: str) -> None:
         print(text, flush=True)
 
 
-def append_entry(log: Path, title: str, facts: Mapping[str, str], at: float) -> None:
-    """Append an entry to the log, which goes on in a new file when it is long."""
+def append_entry(
+    log: Path, title: str, facts: Mapping[str, str], at: float, numbers: Mapping[str, Any] | None = None
+) -> None:
+    """Append an entry to the log for people, and the same event (with its numbers) to `events.jsonl` for programs."""
     lines = [f"[{clock(at)}] {title}", *(f"  {name + ':':<16} {value}" for name, value in facts.items()), "-" * 60, ""]
+    _append(log, "\n".join(lines) + "\n")
+    event = {"at": at, "event": title, "facts": dict(facts), **({"numbers": dict(numbers)} if numbers else {})}
+    _append(log.with_name(EVENTS), json.dumps(event) + "\n")
+
+
+def _append(path: Path, text: str) -> None:
+    """Add to a file, which goes on in a new one when it is long; the one before is kept, older ones are not."""
     try:
-        if log.stat().st_size > _LOG_BYTES:
-            move(log, log.with_name(f"{log.name}.1"))
+        if path.stat().st_size > _LOG_BYTES:
+            move(path, path.with_name(f"{path.name}.1"))
     except FileNotFoundError:
         pass
-    with log.open("a", encoding="utf-8") as stream:
-        stream.write("\n".join(lines) + "\n")
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def batch_facts(games: int, stats: Mapping[str, Any], totals: Mapping[str, Any]) -> dict[str, str]:
@@ -43,12 +54,12 @@ def batch_facts(games: int, stats: Mapping[str, Any], totals: Mapping[str, Any])
         "Batch Size": f"{games} games",
         "Total Steps": str(stats["total_steps"]),
         "Loss": f"{stats['loss']:.4f}",
-        "Entropy": f"{stats['entropy']:.4f}",
-        "Sample Size": f"{stats['effective_sample_size']:.0%} effective, {stats['staleness']:.1f} versions behind",
         "Processing Time": f"{stats['seconds']:.2f}s",
         "Total Processed": f"{totals['files_processed']} files",
         "Total Batches": str(totals["batches_trained"]),
         "Model Version": str(totals["model_version"]),
+        "Entropy": f"{stats['entropy']:.4f}",
+        "Sample Size": f"{stats['effective_sample_size']:.0%} effective, {stats['staleness']:.1f} versions behind",
     }
 
 
@@ -71,20 +82,20 @@ def status_report(stats: Mapping[str, Any]) -> str:
             "Rejected Files": stats["files_rejected"],
             "Skipped (too old)": stats["files_skipped_old"],
         },
-        "Replay Analysis": {
-            "Replays Analyzed": stats["replays_analyzed"],
-            "Replays Rejected": stats["replays_rejected"],
-            "Replays Waiting": stats["jobs"].get("analyse waiting", 0),
-        },
         "System Status": {
-            "State": stats["state"],
             "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
-            "Load": load(stats["resources"]),
             "Total Process Time": f"{stats['total_processing_time']:.2f}s",
             "Errors": stats["errors"]
             if not stats["last_error"]
             else f"{stats['errors']} (last: {stats['last_error']})",
             "Last Training": "never" if stats["last_training_time"] is None else clock(stats["last_training_time"]),
+            "State": stats["state"],
+            "Load": load(stats["resources"]),
+        },
+        "Replay Analysis": {
+            "Replays Analyzed": stats["replays_analyzed"],
+            "Replays Rejected": stats["replays_rejected"],
+            "Replays Waiting": stats["jobs"].get("analyse waiting", 0),
         },
     }
     lines = [_rule(), "[BACKGROUND LEARNER] STATUS REPORT", _rule()]
@@ -104,8 +115,8 @@ def statistics_table(stats: Mapping[str, Any]) -> str:
         "Average Loss": number(stats["avg_loss"]),
         "Total Processing Time": f"{stats['total_processing_time']:.2f}s",
         "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
-        "Load": load(stats["resources"]),
         "Errors": stats["errors"],
+        "Load": load(stats["resources"]),
     }
     lines = [f"{name}: {value}" for name, value in facts.items()]
     return "\n".join([_rule(), "[BACKGROUND LEARNING] STATISTICS", _rule(), *lines, _rule()])

@@ -127,7 +127,7 @@ def _learner(seen: Snapshot) -> Iterator[Trouble]:
             "paused by request",
             "amber",
             f"The learner was asked to pause; {_games_wait(waiting)}.",
-            f"Let it go on: `understudy control {seen.run_dir} resume`.",
+            f"Let it go on: `understudy resume {seen.run_dir}`.",
         )
     elif learner.state.startswith("waiting: ") and "No space left" not in learner.state:
         yield Trouble(

@@ -105,7 +105,7 @@ METRICS: tuple[Metric, ...] = (
         "Entropy",
         "nats",
         "learning",
-        "How undecided the policy is: ln(number of actions) when every action is equally likely, 0 when one is certain.",
+        "How undecided the policy is: ln(number of actions) when all are equally likely, 0 when one is certain.",
         "It begins near ln(number of actions) and falls over hundreds of games.",
         "If it drops to near 0 within few games, raise training.entropy_coefficient. If it does not fall at all, "
         "rewards do not tell actions apart.",
@@ -126,7 +126,7 @@ METRICS: tuple[Metric, ...] = (
         "learning",
         "The share of decisions whose probability moved beyond training.clip (0.2), so that PPO left them alone.",
         "0.02 to 0.3.",
-        "Near 0: the learning rate is small, or the games teach nothing new. Above 0.5: the learning rate is too large.",
+        "Near 0: the learning rate is small, or the games teach nothing new. Above 0.5: it is too large.",
     ),
     Metric(
         "grad_norm",
