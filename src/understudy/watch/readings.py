@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import heapq
 import json
+import math
 import os
 import shutil
 import threading
@@ -131,6 +132,8 @@ class Snapshot:
     """Of the last hundred games: won, lost, tied, other."""
     last_game_at: float | None = None
     last_version_at: float | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    """Of the newest version that was trained."""
     model: ModelNote = ModelNote("")
     learner: LearnerNote = LearnerNote()
     workers: tuple[str, ...] = ()
@@ -232,6 +235,9 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: Snapshot, recent: int) -> di
     latest = dealt_with[:_LATEST_FILES]
     count, size = ledger.archive_size()
     versions = ledger.query("SELECT at FROM versions ORDER BY version DESC LIMIT 1")
+    trained = ledger.query(
+        "SELECT seconds, loss, stats FROM versions WHERE loss IS NOT NULL ORDER BY version DESC LIMIT 1"
+    )
     replays = ledger.replays_by_outcome()
     kinds = Counter(result_kind(result) for result, *_ in games)
     return {
@@ -243,6 +249,7 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: Snapshot, recent: int) -> di
         "results": {name: kinds[kind] for kind, name in enumerate(("won", "lost", "tied", "other"))},
         "last_game_at": max((ended for _, ended, _ in games), default=None),
         "last_version_at": versions[0][0] if versions else None,
+        "metrics": _metrics(*trained[0]) if trained else {},
         "replays": Replays(
             replays["analysed"],
             replays["rejected"] + replays["set aside"],
@@ -250,6 +257,11 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: Snapshot, recent: int) -> di
             None if (stamp := _stamp(run.build_orders)) is None else stamp[0] / 1e9,
         ),
     }
+
+
+def _metrics(seconds: float, loss: float, stats: str) -> dict[str, float]:
+    numbers = {name: _number(value) for name, value in json.loads(stats).items()} | {"seconds": seconds, "loss": loss}
+    return {name: value for name, value in numbers.items() if value is not None and math.isfinite(value)}
 
 
 def _learner(status: dict[str, Any]) -> LearnerNote:

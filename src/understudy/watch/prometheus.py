@@ -1,0 +1,90 @@
+"""The text that Prometheus scrapes: the last figures of one or more runs, as a pure function of what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from understudy.watch.health import judge
+from understudy.watch.metrics import METRICS
+from understudy.watch.readings import Snapshot
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_LIGHTS = {"green": 0, "amber": 1, "red": 2}
+_OF_A_VERSION = (
+    "loss",
+    "policy_loss",
+    "value_loss",
+    "explained_variance",
+    "entropy",
+    "kl",
+    "clip_fraction",
+    "grad_norm",
+    "staleness",
+    "effective_sample_size",
+    "mean_return",
+    "seconds",
+)
+
+Sample = tuple[str, dict[str, str], float]
+
+
+def exposition(runs: Sequence[Snapshot]) -> str:
+    """The answer to GET /metrics; a figure that is not known is left out."""
+    found: dict[str, list[str]] = {}
+    for seen in runs:
+        for name, labels, value in samples(seen):
+            label_text = ",".join(f'{key}="{_escaped(text)}"' for key, text in {"run": seen.run_dir, **labels}.items())
+            found.setdefault(name, []).append(f"understudy_{name}{{{label_text}}} {value:.12g}")
+    lines = []
+    for metric in METRICS:
+        if metric.name in found:
+            lines.append(f"# HELP understudy_{metric.name} {_one_line(metric.what)}")
+            lines.append(f"# TYPE understudy_{metric.name} {'counter' if metric.counter else 'gauge'}")
+            lines += found[metric.name]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def samples(seen: Snapshot) -> Iterator[Sample]:
+    """Every figure of a run that is known now, with its labels."""
+    yield "health", {}, _LIGHTS[judge(seen).light]
+    if not seen.exists:
+        return
+    for name in _OF_A_VERSION:
+        if name in seen.metrics:
+            yield name, {}, seen.metrics[name]
+    decided = sum(seen.results.get(kind, 0) for kind in ("won", "lost", "tied"))
+    if decided:
+        yield "win_rate", {}, (seen.results["won"] + seen.results["tied"] / 2) / decided
+    yield "buffer_files", {}, seen.buffer.count
+    yield "games_in_progress", {}, seen.in_progress
+    yield "archive_files", {}, seen.archive.count
+    for outcome, count in seen.outcomes.items():
+        yield "games_total", {"outcome": outcome}, count
+    yield "replays_total", {"outcome": "analysed"}, seen.replays.analysed
+    yield "replays_total", {"outcome": "rejected"}, seen.replays.rejected
+    yield from _of_the_machine(seen)
+
+
+def _of_the_machine(seen: Snapshot) -> Iterator[Sample]:
+    learner, model = seen.learner, seen.model
+    yield "learner_up", {}, int(learner.alive)
+    ages = (("heartbeat_age_seconds", learner.heartbeat), ("model_age_seconds", model.at))
+    yield from ((name, {}, max(seen.at - at, 0.0)) for name, at in ages if at is not None)
+    if model.version is not None:
+        yield "model_version", {}, model.version
+    if learner.seen:
+        yield "errors_total", {}, learner.errors
+        yield "active_workers", {}, float(learner.stats.get("active_workers") or 0)
+    for name, percent in seen.resources.items():
+        if percent is not None and name in ("cpu", "memory", "gpu_memory"):
+            yield f"{name}_percent", {}, percent
+    if seen.disk_free is not None:
+        yield "disk_free_bytes", {}, seen.disk_free
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", " ")
