@@ -19,12 +19,16 @@ from understudy.games.shogi import commands as shogi
 from understudy.games.zerg import commands as zerg
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import LEARNER_SECTIONS, describe, given_settings, load_settings
+from understudy.watch import commands as watch
 
 if TYPE_CHECKING:
     from understudy.background.loop import StopRequest
 
 _PROVING_GROUND = "StarCraft II's API without StarCraft II: play, serve, install, watch and more"
-_EXTRAS = "pip install 'understudy[zerg]', [replays], [resources], [gym] or [shogi]; docs/architecture.md says which."
+_EXTRAS = (
+    "pip install 'understudy[zerg]', [replays], [resources], [gym], [monitor], [dashboard] or [shogi]; "
+    "docs/architecture.md says which."
+)
 _REPLAYS = "learn build orders from the StarCraft II replays of a folder, subfolders included"
 
 
@@ -78,6 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("proving-ground", help=_PROVING_GROUND)
     zerg.add_commands(commands)
     shogi.add_commands(commands)
+    watch.add_commands(commands)
+    _add_dashboard(commands)
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
     models.add_argument("--rollback", type=int, metavar="VERSION", help="publish this version again, as the newest")
     return parser
@@ -232,6 +238,24 @@ def _doctor(options: argparse.Namespace) -> int:
     from understudy.doctor import examine
 
     return examine(RunDir.at(options.run_dir), fix=options.fix)
+
+
+def _add_dashboard(commands: Any) -> None:
+    text = "show runs in the browser, live, until Ctrl-C"
+    dashboard = commands.add_parser("dashboard", help=text, description=text[0].upper() + text[1:] + ".")
+    dashboard.add_argument(
+        "run_dirs", nargs="*", default=[DEFAULT_RUN_DIR], metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
+    )
+    dashboard.add_argument("--open", action="store_true", help="open the page in a browser")
+    dashboard.set_defaults(run=_dashboard)
+    _add_settings(dashboard, ("dashboard",))
+
+
+def _dashboard(options: argparse.Namespace) -> int:
+    from understudy.watch.dashboard.server import serve
+
+    settings = load_settings(options.settings, flags=_flags(options)).dashboard
+    return serve([RunDir.at(run_dir) for run_dir in options.run_dirs], settings, show=options.open)
 
 
 def _models(options: argparse.Namespace) -> int:

@@ -351,6 +351,16 @@ class Ledger:
         )
         return [(_game(row[:-2]), row[-2], row[-1]) for row in reversed(rows)]
 
+    def versions_after(self, version: int, most: int) -> list[Version]:
+        """The next versions after one, oldest first."""
+        rows = self._rows("SELECT * FROM versions WHERE version > ? ORDER BY version LIMIT ?", (version, most))
+        return [Version(*(*row[:-1], json.loads(row[-1]))) for row in rows]
+
+    def games_after(self, number: int, most: int) -> list[tuple[int, Game, str]]:
+        """(number, game, outcome) of the next games after a number in the order of the ledger."""
+        query = f"SELECT rowid, {_GAME_COLUMNS}, outcome FROM games WHERE rowid > ? ORDER BY rowid LIMIT ?"
+        return [(row[0], _game(row[1:-1]), row[-1]) for row in self._rows(query, (number, most))]
+
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Rows of a SELECT, for those who watch."""
         return self._rows(sql, parameters)

@@ -159,6 +159,17 @@ class ParallelSettings(_Section):
 
 
 @dataclass(frozen=True, slots=True)
+class DashboardSettings(_Section):
+    """The web dashboard. Without a token it answers this machine only."""
+
+    host: str = _setting("127.0.0.1", "address to listen on; one that other machines reach needs a token")
+    port: int = _setting(8642, "port to listen on; 0 = any that is free", 0, 65535)
+    token: str = _setting("", "secret of at least 16 characters that a visitor has to know; empty = none")
+    names: str = _setting("", "names, with commas between, by which browsers reach it besides its address")
+    refresh_seconds: float = _setting(2.0, "time between two looks at the run directories", 0.1)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a run, by section."""
 
@@ -169,10 +180,11 @@ class Settings:
     replays: ReplaySettings = field(default_factory=ReplaySettings)
     resources: ResourceSettings = field(default_factory=ResourceSettings)
     parallel: ParallelSettings = field(default_factory=ParallelSettings)
+    dashboard: DashboardSettings = field(default_factory=DashboardSettings)
 
 
 SECTIONS: dict[str, type[Any]] = {f.name: f.type for f in dataclasses.fields(Settings) if isinstance(f.type, type)}
-LEARNER_SECTIONS = tuple(name for name in SECTIONS if name not in ("network", "parallel"))
+LEARNER_SECTIONS = tuple(name for name in SECTIONS if name not in ("network", "parallel", "dashboard"))
 
 
 def load_settings(

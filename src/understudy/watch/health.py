@@ -259,7 +259,7 @@ def progress(rates: Rates) -> str:
     if not rates.games:
         return "No game with a winner yet."
     last, n = rates.value[-1], rates.games[-1]
-    now = f"{last:.0%} of the last {n} games won"
+    now = f"{last:.0%} of the last {n} won"
     start = rates.x[-1] - n
     before = next((i for i in range(len(rates.x) - 1, -1, -1) if rates.x[i] <= start), None)
     if before is None or n < 20:
@@ -268,7 +268,7 @@ def progress(rates: Rates) -> str:
     pooled = (last * n + then * m) / (n + m)
     spread = math.sqrt(max(pooled * (1 - pooled), 1e-9) * (1 / n + 1 / m))
     z = (last - then) / spread
-    verdict = "getting better" if z > 1.96 else "getting worse" if z < -1.96 else "no change beyond chance"
+    verdict = "getting better" if z > 1.96 else "getting worse" if z < -1.96 else "within chance"
     return f"{now}, {then:.0%} of the {m} before: {verdict}."
 
 

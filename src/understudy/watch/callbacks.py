@@ -1,0 +1,79 @@
+"""Callbacks: what happens in a run, told to a program of yours as it happens, for W&B, MLflow and the like.
+
+They read the run directory, like everything that watches: the learner neither knows nor waits for them.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Protocol
+
+from understudy.blocks import version_numbers
+from understudy.errors import RunDirError
+from understudy.ledger import Game, Ledger, Version
+from understudy.rundir import RunDir
+from understudy.watch.readings import open_ledger
+
+_AT_A_TIME = 1000
+
+
+class Callback(Protocol):
+    """What `follow` calls, in the order in which things happened. An exception ends the following."""
+
+    def on_version(self, version: Version, numbers: dict[str, float]) -> None:
+        """A model was published; `numbers` are its metrics, by the names of docs/metrics.md."""
+
+    def on_game(self, game: Game, outcome: str) -> None:
+        """A game was dealt with: learned, online or skipped."""
+
+
+def follow(
+    run: RunDir,
+    callback: Callback,
+    *,
+    after_version: int = 0,
+    after_game: int = 0,
+    poll_seconds: float = 2.0,
+    stop: threading.Event | None = None,
+) -> tuple[int, int]:
+    """Tell a callback everything after a version and a game, then what is new, until `stop` is set.
+
+    Returns how far it came, for `after_version` and `after_game` of the next time. With `poll_seconds=0` it returns at
+    the end of what is there.
+    """
+    ending = stop or threading.Event()
+    while not ending.is_set():
+        told = 0
+        if run.ledger.exists():
+            with open_ledger(run.ledger) as ledger:
+                after_game, games = _tell_games(ledger, callback, after_game)
+                after_version, versions = _tell_versions(ledger, callback, after_version)
+                told = games + versions
+        elif not poll_seconds:
+            raise RunDirError(f"There is no run at {run.root}: nothing has been recorded there yet.")
+        if not told:
+            if not poll_seconds:
+                break
+            ending.wait(poll_seconds)
+    return after_version, after_game
+
+
+def _tell_versions(ledger: Ledger, callback: Callback, after: int) -> tuple[int, int]:
+    found = ledger.versions_after(after, _AT_A_TIME)
+    for version in found:
+        numbers: dict[str, Any] = version_numbers(
+            version.games, version.steps, version.seconds, version.loss, version.stats
+        )
+        callback.on_version(version, {name: float(value) for name, value in numbers.items() if _is_number(value)})
+    return (found[-1].version if found else after), len(found)
+
+
+def _tell_games(ledger: Ledger, callback: Callback, after: int) -> tuple[int, int]:
+    found = ledger.games_after(after, _AT_A_TIME)
+    for _, game, outcome in found:
+        callback.on_game(game, outcome)
+    return (found[-1][0] if found else after), len(found)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

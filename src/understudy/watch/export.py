@@ -1,0 +1,176 @@
+"""`understudy export`: a run's history as CSV, or as the event file that TensorBoard reads.
+
+An event file is a sequence of records (length, its checksum, an Event message, its checksum). Both the records and the
+three messages that scalars need are simple enough to write here; TensorFlow is not needed.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from understudy.blocks import version_numbers
+from understudy.errors import RunDirError
+from understudy.files import write_atomically
+from understudy.ledger import Game, Ledger
+from understudy.rundir import RunDir
+from understudy.watch.metrics import BY_NAME
+from understudy.watch.readings import open_ledger
+
+_ROWS = 10_000
+_VERSION_COLUMNS = ("version", "parent", "publisher", "at", "games", "steps", "seconds", "loss")
+_GAME_COLUMNS = (*(f.name for f in dataclasses.fields(Game)), "outcome", "version", "at")
+
+
+def to_csv(run: RunDir, folder: Path) -> list[Path]:
+    """Write versions.csv and games.csv, every row of the ledger; return the files."""
+    with _ledger_of(run) as ledger:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = [row[0] for row in ledger.query("SELECT DISTINCT name FROM metric_blocks ORDER BY name")]
+        extra = [name for name in names if name not in _VERSION_COLUMNS]
+        versions, games = folder / "versions.csv", folder / "games.csv"
+        _write_csv(versions, [*_VERSION_COLUMNS, *extra], _version_rows(ledger, extra))
+        _write_csv(games, _GAME_COLUMNS, _rows(ledger, "games", _GAME_COLUMNS, "rowid"))
+    return [versions, games]
+
+
+def to_tensorboard(run: RunDir, folder: Path) -> list[Path]:
+    """Write every version's metrics as scalars, one step a version; return the file."""
+    with _ledger_of(run) as ledger:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "events.out.tfevents.0.understudy"
+
+        def write(stream: Any) -> None:
+            stream.write(_record(_event(0.0, 0, file_version=b"brain.Event:2")))
+            for version, at, numbers in _numbers(ledger):
+                scalars = {_tag(name): value for name, value in numbers.items()}
+                if scalars:
+                    stream.write(_record(_event(at, version, scalars)))
+
+        write_atomically(path, write)
+    return [path]
+
+
+def _ledger_of(run: RunDir) -> Any:
+    if not run.ledger.exists():
+        raise RunDirError(f"There is no run at {run.root}: nothing has been recorded there that could be exported.")
+    return open_ledger(run.ledger)
+
+
+def _rows(ledger: Ledger, table: str, columns: tuple[str, ...], key: str) -> Iterator[tuple[Any, ...]]:
+    """All rows, in pieces, so that a writer is not held up and memory stays small."""
+    last = -1
+    query = f"SELECT {key}, {', '.join(columns)} FROM {table} WHERE {key} > ? ORDER BY {key} LIMIT {_ROWS}"
+    while part := ledger.query(query, (last,)):
+        yield from (row[1:] for row in part)
+        last = part[-1][0]
+
+
+def _version_rows(ledger: Ledger, extra: list[str]) -> Iterator[tuple[Any, ...]]:
+    for *plain, stats in _rows(ledger, "versions", (*_VERSION_COLUMNS, "stats"), "version"):
+        values = json.loads(stats)
+        yield (*plain, *(values.get(name) for name in extra))
+
+
+def _numbers(ledger: Ledger) -> Iterator[tuple[int, float, dict[str, float]]]:
+    columns = ("version", "at", "games", "steps", "seconds", "loss", "stats")
+    for version, at, games, steps, seconds, loss, stats in _rows(ledger, "versions", columns, "version"):
+        numbers = version_numbers(games, steps, seconds, loss, json.loads(stats))
+        yield version, at, {name: float(value) for name, value in numbers.items() if _finite(value)}
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _tag(name: str) -> str:
+    """TensorBoard shows the part before the slash as a group."""
+    return f"{BY_NAME[name].group if name in BY_NAME else 'other'}/{name}"
+
+
+def _write_csv(path: Path, columns: Any, rows: Iterator[tuple[Any, ...]]) -> None:
+    def write(stream: Any) -> None:
+        text = _Encoded(stream)
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+    write_atomically(path, write)
+
+
+class _Encoded:
+    """What csv needs of a text file, on a binary one."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        self._stream.write(text.encode())
+
+
+# ---- TensorBoard's format -------------------------------------------------------------------------------------------
+
+
+def _event(
+    at: float, step: int, scalars: Mapping[str, float] | None = None, file_version: bytes | None = None
+) -> bytes:
+    """An Event message: wall_time = 1, step = 2, file_version = 3, summary = 5."""
+    message = b"\x09" + struct.pack("<d", at) + b"\x10" + _varint(step)
+    if file_version is not None:
+        message += b"\x1a" + _varint(len(file_version)) + file_version
+    if scalars:
+        summary = b"".join(_value(tag, number) for tag, number in scalars.items())
+        message += b"\x2a" + _varint(len(summary)) + summary
+    return message
+
+
+def _value(tag: str, number: float) -> bytes:
+    """A Summary.Value in a Summary: tag = 1, simple_value = 2."""
+    name = tag.encode()
+    value = b"\x0a" + _varint(len(name)) + name + b"\x15" + struct.pack("<f", number)
+    return b"\x0a" + _varint(len(value)) + value
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _record(message: bytes) -> bytes:
+    length = struct.pack("<Q", len(message))
+    return length + _masked_crc(length) + message + _masked_crc(message)
+
+
+def _masked_crc(data: bytes) -> bytes:
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def crc32c(data: bytes) -> int:
+    """The CRC of Castagnoli's polynomial, which zlib does not have."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CASTAGNOLI[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def _table() -> tuple[int, ...]:
+    table = []
+    for number in range(256):
+        for _ in range(8):
+            number = number >> 1 ^ (0x82F63B78 if number & 1 else 0)  # noqa: PLW2901 - the register of the CRC
+        table.append(number)
+    return tuple(table)
+
+
+_CASTAGNOLI = _table()
