@@ -7,7 +7,8 @@ IN_VENV = $(PYTHON) tools/in_venv.py
 run:  ## the Zerg bot plays and learns, on the proving ground or in StarCraft II
 	$(IN_VENV) --with zerg,plot run_with_training.py
 
-test:  ## all unit tests
+test:  ## all unit tests; finds a Chromium for those of the dashboard, or installs it where apt-get can
+	$(IN_VENV) --with dev tools/chromium.py
 	$(IN_VENV) --with dev -m pytest
 
 check:  ## lint, format, types

@@ -1,0 +1,92 @@
+"""What a visitor may ask of a run: each action is explained, confirmed, done, and logged in the run itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from nicegui import context, ui
+
+from understudy.background import control
+from understudy.errors import UnderstudyError
+from understudy.rundir import RunDir
+from understudy.watch.dashboard.parts import box
+from understudy.watch.dashboard.runs import Watched, in_reader
+
+logger = logging.getLogger(__name__)
+
+Act = Callable[[RunDir, str], str]
+
+
+async def pause_or_resume(watched: Watched) -> None:
+    """Ask the learner to pause, or to go on."""
+    if watched.snapshot.learner.paused_by_request:
+        await _ask_and_do(watched, "Resume the learner?", "It goes on with the games that wait.", "Resume", _resume)
+    else:
+        text = "It finishes the batch under way and then learns nothing until it is resumed. Games go on, and wait."
+        await _ask_and_do(watched, "Pause the learner?", text, "Pause", _pause)
+
+
+async def stop(watched: Watched) -> None:
+    """Ask the learner to end."""
+    text = "It finishes the batch under way and ends. Nothing is lost; somebody has to start it again."
+    await _ask_and_do(watched, "Stop the learner?", text, "Stop", _stop)
+
+
+async def roll_back(watched: Watched, version: int) -> None:
+    """Publish an earlier version again."""
+
+    def act(run: RunDir, by: str) -> str:
+        head = control.roll_back(run, version, by)
+        return f"Version {version} is published again, as version {head.version}."
+
+    text = f"Version {version} is published again, under a new number. Bots load it before their next game."
+    await _ask_and_do(watched, f"Roll back to version {version}?", text, "Roll back", act)
+
+
+def _pause(run: RunDir, by: str) -> str:
+    control.pause(run, by)
+    return "The learner is asked to pause."
+
+
+def _resume(run: RunDir, by: str) -> str:
+    control.resume(run, by)
+    return "The learner is asked to go on."
+
+
+def _stop(run: RunDir, by: str) -> str:
+    control.stop(run, by)
+    return "The learner is asked to stop."
+
+
+async def _ask_and_do(watched: Watched, title: str, text: str, word: str, act: Act) -> None:
+    if not await _confirmed(title, f"Run {watched.name}. {text}", word):
+        return
+    by = f"the dashboard ({context.client.ip or 'address unknown'})"
+    try:
+        said = await in_reader(lambda: act(watched.run, by))
+    except (UnderstudyError, OSError) as error:
+        logger.warning("%s in %s, asked by %s, failed: %s", word, watched.name, by, error)
+        ui.notify(str(error), type="negative", multi_line=True, timeout=10_000)
+        return
+    logger.info("%s in %s, asked by %s: %s", word, watched.name, by, said)
+    ui.notify(said, type="positive")
+    await watched.look(at_once=True)
+
+
+async def _confirmed(title: str, text: str, word: str) -> bool:
+    with ui.dialog() as dialog, ui.card().classes("ask"):
+        with box("", "h2"):
+            ui.label(title)
+        ui.label(text)
+        with box("choices"):
+            _choice(dialog, "Cancel", False)
+            _choice(dialog, word, True)
+    confirmed = await dialog
+    dialog.delete()
+    return confirmed is True
+
+
+def _choice(dialog: ui.dialog, word: str, answer: bool) -> None:
+    with box("button main confirm" if answer else "button", "button").on("click", lambda: dialog.submit(answer)):
+        ui.label(word)

@@ -1,0 +1,183 @@
+"""The table of games: what waits, what was learned from, what was rejected and why; to filter and to open."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from nicegui import ui
+
+from understudy.errors import RunDirError
+from understudy.watch.dashboard import words
+from understudy.watch.dashboard.markup import Markup, empty, result_tag, table, tag
+from understudy.watch.dashboard.parts import Update, box, card
+from understudy.watch.dashboard.runs import FOLDERS, Watched, in_reader
+from understudy.watch.readings import open_ledger
+
+_SHOWN = 200
+_LISTED = 20_000  # files of a folder that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class GameRow:
+    """One line of the table. `folder` is where its file lies, '' if it is gone."""
+
+    folder: str
+    name: str
+    result: str
+    at: float
+    bytes: int
+    steps: int | None = None
+    reward: float | None = None
+    opponent: str = ""
+    played_by: int | None = None
+    learned_by: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What the table is to show; '' is everything."""
+
+    folder: str = ""
+    result: str = ""
+    text: str = ""
+
+    def takes(self, row: GameRow) -> bool:
+        """Whether a line is to be shown."""
+        words_of = f"{row.name} {row.opponent} {row.note} {row.result}".lower()
+        return (
+            (not self.folder or row.folder == self.folder)
+            and (not self.result or row.result.lower() == self.result.lower())
+            and all(word in words_of for word in self.text.lower().split())
+        )
+
+
+def read_games(watched: Watched) -> list[GameRow]:
+    """The games of a run, newest first: files that wait or were rejected, and what the ledger knows."""
+    rows = [_waiting(file) for file in _newest(watched.run.buffer)]
+    rows += [_rejected(file) for file in _newest(watched.run.rejected)]
+    if watched.run.ledger.exists():
+        try:
+            with open_ledger(watched.run.ledger) as ledger:
+                archived = {name for (name,) in ledger.query("SELECT name FROM games WHERE archived = 1")}
+                rows += [
+                    GameRow(
+                        "archive" if game.name in archived else "",
+                        game.name,
+                        game.result,
+                        game.ended,
+                        game.bytes,
+                        game.steps,
+                        game.reward,
+                        " ".join(part for part in (game.race, game.difficulty) if part) or game.opponent,
+                        game.played_by,
+                        version,
+                        "" if outcome == "learned" else outcome,
+                    )
+                    for game, outcome, version in ledger.games(newest=_LISTED)
+                ]
+        except RunDirError:
+            pass  # the overview says what is wrong with the ledger
+    return sorted(rows, key=lambda row: row.at, reverse=True)
+
+
+def show(watched: Watched) -> list[Update]:
+    """The filters and the table, which is read again when the run has changed."""
+    state: dict[str, object] = {"rows": [], "filter": Filter(), "seen": None}
+    with card("Games"):
+        with box("filters"):
+            folder = ui.select(["all folders", *FOLDERS], value="all folders").props("dense outlined").mark("folder")
+            result = ui.select(["all results", "Victory", "Defeat", "Tie", "Unknown"], value="all results")
+            result.props("dense outlined")
+            text = ui.input(placeholder="race, difficulty, name, reason …").props("dense outlined clearable")
+            summary = ui.label().classes("muted small")
+        content = ui.html("").classes("games")
+
+    def draw() -> None:
+        rows = [row for row in state["rows"] if state["filter"].takes(row)]  # type: ignore[attr-defined]
+        content.set_content(games_table(watched, rows[:_SHOWN]))
+        more = f"; the newest {_SHOWN} are shown" if len(rows) > _SHOWN else ""
+        summary.set_text(f"{len(rows):,} of {len(state['rows']):,} games{more}")  # type: ignore[arg-type]
+
+    def choose() -> None:
+        pick = "" if folder.value == "all folders" else folder.value
+        state["filter"] = Filter(pick, "" if result.value == "all results" else result.value, text.value or "")
+        draw()
+
+    for control in (folder, result, text):
+        control.on_value_change(choose)
+
+    async def read() -> None:
+        state["rows"] = await in_reader(lambda: read_games(watched))
+        draw()
+
+    def update() -> None:
+        seen = watched.snapshot
+        now = (seen.buffer.count, seen.buffer.recent, tuple(seen.outcomes.items()), seen.rejected.count)
+        if now != state["seen"]:
+            state["seen"] = now
+            ui.timer(0, read, once=True)
+
+    update()
+    return [update]
+
+
+def games_table(watched: Watched, rows: list[GameRow]) -> Markup:
+    """The lines that passed the filter."""
+    if not rows:
+        return empty("No game here fits the filter." if watched.snapshot.outcomes else "No game has been recorded yet.")
+    heads = ("Ended", "Result", "Opponent", "Decisions", "Reward", "Played by", "Learned in", "Lies in", "Size", "")
+    return table(heads, [_cells(watched, row) for row in rows], numbers=(3, 4, 5, 6, 8))
+
+
+def _cells(watched: Watched, row: GameRow) -> tuple[object, ...]:
+    when = words.clock(row.at)
+    link = tag("a", when, href=f"/run/{watched.name}/game/{row.folder}/{row.name}", data_game=row.name)
+    return (
+        link if row.folder else when,
+        result_tag(row.result),
+        row.opponent or "–",
+        words.count(row.steps),
+        "–" if row.reward is None else f"{row.reward:+.2f}",
+        "–" if row.played_by is None else f"v{row.played_by}",
+        "–" if row.learned_by is None else f"v{row.learned_by}",
+        row.folder or "deleted",
+        words.size(row.bytes),
+        tag("span", row.note, cls="muted small"),
+    )
+
+
+def _newest(folder: Path) -> list[Path]:
+    try:
+        files = [file for file in folder.iterdir() if file.suffix == ".npz" and not file.name.startswith(".")]
+    except OSError:
+        return []
+    return sorted(files, key=lambda file: file.name, reverse=True)[:_LISTED]
+
+
+def _waiting(file: Path) -> GameRow:
+    stat = _stat(file)
+    return GameRow("buffer", file.name, _result(file.name), *stat, note="waits")
+
+
+def _rejected(file: Path) -> GameRow:
+    try:
+        reason = str(json.loads(file.with_name(f"{file.name}.reason.json").read_bytes()).get("reason", ""))
+    except (OSError, ValueError, AttributeError):
+        reason = "rejected; its reason is not there"
+    return GameRow("rejected", file.name, _result(file.name), *_stat(file), note=reason)
+
+
+def _stat(file: Path) -> tuple[float, int]:
+    try:
+        stat = file.stat()
+    except OSError:  # it has just been moved
+        return 0.0, 0
+    return stat.st_mtime, stat.st_size
+
+
+def _result(name: str) -> str:
+    parts = name.split("_")
+    return parts[3].removesuffix(".npz") if len(parts) > 3 and parts[0] == "game" else ""

@@ -1,0 +1,110 @@
+"""How learning goes: every figure of the updates, how fast it is, and how results differ by opponent and version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from understudy.watch.dashboard import charts, words
+from understudy.watch.dashboard.charts import Form, Line, Options
+from understudy.watch.dashboard.overview import mix_card, win_rate_card
+from understudy.watch.dashboard.parts import Update, box, chart_card
+from understudy.watch.dashboard.runs import Watched
+from understudy.watch.history import Rates, Series
+from understudy.watch.metrics import BY_NAME
+
+_UNKNOWN = "No finished game says it yet."
+
+# Metric, how its values read, and the bounds of its axis.
+_METRICS: tuple[tuple[str, Form, float | None, float | None], ...] = (
+    ("loss", "number", None, None),
+    ("entropy", "number", 0, None),
+    ("kl", "number", 0, None),
+    ("clip_fraction", "percent", 0, None),
+    ("value_loss", "number", 0, None),
+    ("explained_variance", "number", None, None),
+    ("staleness", "number", 0, None),
+    ("effective_sample_size", "percent", 0, 1),
+    ("mean_return", "number", None, None),
+    ("games_per_second", "number", 0, None),
+    ("samples_per_second", "number", 0, None),
+    ("grad_norm", "number", 0, None),
+)
+_BARS = 14
+
+
+def show(watched: Watched) -> list[Update]:
+    """A chart for each metric."""
+    with box("grid"):
+        return [_metric_card(watched, *metric) for metric in _METRICS]
+
+
+def show_results(watched: Watched) -> list[Update]:
+    """Win rates by opponent and by version, and what was decided."""
+    with box("grid wide"):
+        updates = [win_rate_card(watched), mix_card(watched)]
+    bars: tuple[tuple[str, Callable[[], Options | None]], ...] = (
+        ("By opponent race", lambda: _by_name(watched.history.by_race)),
+        ("By difficulty", lambda: _by_name(watched.history.by_difficulty)),
+        ("By model version", lambda: _by_version(watched.history.by_version)),
+    )
+    lines: tuple[tuple[str, Callable[[], Options | None]], ...] = (
+        ("Races over time", lambda: _over_time(watched.history.by_race)),
+        ("Difficulties over time", lambda: _over_time(watched.history.by_difficulty)),
+    )
+    with box("grid"):
+        for title, options in bars:
+            unit = "% won, 95 % confidence (games)"
+            updates.append(chart_card("win_rate", options, title=title, unit=unit, empty=_UNKNOWN, tall=True))
+    with box("grid wide"):
+        for title, options in lines:
+            updates.append(chart_card("win_rate", options, title=title, unit="% won", empty=_UNKNOWN))
+    return updates
+
+
+def metric_chart(series: Series | None, name: str, form: Form, low: float | None, high: float | None) -> Options | None:
+    """One metric over the versions; where a point stands for many, the band shows their extremes."""
+    if series is None or not series.x:
+        return None
+    merged = series.low != series.value or series.high != series.value
+    if merged:
+        line = Line(name, list(zip(series.x, series.value, series.low, series.high, strict=True)))
+    else:
+        line = Line(name, list(zip(series.x, series.value, strict=True)))
+    return charts.line_chart([line], x_name="model version", form=form, low=low, high=high)
+
+
+def _metric_card(watched: Watched, metric: str, form: Form, low: float | None, high: float | None) -> Update:
+    name = BY_NAME[metric].title.lower()
+    return chart_card(
+        metric,
+        lambda: metric_chart(watched.history.metrics.get(metric), name, form, low, high),
+        empty="It appears with the first batch that is learned from.",
+    )
+
+
+def _by_name(rates: Mapping[str, Rates]) -> Options | None:
+    """The latest rate of each name."""
+    rows = [
+        (f"{name or 'unknown'} ({words.count(of.games[-1])})", of.value[-1], of.low[-1], of.high[-1])
+        for name, of in rates.items()
+        if of.value
+    ]
+    return charts.rate_bars(rows[:_BARS]) if rows else None
+
+
+def _by_version(rates: Rates) -> Options | None:
+    points = zip(rates.x, rates.to, rates.games, rates.value, rates.low, rates.high, strict=True)
+    rows = [
+        (f"v{first} ({words.count(games)})" if first == last else f"v{first}–{last} ({words.count(games)})", *rate)
+        for first, last, games, *rate in points
+    ]
+    return charts.rate_bars(rows[-_BARS:]) if rows else None
+
+
+def _over_time(rates: Mapping[str, Rates]) -> Options | None:
+    lines = [
+        Line(name or "unknown", list(zip(of.x, of.value, strict=True)), charts.COLORS[number % len(charts.COLORS)])
+        for number, (name, of) in enumerate(rates.items())
+        if of.x
+    ]
+    return charts.line_chart(lines, x_name="game", form="percent", low=0, high=1) if lines else None

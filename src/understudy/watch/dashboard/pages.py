@@ -1,0 +1,146 @@
+"""The pages: which address shows what, the frame around all of them, and how they keep up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.responses import PlainTextResponse, Response
+from nicegui import ui
+
+from understudy.watch.dashboard import games, home, inspector, learning, machine, models, overview, replays, shogi
+from understudy.watch.dashboard.markup import Markup, join, light, tag
+from understudy.watch.dashboard.parts import Update, box, live_html
+from understudy.watch.dashboard.runs import Runs, Watched
+from understudy.watch.prometheus import CONTENT_TYPE, exposition
+
+_STYLE = Path(__file__).with_name("style.css")
+_THEME_COOKIE = "understudy_theme"
+TABS: dict[str, tuple[str, Callable[[Watched], list[Update]]]] = {
+    "overview": ("Overview", overview.show),
+    "results": ("Results", learning.show_results),
+    "learning": ("Learning", learning.show),
+    "games": ("Games", games.show),
+    "models": ("Models", models.show),
+    "machine": ("Machine", machine.show),
+    "replays": ("Replays", replays.show),
+    "shogi": ("Shogi", shogi.show),
+}
+
+
+def add(app: FastAPI, runs: Runs) -> None:
+    """Add every page to the application."""
+    ui.add_css(_STYLE.read_text(encoding="utf-8"), shared=True)
+
+    @app.get("/metrics")
+    async def metrics() -> Response:
+        for watched in runs:
+            await watched.look()
+        return PlainTextResponse(exposition([watched.snapshot for watched in runs]), media_type=CONTENT_TYPE)
+
+    @ui.page("/")
+    async def first_page(request: Request) -> None:
+        for watched in runs:
+            await watched.look()
+        if len(runs) == 1:
+            _run_page(request, runs, next(iter(runs)), "overview")
+        else:
+            with _frame(request, runs, None, "") as updates:
+                updates.extend(home.show(runs))
+
+    @ui.page("/run/{name}")
+    @ui.page("/run/{name}/{tab}")
+    async def run_page(request: Request, name: str, tab: str = "overview") -> Response | None:
+        watched = runs.get(name)
+        if watched is None or tab not in TABS:
+            return PlainTextResponse("There is no such page.\n", 404)
+        await watched.look()
+        _run_page(request, runs, watched, tab)
+        return None
+
+    @ui.page("/run/{name}/game/{folder}/{file}")
+    async def game_page(request: Request, name: str, folder: str, file: str) -> Response | None:
+        watched = runs.get(name)
+        if watched is None or watched.file(folder, file) is None:
+            return PlainTextResponse("There is no such game.\n", 404)
+        await watched.look()
+        with _frame(request, runs, watched, "games"):
+            await inspector.show(watched, folder, file)
+        return None
+
+
+def _run_page(request: Request, runs: Runs, watched: Watched, tab: str) -> None:
+    with _frame(request, runs, watched, tab) as updates:
+        updates.extend(TABS[tab][1](watched))
+
+
+@contextmanager
+def _frame(request: Request, runs: Runs, here: Watched | None, tab: str) -> Iterator[list[Update]]:
+    """The head of a page; what is put inside goes below it. Its updates are called after every look at the runs."""
+    ui.page_title(f"{here.name} · Understudy" if here else "Understudy")
+    updates: list[Update] = []
+    with box("top"):
+        with box("bar names"):
+            ui.html(tag("a", "Understudy", href="/", cls="brand"))
+            updates.append(live_html(lambda: _names(runs, here), "runs"))
+            _theme_button(request)
+        if here is not None:
+            with box("bar"):
+                updates.append(live_html(lambda: _tabs(here, tab), "tabs"))
+    with box("", "main"):
+        yield updates
+
+    async def refresh() -> None:
+        for watched in runs:
+            await watched.look()
+        for update in updates:
+            update()
+
+    ui.timer(runs.refresh_seconds, refresh)
+
+
+def _names(runs: Runs, here: Watched | None) -> Markup:
+    links: Sequence[Markup] = [
+        tag(
+            "a",
+            light(watched.health.light),
+            tag("span", watched.name),
+            href=f"/run/{watched.name}",
+            cls="run here" if watched is here else "run",
+            title=watched.health.sentence,
+        )
+        for watched in runs
+    ]
+    return join(links)
+
+
+def _tabs(watched: Watched, here: str) -> Markup:
+    wanted = [key for key in TABS if key not in ("replays", "shogi") or key == here or _has(watched, key)]
+    return join(
+        tag("a", TABS[key][0], href=f"/run/{watched.name}/{key}", cls="tab here" if key == here else "tab")
+        for key in wanted
+    )
+
+
+def _has(watched: Watched, tab: str) -> bool:
+    found = watched.snapshot.replays
+    return watched.has_records if tab == "shogi" else bool(found.analysed or found.rejected or found.waiting)
+
+
+def _theme_button(request: Request) -> None:
+    """Light or dark as the system has it, until somebody says otherwise; a cookie remembers it."""
+    chosen = {"dark": True, "light": False}.get(request.cookies.get(_THEME_COOKIE, ""))
+    dark = ui.dark_mode(chosen)
+
+    async def switch() -> None:
+        now = await ui.run_javascript("document.body.classList.contains('body--dark')")
+        dark.set_value(not now)
+        word = "light" if now else "dark"
+        ui.run_javascript(f"document.cookie = '{_THEME_COOKIE}={word}; Path=/; SameSite=Strict; Max-Age=31536000'")
+
+    with (
+        box("icon-button theme", "button").on("click", switch).props('aria-label="light or dark" title="Light or dark"')
+    ):
+        ui.icon("contrast")

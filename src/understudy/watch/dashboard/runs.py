@@ -1,0 +1,141 @@
+"""The runs that are shown: by name, looked at while somebody watches, and never a path outside their folders."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from understudy.errors import RunDirError
+from understudy.rundir import RunDir
+from understudy.watch.health import Health, judge
+from understudy.watch.history import History, read_history
+from understudy.watch.readings import Snapshot, open_ledger, read_run
+
+T = TypeVar("T")
+FOLDERS = ("buffer", "archive", "rejected")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+_RECORD_SUFFIXES = (".csa", ".kif", ".kifu")
+_RECORD_PLACES = ("*.*", "games/*.*", "games/*/*.*", "data/games/*.*", "matches/*.*")
+_MOST_RECORDS = 300
+_KEPT_LOADS = 900  # half an hour of looks, two seconds apart
+
+# One thread does all reading: it keeps the event loop free and many visitors from asking the disk at the same time.
+_reader = ThreadPoolExecutor(1, thread_name_prefix="reads runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy the machine was at one look: percent, and how many workers worked."""
+
+    at: float
+    cpu: float | None
+    memory: float | None
+    gpu_memory: float | None
+    workers: int
+    waiting: int
+
+
+class Watched:
+    """One run and what was last seen of it."""
+
+    def __init__(self, name: str, run: RunDir, refresh_seconds: float) -> None:
+        self.name = name
+        self.run = run
+        self.snapshot = Snapshot(str(run.root), time.time())
+        self.health = judge(self.snapshot)
+        self.history = History()
+        self.loads: deque[Load] = deque(maxlen=_KEPT_LOADS)
+        self.has_records = False
+        self._refresh_seconds = refresh_seconds
+        self._seen_at = -1e9
+        self._known: object = None
+        self._lock = asyncio.Lock()
+
+    async def look(self, *, at_once: bool = False) -> None:
+        """Look again, unless that was done a moment ago for another visitor."""
+        async with self._lock:
+            if not at_once and time.monotonic() - self._seen_at < self._refresh_seconds * 0.9:
+                return
+            self.snapshot, self.health, self.history = await in_reader(self._read)
+            self.has_records = self.has_records or bool(await in_reader(self.records))
+            self._seen_at = time.monotonic()
+            self._note_load()
+
+    def file(self, folder: str, name: str) -> Path | None:
+        """The file of a game; None for whatever is no plain file of that name in that folder of this run."""
+        if folder not in FOLDERS or not _FILE_NAME.fullmatch(name):
+            return None
+        root = self.run.root.resolve()
+        path = (root / "data" / folder / name).resolve()
+        inside = path.parent == root / "data" / folder and path.name == name
+        return path if inside and path.is_file() else None
+
+    def records(self) -> dict[str, Path]:
+        """Records of board games in this run (.csa, .kif, .kifu), newest first, by their place in the folder."""
+        root = self.run.root
+        found = []
+        for pattern in _RECORD_PLACES:
+            for path in root.glob(pattern):
+                if path.suffix.lower() in _RECORD_SUFFIXES and path.is_file() and not path.is_symlink():
+                    found.append((path.stat().st_mtime, path))
+        return {path.relative_to(root).as_posix(): path for _, path in sorted(found, reverse=True)[:_MOST_RECORDS]}
+
+    def _read(self) -> tuple[Snapshot, Health, History]:
+        snapshot = read_run(self.run, recent=8, log_lines=40)
+        known = (snapshot.last_version_at, tuple(snapshot.outcomes.items()))
+        history = self.history
+        if known != self._known and self.run.ledger.exists():
+            try:
+                with open_ledger(self.run.ledger) as ledger:
+                    history = read_history(ledger)
+                self._known = known
+            except RunDirError:
+                pass  # the snapshot says so among its problems
+        return snapshot, judge(snapshot), history
+
+    def _note_load(self) -> None:
+        seen = self.snapshot
+        if seen.learner.alive:
+            load = {key: seen.resources.get(key) for key in ("cpu", "memory", "gpu_memory")}
+            workers = int(seen.learner.stats.get("active_workers") or 0)
+            self.loads.append(Load(seen.at, **load, workers=workers, waiting=seen.buffer.count))
+
+
+class Runs:
+    """The runs in the order they were given, each by a name that is not another's."""
+
+    def __init__(self, run_dirs: Sequence[RunDir], refresh_seconds: float) -> None:
+        self.refresh_seconds = refresh_seconds
+        self._runs: dict[str, Watched] = {}
+        for run in run_dirs:
+            base = re.sub(r"[^A-Za-z0-9._-]+", "-", run.root.name).strip(".-") or "run"
+            taken = sum(name == base or name.startswith(f"{base}~") for name in self._runs)
+            name = f"{base}~{taken + 1}" if taken else base
+            self._runs[name] = Watched(name, run, refresh_seconds)
+
+    def __iter__(self) -> Iterator[Watched]:
+        return iter(self._runs.values())
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @property
+    def names(self) -> list[str]:
+        """Their names."""
+        return list(self._runs)
+
+    def get(self, name: str) -> Watched | None:
+        """The run of this name."""
+        return self._runs.get(name)
+
+
+async def in_reader(read: Callable[[], T]) -> T:
+    """Read something from disk without holding up the pages."""
+    return await asyncio.get_running_loop().run_in_executor(_reader, read)

@@ -1,0 +1,272 @@
+"""The dashboard as a visitor sees it: driven in a real, headless Chromium."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("nicegui")
+
+from tools.chromium import Browser, Page
+from websockets import Origin
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from game_files import put_game
+from understudy.ledger import Ledger
+from understudy.rundir import RunDir
+from understudy.watch.dashboard.pages import TABS
+from understudy.watch.metrics import BY_NAME
+from watch.dashboard.served import dashboard, learn, learned_run
+
+TOKEN = "a token that nobody guesses"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunDir:
+    return learned_run(tmp_path_factory.mktemp("runs") / "first")
+
+
+@pytest.fixture(scope="module")
+def address(run: RunDir) -> Iterator[str]:
+    empty = run.root.parent / "empty"
+    empty.mkdir()
+    with dashboard(str(run.root), str(empty)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, address: str) -> Page:
+    return browser.open(f"{address}/run/first")
+
+
+def tile(name: str) -> str:
+    return f'[data-tile="{name}"]'
+
+
+def stage(name: str) -> str:
+    return f'[data-box="{name}"]'
+
+
+def test_the_overview_shows_the_true_numbers_of_a_run(page: Page, address: str) -> None:
+    page.go(f"{address}/run/first")
+    page.wait_for_text("Games learned from")
+    assert page.text(tile("Games learned from")).split("\n") == [
+        "Games learned from",
+        "6",
+        "last 100: 4 won, 1 lost, 1 tied",
+    ]
+    assert page.text(tile("Win rate")).split("\n")[:2] == ["Win rate", "75 %"]  # (4 + 1/2) / 6
+    assert page.text(tile("Decisions learned")).split("\n") == ["Decisions learned", "72", "3 batches"]
+    assert page.text(tile("Rejected")).split("\n")[1] == "1"
+    assert [page.text(f"{stage(name)} .count") for name in ("game", "buffer", "learner", "model")] == [
+        "6",
+        "0",
+        "3",
+        "v4",
+    ]
+    assert page.evaluate("document.querySelector('[data-health]').dataset.health") == "amber"
+    page.wait_for_text("The learner stopped", "[data-health]")
+    page.wait_for_text("Start it: `understudy learn", "[data-health]")
+    assert page.complaints == []
+
+
+def test_every_request_of_every_page_goes_to_the_dashboard_itself(page: Page, address: str) -> None:
+    for tab in TABS:
+        page.go(f"{address}/run/first/{tab}")
+        page.wait_for("document.querySelectorAll('main .card').length > 0")
+    ours = (address, address.replace("http", "ws"), "data:")
+    assert [url for url in page.requested if not url.startswith(ours)] == []
+    assert len(page.requested) > 20
+    assert page.complaints == []
+
+
+def test_a_game_that_arrives_is_shown_without_a_reload(page: Page, address: str, run: RunDir) -> None:
+    page.go(f"{address}/run/first")
+    page.wait_for(f"document.querySelector('{stage('buffer')} .count')?.innerText === '0'")
+    page.evaluate("window.same = true")
+    game = put_game(run.buffer, 77)
+    page.wait_for(f"document.querySelector('{stage('buffer')} .count').innerText === '1'")
+    page.wait_for("document.querySelector('[data-health]').dataset.health === 'red'")  # it waits, and nobody learns
+    learn(run)
+    page.wait_for(f"document.querySelector('{stage('model')} .count').innerText === 'v5'")
+    page.wait_for(f"document.querySelector('{tile('Games learned from')} .value').innerText === '7'")
+    assert page.evaluate("window.same")
+    assert (run.archive / game.name).exists()
+
+
+def test_the_table_is_filtered_and_a_game_opens_with_its_decisions(page: Page, address: str, run: RunDir) -> None:
+    page.go(f"{address}/run/first/games")
+    page.wait_for_text("8 of 8 games")
+    page.type("input[placeholder]", "zerg")
+    page.wait_for_text("2 of 8 games")
+    page.click(".games a[data-game]")
+    page.wait_for_text("Every decision")
+    text = page.text("main")
+    assert "Zerg · Hard" in text
+    assert "Computed with version 1, which played; what was recorded differs" in text  # the test's games say 1/3 each
+    labels = page.evaluate("[...document.querySelectorAll('main .chart text')].map(t => t.textContent)")
+    assert {"LEFT", "RIGHT", "STAY", "decision"} <= set(labels)
+    rows = page.evaluate("document.querySelectorAll('main .long tbody tr').length")
+    assert rows == 12
+    assert page.complaints == []
+
+
+def test_what_a_file_says_is_shown_as_text_and_never_run(page: Page, address: str, run: RunDir) -> None:
+    bad = run.rejected / "game_20260102_000000_Defeat_eeee.npz"
+    bad.write_bytes(b"")
+    reason = "<img src=x onerror=window.hit=1><script>window.hit=1</script>"
+    bad.with_name(f"{bad.name}.reason.json").write_text(json.dumps({"file": bad.name, "reason": reason}))
+    page.go(f"{address}/run/first/games")
+    page.wait_for_text("onerror=window.hit", ".games")
+    assert page.evaluate("window.hit") is None
+    bad.unlink()
+
+
+def test_rolling_back_asks_first_then_publishes_and_is_logged(page: Page, address: str, run: RunDir) -> None:
+    page.go(f"{address}/run/first/models")
+    page.click('[data-version="2"]')
+    page.wait_for_text("Roll back to version 2?")
+    page.click(".ask .button:not(.confirm)")
+    page.wait_for("!document.querySelector('.ask')")
+    with Ledger(run.ledger, read_only=True) as ledger:
+        before = ledger.head()
+    assert before == 5
+    page.click('[data-version="2"]')
+    page.click(".ask .confirm")
+    page.wait_for_text("Version 2 is published again, as version 6.")
+    page.wait_for("document.querySelector('[data-fact=Version]').innerText.endsWith('6')")
+    with Ledger(run.ledger, read_only=True) as ledger:
+        newest = ledger.versions(newest=1)[0]
+    assert (newest.version, newest.parent, newest.publisher) == (6, 2, "rollback")
+    assert "Request: roll back" in run.log.read_text(encoding="utf-8")
+    assert "the dashboard (127.0.0.1)" in run.log.read_text(encoding="utf-8")
+
+
+def test_runs_stand_side_by_side_and_an_empty_one_says_what_to_do(page: Page, address: str) -> None:
+    page.go(f"{address}/")
+    page.wait_for_text("first", "[data-run=first]")
+    assert page.text("[data-run=first] [data-figure=Games] .value") == "7"
+    page.click("[data-run=empty]")
+    page.wait_for("location.pathname === '/run/empty'")
+    page.wait_for_text("Start a bot with this run.", "[data-health]")
+    assert page.text(f"{stage('model')} .what") == "the bot makes the first one"
+
+
+def test_charts_have_units_and_explain_their_metric_on_hover(page: Page, address: str) -> None:
+    page.go(f"{address}/run/first/learning")
+    page.wait_for("document.querySelectorAll('.chart svg text').length > 20")
+    heads = page.evaluate("[...document.querySelectorAll('.card .head')].map(h => h.innerText.split('\\n'))")
+    assert ["Entropy", "nats"] in heads
+    assert ["Staleness", "versions"] in heads
+    where = page.evaluate(
+        "(() => { const h = [...document.querySelectorAll('.card .why')].find(h => h.innerText === 'Entropy');"
+        " const r = h.getBoundingClientRect(); return [r.x + 5, r.y + 5] })()"
+    )
+    page.command("Input.dispatchMouseEvent", type="mouseMoved", x=where[0], y=where[1])
+    page.wait_for_text(BY_NAME["entropy"].otherwise)
+
+
+def test_the_theme_can_be_chosen_and_is_remembered(page: Page, address: str) -> None:
+    page.go(f"{address}/run/first")
+    dark = "document.body.classList.contains('body--dark')"
+    page.wait_for(f"!{dark}")
+    page.click("button.theme")
+    page.wait_for(dark)
+    page.wait_for("document.cookie.includes('understudy_theme=dark')")
+    page.go(f"{address}/run/first/learning")
+    page.wait_for(dark)
+    page.click("button.theme")
+    page.wait_for(f"!{dark}")
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_nothing_is_wider_than_a_phone(page: Page, address: str, tab: str) -> None:
+    page.resize(390, 800)
+    page.go(f"{address}/run/first/{tab}")
+    page.wait_for("document.querySelectorAll('main .card').length > 0")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.resize(1280, 900)
+
+
+def test_prometheus_gets_its_text(address: str, run: RunDir) -> None:
+    with urllib.request.urlopen(f"{address}/metrics") as answer:
+        text = answer.read().decode()
+    assert f'understudy_model_version{{run="{run.root}"}}' in text
+
+
+def test_a_foreign_host_is_refused_for_pages_and_for_the_websocket(address: str) -> None:
+    assert status(address, Host="evil.example") == 403
+    assert status(address, Origin="http://evil.example") == 403
+    assert status(address) == 200
+    socket_address = address.replace("http", "ws") + "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    with pytest.raises(InvalidStatus, match="403"), connect(socket_address, origin=Origin("http://evil.example")):
+        pass
+    with connect(socket_address, origin=Origin(address)) as connection:
+        assert str(connection.recv(timeout=5)).startswith("0{")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/run/first/game/archive/..%2f..%2f..%2fsecret.npz",
+        "/run/first/game/archive/../../../secret.npz",
+        "/run/first/game/..%2f../secret.npz",
+        "/run/first/game/archive/link.npz",
+        "/run/..%2f..%2fsecret.npz",
+        "/../secret.npz",
+        "/_nicegui/../../../../../../../../etc/passwd",
+        "/run/first/game/live/x.journal",
+    ],
+)
+def test_no_path_outside_the_runs_can_be_read(address: str, run: RunDir, path: str) -> None:
+    secret = put_game(run.root.parent, 5)
+    secret.rename(run.root.parent / "secret.npz")
+    link = run.archive / "link.npz"
+    if not link.is_symlink():
+        link.symlink_to(run.root.parent / "secret.npz")
+    code, body = raw_get(address, path)
+    assert code == 404
+    assert "decision" not in body
+    assert "root:" not in body
+
+
+def test_where_a_token_is_set_only_who_knows_it_gets_in(browser: Browser, run: RunDir) -> None:
+    with dashboard(str(run.root), UNDERSTUDY_DASHBOARD_TOKEN=TOKEN) as address:
+        assert status(address) == 401
+        assert status(f"{address}/metrics", Authorization="Bearer wrong token, wrong token") == 401
+        assert status(f"{address}/metrics", Authorization=f"Bearer {TOKEN}") == 200
+        socket_address = address.replace("http", "ws") + "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+        with pytest.raises(InvalidStatus, match="403"), connect(socket_address, origin=Origin(address)):
+            pass
+        page = browser.open(address)
+        page.type("input[name=token]", "not this one, not this one")
+        page.click("button")
+        page.wait_for_text("That is not the token.")
+        page.type("input[name=token]", TOKEN)
+        page.click("button")
+        page.wait_for_text("Games learned from")
+
+
+def status(address: str, **headers: str) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def raw_get(address: str, path: str) -> tuple[int, str]:
+    """A GET of exactly this path: clients for people tidy up dots before they ask."""
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode())
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+    return int(answer.split()[1]), answer.decode(errors="replace")
