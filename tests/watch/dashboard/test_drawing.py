@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from understudy.ledger import Version
+from understudy.watch.dashboard import charts
+from understudy.watch.dashboard.charts import Line
+from understudy.watch.dashboard.markup import Markup, table, tag
+from understudy.watch.dashboard.models import lineage, versions_table
+from understudy.watch.dashboard.shogi import board
+
+
+def test_text_is_escaped_and_markup_is_not() -> None:
+    assert tag("b", "<i>", Markup("<i>"), title='"') == '<b title="&quot;">&lt;i&gt;<i></b>'
+    assert "<script>" not in table(("<script>",), [("<script>",)])
+
+
+def test_a_line_with_a_band_brings_the_area_between_low_and_high() -> None:
+    options = charts.line_chart([Line("rate", [(1, 0.5, 0.4, 0.7), (2, 0.6, 0.5, 0.8)])], x_name="game")
+    low, span, line = options["series"]
+    assert low["data"] == [[1, 0.4], [2, 0.5]]
+    assert [round(height, 6) for _, height in span["data"]] == [0.3, 0.3]
+    assert line["data"][0] == [1, 0.5, 0.4, 0.7]
+    assert options["xAxis"]["name"] == "game"
+
+
+def test_shares_are_stacked_in_colours_of_their_own() -> None:
+    options = charts.share_chart([1, 2], {"A": [0.25, 0.5], "B": [0.75, 0.5]}, x_name="game")
+    assert [series["stack"] for series in options["series"]] == ["all", "all"]
+    assert len({series["areaStyle"]["color"] for series in options["series"]}) == 2
+
+
+def version(number: int, parent: int | None, publisher: str = "learner") -> Version:
+    return Version(number, parent, publisher, 0.0, 1, 10, 0.1, 0.5, {})
+
+
+def test_only_versions_that_are_kept_and_not_in_use_can_be_rolled_back_to() -> None:
+    text = versions_table([version(3, 2), version(2, 1), version(1, None, "new")], kept=(2, 3), head=3)
+    assert 'data-version="2"' in text
+    assert 'data-version="3"' not in text
+    assert 'data-version="1"' not in text
+    assert "no longer kept" in text
+
+
+def test_the_lineage_bends_where_a_version_did_not_come_from_the_one_before() -> None:
+    straight = lineage([version(2, 1), version(1, None)])
+    bent = lineage([version(3, 1, "rollback"), version(2, 1), version(1, None)])
+    assert straight.count("<path") == 1
+    assert "back" not in straight
+    assert bent.count('class="from back"') == 1
+    assert bent.count('class="dot back"') == 1
+
+
+def test_a_board_has_forty_pieces_and_marks_the_last_move() -> None:
+    start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+    drawn = board(start, "7g7f")
+    assert drawn.count('class="piece"') == 40
+    assert drawn.count('class="moved"') == 2
+    assert drawn.count("rotate(180)") == 20
+    assert drawn.count("歩") == 18
+    letters = board("4k4/9/9/9/9/9/9/9/4K3+R b 2Pb 1", kanji=False)
+    assert ">+R<" in letters
+    assert "to move" in letters
