@@ -57,8 +57,8 @@ CREATE TABLE IF NOT EXISTS action_blocks (
 """
 
 _ADD_METRIC = """
-INSERT INTO metric_blocks VALUES (?, ?, ?, 1, ?4, ?4, ?4, ?5, ?5)
-ON CONFLICT DO UPDATE SET n = n + 1, total = total + excluded.total, low = min(low, excluded.low),
+INSERT INTO metric_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET n = n + excluded.n, total = total + excluded.total, low = min(low, excluded.low),
     high = max(high, excluded.high), since = min(since, excluded.since), until = max(until, excluded.until)
 """
 _ADD_RESULTS = """
@@ -77,15 +77,30 @@ def result_kind(result: str) -> int:
     return _KINDS.get(result.lower(), _OTHER)
 
 
-def add_version(db: sqlite3.Connection, version: int, at: float, numbers: Mapping[str, Any]) -> None:
-    """Add the numbers of one version to its blocks; what is no finite number is left out."""
-    finite = {
+def finite_numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Those of the values that are numbers, and neither infinite nor NaN."""
+    return {
         name: float(value)
-        for name, value in numbers.items()
+        for name, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     }
-    rows = [(size, version // size, name, value, at) for size in METRIC_SIZES for name, value in finite.items()]
-    db.executemany(_ADD_METRIC, rows)
+
+
+def add_versions(db: sqlite3.Connection, versions: Iterable[tuple[int, float, Mapping[str, Any]]]) -> None:
+    """Add versions (number, time, values) to their blocks."""
+    sums: dict[tuple[int, int, str], list[float]] = {}
+    for version, at, values in versions:
+        for name, value in finite_numbers(values).items():
+            for size in METRIC_SIZES:
+                key = size, version // size, name
+                if (block := sums.get(key)) is None:
+                    sums[key] = [1, value, value, value, at, at]
+                    continue
+                block[0] += 1
+                block[1] += value
+                block[2], block[3] = min(block[2], value), max(block[3], value)
+                block[4], block[5] = min(block[4], at), max(block[5], at)
+    db.executemany(_ADD_METRIC, [(*key, *block) for key, block in sums.items()])
 
 
 def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]]) -> None:
@@ -118,5 +133,11 @@ def version_numbers(
 def rebuild_metrics(db: sqlite3.Connection) -> None:
     """Add up the versions of a ledger that has no blocks yet."""
     rows = db.execute("SELECT version, at, games, steps, seconds, loss, stats FROM versions ORDER BY version")
-    for version, at, games, steps, seconds, loss, stats in rows.fetchall():
-        add_version(db, version, at, version_numbers(games, steps, seconds, loss, json.loads(stats)))
+    while part := rows.fetchmany(METRIC_SIZES[-1]):
+        add_versions(
+            db,
+            [
+                (version, at, version_numbers(games, steps, seconds, loss, json.loads(stats)))
+                for version, at, games, steps, seconds, loss, stats in part
+            ],
+        )

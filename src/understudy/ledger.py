@@ -255,7 +255,8 @@ class Ledger:
                 "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (version, parent, publisher, at, len(consumed), steps, seconds, loss, json.dumps(rest)),
             )
-            blocks.add_version(db, version, at, blocks.version_numbers(len(consumed), steps, seconds, loss, rest))
+            numbers = blocks.version_numbers(len(consumed), steps, seconds, loss, rest)
+            blocks.add_versions(db, [(version, at, numbers)])
             _insert_games(db, consumed, outcome, version, at)
 
     def record_skipped(self, game: Game, outcome: Outcome = "skipped") -> None:

@@ -53,7 +53,7 @@ def record_of(episode: Episode, name: str, size: int) -> Game:
         name=name,
         result=_text(meta.result),
         steps=len(episode),
-        reward=float(episode.rewards.sum()),
+        reward=float(episode.rewards.sum(dtype=np.float64)),
         bytes=size,
         game=_text(meta.game),
         map=_text(meta.map),

@@ -6,9 +6,9 @@ They read the run directory, like everything that watches: the learner neither k
 from __future__ import annotations
 
 import threading
-from typing import Any, Protocol
+from typing import Protocol
 
-from understudy.blocks import version_numbers
+from understudy.blocks import finite_numbers, version_numbers
 from understudy.errors import RunDirError
 from understudy.ledger import Game, Ledger, Version
 from understudy.rundir import RunDir
@@ -61,10 +61,8 @@ def follow(
 def _tell_versions(ledger: Ledger, callback: Callback, after: int) -> tuple[int, int]:
     found = ledger.versions_after(after, _AT_A_TIME)
     for version in found:
-        numbers: dict[str, Any] = version_numbers(
-            version.games, version.steps, version.seconds, version.loss, version.stats
-        )
-        callback.on_version(version, {name: float(value) for name, value in numbers.items() if _is_number(value)})
+        values = version_numbers(version.games, version.steps, version.seconds, version.loss, version.stats)
+        callback.on_version(version, finite_numbers(values))
     return (found[-1].version if found else after), len(found)
 
 
@@ -73,7 +71,3 @@ def _tell_games(ledger: Ledger, callback: Callback, after: int) -> tuple[int, in
     for _, game, outcome in found:
         callback.on_game(game, outcome)
     return (found[-1][0] if found else after), len(found)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-import math
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from understudy.blocks import version_numbers
+from understudy.blocks import finite_numbers, version_numbers
 from understudy.errors import RunDirError
 from understudy.files import write_atomically
 from understudy.ledger import Game, Ledger
@@ -81,12 +80,7 @@ def _version_rows(ledger: Ledger, extra: list[str]) -> Iterator[tuple[Any, ...]]
 def _numbers(ledger: Ledger) -> Iterator[tuple[int, float, dict[str, float]]]:
     columns = ("version", "at", "games", "steps", "seconds", "loss", "stats")
     for version, at, games, steps, seconds, loss, stats in _rows(ledger, "versions", columns, "version"):
-        numbers = version_numbers(games, steps, seconds, loss, json.loads(stats))
-        yield version, at, {name: float(value) for name, value in numbers.items() if _finite(value)}
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        yield version, at, finite_numbers(version_numbers(games, steps, seconds, loss, json.loads(stats)))
 
 
 def _tag(name: str) -> str:

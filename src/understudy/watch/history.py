@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from understudy.blocks import GAME_SIZES, METRIC_SIZES, VERSION_SIZES, version_numbers
+from understudy.blocks import GAME_SIZES, METRIC_SIZES, VERSION_SIZES, finite_numbers, version_numbers
 from understudy.experience.archive import OTHER_ACTIONS
 from understudy.ledger import Ledger
 
@@ -20,7 +20,7 @@ _Z = 1.96  # 95 %
 _RATE_GAMES = 50  # a win rate is over at least so many games, where there are so many
 _BARS = 40
 _SHOWN_ACTIONS = 12
-_ROWS_A_POINT = 4  # rows read for each point drawn; the rest is left to blocks
+_ROWS_A_POINT = 16  # at most so many blocks are read for a point; sizes differ by as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,8 @@ def _version_rows(ledger: Ledger, first: int) -> Iterable[tuple[int, str, int, f
         "SELECT version, at, games, steps, seconds, loss, stats FROM versions WHERE version >= ? ORDER BY version",
         (first,),
     ):
-        for name, value in version_numbers(games, steps, seconds, loss, json.loads(stats)).items():
-            if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-                yield version, name, 1, value, value, value, at, at
+        for name, value in finite_numbers(version_numbers(games, steps, seconds, loss, json.loads(stats))).items():
+            yield version, name, 1, value, value, value, at, at
 
 
 def _block_rows(

@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import heapq
 import json
-import math
 import os
 import shutil
 import threading
@@ -22,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from understudy.blocks import result_kind
+from understudy.blocks import finite_numbers, result_kind
 from understudy.errors import ModelDamaged, RunDirError
 from understudy.ledger import Ledger
 from understudy.models.state import MAX_BYTES
@@ -260,8 +259,7 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: Snapshot, recent: int) -> di
 
 
 def _metrics(seconds: float, loss: float, stats: str) -> dict[str, float]:
-    numbers = {name: _number(value) for name, value in json.loads(stats).items()} | {"seconds": seconds, "loss": loss}
-    return {name: value for name, value in numbers.items() if value is not None and math.isfinite(value)}
+    return finite_numbers({**json.loads(stats), "seconds": seconds, "loss": loss})
 
 
 def _learner(status: dict[str, Any]) -> LearnerNote:

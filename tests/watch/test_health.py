@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from game_files import make_episode, put_game
+from understudy.experience.episode import file_name, write_episode
+from understudy.rundir import RunDir
+from understudy.watch.health import Health, judge, progress
+from understudy.watch.history import Rates
+from understudy.watch.readings import Snapshot, read_run
+from watch.prepared import learn_all, new_run, set_status
+
+
+def health(run: RunDir) -> Health:
+    return judge(read_run(run))
+
+
+def names(found: Health) -> list[str]:
+    return [trouble.name for trouble in found.troubles]
+
+
+@pytest.fixture
+def run(learned: RunDir) -> RunDir:
+    """A run that is well: its learner's heart beats, and games come."""
+    set_status(learned)
+    return learned
+
+
+def test_a_run_that_is_well_is_green(run: RunDir) -> None:
+    assert health(run).light == "green", health(run)
+    assert health(run).sentence.startswith("All is well: version 5, learned ")
+
+
+def test_a_stopped_learner_is_amber_and_red_once_games_wait(run: RunDir) -> None:
+    set_status(run, state="stopped", heartbeat_age=90)
+    found = health(run)
+    assert (found.light, names(found)) == ("amber", ["learner stopped"])
+    assert "The learner stopped 1m 30s ago" in found.sentence
+    assert f"understudy learn {run.root}" in found.sentence
+    put_game(run.buffer)
+    found = health(run)
+    assert found.light == "red"
+    assert "1 game waits" in found.sentence
+
+
+def test_a_full_disk_is_red(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(run.root)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_000_000))
+    found = health(run)
+    assert (found.light, names(found)) == ("red", ["disk full"])
+    assert "The disk is full (1 MB are free): games and models cannot be saved. Make room" in found.sentence
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=300_000_000))
+    assert names(health(run)) == ["disk nearly full"]
+
+
+def test_a_learner_that_met_a_full_disk_is_red_whatever_the_disk_says_now(run: RunDir) -> None:
+    set_status(run, state="waiting: [Errno 28] No space left on device: 'x'")
+    assert names(health(run)) == ["disk full"]
+
+
+def test_a_growing_rejected_folder_is_amber_then_red_and_shows_the_latest_reason(run: RunDir) -> None:
+    for number in range(8):
+        (run.buffer / f"bad{number}.npz").write_bytes(b"nonsense")
+    learn_all(run)
+    set_status(run)
+    found = health(run)
+    assert (found.light, names(found)) == ("amber", ["files rejected"])
+    assert "8 of the last 48 files could not be used" in found.sentence
+    assert "too short for an .npz" in found.sentence
+    assert str(run.rejected) in found.sentence
+    for number in range(100):
+        (run.buffer / f"worse{number}.npz").write_bytes(b"nonsense")
+    learn_all(run)
+    set_status(run)
+    assert health(run).light == "red"
+
+
+def test_a_few_rejected_files_are_no_trouble(run: RunDir) -> None:
+    (run.buffer / "bad.npz").write_bytes(b"nonsense")
+    learn_all(run)
+    set_status(run)
+    assert read_run(run).rejected.count == 1
+    assert health(run).light == "green"
+
+
+def test_a_batch_that_gives_nan_is_amber_and_names_the_game(run: RunDir) -> None:
+    episode = make_episode(seed=99, model_version=1)
+    huge = dataclasses.replace(episode, rewards=np.full(len(episode), 3e38, np.float32))
+    write_episode(run.buffer / file_name(huge.meta), huge, compress=False)
+    learn_all(run)
+    set_status(run)
+    found = health(run)
+    assert (found.light, names(found)) == ("amber", ["NaN batch"])
+    assert f"{file_name(huge.meta)} was rejected as the cause" in found.sentence
+    assert "Look at the states and rewards of that game" in found.sentence
+
+
+def test_a_stale_heartbeat_is_red_and_says_for_how_long(run: RunDir) -> None:
+    set_status(run, heartbeat_age=125, pid=4711)
+    found = health(run)
+    assert (found.light, names(found)) == ("red", ["stale heartbeat"])
+    assert "The learner (pid 4711) has been silent for 2m 5s" in found.sentence
+
+
+def test_a_run_without_a_learner_is_red_once_games_wait(tmp_path: Path) -> None:
+    run = new_run(tmp_path / "run")
+    assert names(health(run)) == ["no game yet"]
+    put_game(run.buffer)
+    found = health(run)
+    assert (found.light, names(found)) == ("red", ["no learner"])
+
+
+def test_a_run_without_new_games_is_amber(run: RunDir) -> None:
+    later = time.time() + 3600
+    set_status(run)
+    seen = read_run(run)
+    found = judge(dataclasses.replace(seen, at=later))
+    assert (found.light, names(found)) == ("amber", ["no games coming"])
+
+
+def test_games_that_wait_while_the_learner_does_nothing_are_a_stall(run: RunDir) -> None:
+    put_game(run.buffer, age=300)
+    seen = read_run(run)
+    later = dataclasses.replace(
+        seen, at=seen.at + 200, learner=dataclasses.replace(seen.learner, started_at=seen.at - 500)
+    )
+    found = judge(later)
+    assert (found.light, names(found)) == ("red", ["queue stalled"])
+    training = dataclasses.replace(later, learner=dataclasses.replace(later.learner, state="training"))
+    assert judge(training).light == "green"
+
+
+@pytest.mark.parametrize(
+    ("state", "name"),
+    [
+        ("paused for the game", "waiting for the machine"),
+        ("waiting for CPU", "waiting for the machine"),
+        ("paused by request of Ann", "paused by request"),
+        ("waiting: The model cannot be used. It is damaged.", "learner in trouble"),
+    ],
+)
+def test_a_learner_that_waits_says_what_for(run: RunDir, state: str, name: str) -> None:
+    put_game(run.buffer)
+    set_status(run, state=state)
+    assert names(health(run)) == [name]
+
+
+def test_more_games_than_the_learner_can_learn_are_amber(run: RunDir) -> None:
+    for number in range(201):
+        (run.buffer / f"game_20260101_000000_Victory_{number}.npz").touch()
+    assert names(health(run)) == ["queue long"]
+
+
+def test_workers_that_died_are_amber(run: RunDir) -> None:
+    set_status(run, worker_deaths=2)
+    assert names(health(run)) == ["workers died"]
+
+
+def test_a_damaged_ledger_and_model_are_red_and_point_to_the_doctor(run: RunDir) -> None:
+    run.ledger.write_bytes(b"no database" * 500)
+    run.ledger.with_name(f"{run.ledger.name}-wal").unlink(missing_ok=True)
+    run.model.write_bytes(b"no model")
+    found = health(run)
+    assert found.light == "red"
+    assert names(found).count("unreadable") == 2
+    assert f"understudy doctor {run.root}" in found.sentence
+
+
+def test_a_directory_that_is_not_there_is_red_and_says_how_to_begin(tmp_path: Path) -> None:
+    found = health(RunDir.at(tmp_path / "nothing"))
+    assert (found.light, names(found)) == ("red", ["missing"])
+    assert "makes one" in found.sentence
+
+
+def test_refused_updates_of_self_play_are_amber() -> None:
+    seen = Snapshot("run", 1000.0, exists=True)
+    stats = {"selfplay": {"refused_updates": 3}}
+    learner = dataclasses.replace(seen.learner, seen=True, alive=True, state="running", stats=stats)
+    assert names(judge(dataclasses.replace(seen, learner=learner))) == ["NaN batch"]
+
+
+def rates(*points: tuple[int, float, int]) -> Rates:
+    x, value, games = (list(column) for column in zip(*points, strict=True))
+    return Rates(x=x, to=x, at=[0.0] * len(x), value=value, low=value, high=value, games=games)
+
+
+def test_progress_tells_improvement_from_chance() -> None:
+    assert progress(Rates()) == "No game with a winner yet."
+    assert progress(rates((10, 0.5, 10))).endswith("too few to say more.")
+    assert progress(rates((50, 0.2, 50), (100, 0.6, 50))).endswith("20% of the 50 before: getting better.")
+    assert progress(rates((50, 0.6, 50), (100, 0.2, 50))).endswith("getting worse.")
+    assert progress(rates((50, 0.5, 50), (100, 0.54, 50))).endswith("within chance.")

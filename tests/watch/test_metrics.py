@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from understudy.rundir import RunDir
+from understudy.watch.history import read_history
+from understudy.watch.metrics import BY_NAME, METRICS, markdown
+from understudy.watch.readings import open_ledger
+
+ROOT = Path(__file__).parent.parent.parent
+_COUNTS = {"games", "steps", "total_steps", "epochs_done"}  # what a batch was made of: no metric of its own
+
+
+def test_the_page_is_what_the_definitions_say() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert page == "\n".join(markdown()) + "\n", "run `python tools/write_metrics_doc.py`"
+
+
+def test_every_metric_is_defined_once_and_in_full() -> None:
+    assert len(BY_NAME) == len(METRICS)
+    for metric in METRICS:
+        assert metric.what.endswith(".")
+        assert metric.normal.endswith(".")
+        assert metric.otherwise.endswith(".")
+        assert f"(`{metric.name}`" in "\n".join(markdown())
+
+
+def test_every_number_that_the_learner_records_has_a_definition(learned: RunDir) -> None:
+    with open_ledger(learned.ledger) as ledger:
+        recorded = read_history(ledger).metrics.keys()
+    assert recorded - _COUNTS <= BY_NAME.keys()
+
+
+def test_the_tool_writes_the_page(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("write_metrics_doc", ROOT / "tools" / "write_metrics_doc.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert (ROOT / "docs" / "metrics.md") == tool.TARGET
+    assert tool.document().startswith("# Metrics\n")

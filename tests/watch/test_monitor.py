@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console, Group
+
+from game_files import put_game
+from understudy.cli import main
+from understudy.rundir import RunDir
+from understudy.watch.frame import frame, size, sparkline
+from understudy.watch.monitor import look_back
+from understudy.watch.readings import Snapshot, read_run
+from watch.prepared import new_run, set_status
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def screen(run: RunDir, width: int, height: int, before: Snapshot | None = None, encoding: str = "utf-8") -> list[str]:
+    """What the monitor shows on a terminal of this size without colour."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    console = Console(file=stream, width=width, height=height, no_color=True, highlight=False, legacy_windows=False)
+    seen = read_run(run, log_lines=100)
+    console.print(Group(*frame(seen, before or seen, look_back(run), console, height)))
+    stream.seek(0)
+    return stream.read().splitlines()
+
+
+def test_a_small_terminal_shows_every_part_of_the_run(learned: RunDir) -> None:
+    set_status(learned)
+    put_game(learned.buffer, result="Tie")
+    lines = screen(learned, 80, 24)
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith("GREEN  All is well: version 5")
+    labels = [line.split("  ")[0] for line in lines if not line.startswith(" ")]
+    wanted = ["Buffer", "Archive", "Rejected", "Model", "Learner", "Win rate", "Loss", "Machine", "Replays", "Log"]
+    assert [label for label in labels if label in wanted] == wanted
+    text = "\n".join(lines)
+    assert "1 game, " in text
+    assert "Tie " in text
+    assert "version 5 by learner" in text
+    assert "40 files, 4 batches, 480 samples" in text
+    assert "Learner Stopped: Total Processed: 40 files" in text
+
+
+def test_a_large_terminal_shows_the_log_as_it_is(learned: RunDir) -> None:
+    lines = screen(learned, 120, 44)
+    assert len(lines) <= 44
+    assert "  Batch Size:      10 games" in lines
+    assert any(line.strip().startswith("game_") and "KB" in line for line in lines)
+
+
+def test_what_changed_since_the_look_before_is_shown(learned: RunDir) -> None:
+    before = read_run(learned)
+    put_game(learned.buffer)
+    put_game(learned.buffer, seed=2)
+    assert any(line.startswith("Buffer") and line.endswith("[+2]") for line in screen(learned, 80, 24, before))
+
+
+def test_trouble_is_told_in_words_on_top(learned: RunDir) -> None:
+    set_status(learned, state="stopped", heartbeat_age=60)
+    put_game(learned.buffer)
+    first, second = screen(learned, 80, 24)[1:3]
+    assert first.startswith("RED    The learner stopped 1m 0s ago, and 1 game waits.")
+    assert second.startswith("       ")
+
+
+def test_a_terminal_without_unicode_gets_none(learned: RunDir) -> None:
+    assert all(line.isascii() for line in screen(learned, 80, 24, encoding="cp1252"))
+
+
+def test_once_prints_a_frame_and_ends(learned: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["monitor", str(learned.root), "--once"]) == 0
+    shown = capsys.readouterr().out
+    assert "AMBER  The learner stopped" in shown
+    assert "\x1b" not in shown
+
+
+def test_json_is_the_whole_snapshot_with_health_and_history(
+    learned: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["monitor", str(learned.root), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["health"]["light"] == "amber"
+    assert told["model"]["version"] == 5
+    assert len(told["history"]["metrics"]["loss"]["value"]) == 4
+
+
+def test_missing_and_empty_directories_give_a_sentence_that_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["monitor", str(tmp_path / "nothing")]) == 1
+    assert capsys.readouterr().out.endswith("makes one.\n")
+    assert main(["monitor", str(tmp_path), "--once"]) == 0
+    assert "No game has been recorded here yet. Start a bot with this run." in capsys.readouterr().out
+    assert main(["monitor", str(new_run(tmp_path / "new").root), "--once"]) == 0
+
+
+def test_the_familiar_script_shows_the_run_live_and_ctrl_c_ends_it(learned: RunDir) -> None:
+    pty = pytest.importorskip("pty")
+    parent, child = pty.openpty()
+    command = [sys.executable, str(ROOT / "tools" / "monitor_background_training.py"), str(learned.root)]
+    environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80", "LINES": "24"}
+    process = subprocess.Popen(
+        command, stdin=child, stdout=child, stderr=child, env=environment, start_new_session=True
+    )
+    os.close(child)
+    shown, deadline = b"", time.monotonic() + 30
+    while b"Replays" not in shown and time.monotonic() < deadline:
+        shown += os.read(parent, 65536)
+    process.send_signal(signal.SIGINT)
+    code = process.wait(20)
+    os.close(parent)
+    assert b"AMBER" in shown
+    assert code == 0
+
+
+def test_a_sparkline_is_as_long_as_asked_for_or_as_the_values_are() -> None:
+    assert sparkline([], 10, "12345678") == "-"
+    assert sparkline([0, 1, 2, 3], 10, "1234") == "1234"
+    assert sparkline([5, 5], 10, "1234") == "11"
+    assert sparkline(list(range(100)), 4, "1234") == "1234"
+    assert sparkline([0.5], 4, "1234", 0.0, 1.0) == "3"
+
+
+def test_sizes_are_told_as_people_read_them() -> None:
+    assert [size(n) for n in (0, 999, 1000, 52_100, 1e6, 2.5e9, 1e13)] == [
+        "0 B",
+        "999 B",
+        "1.0 KB",
+        "52.1 KB",
+        "1.0 MB",
+        "2.5 GB",
+        "10.0 TB",
+    ]
