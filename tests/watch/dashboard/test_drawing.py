@@ -5,7 +5,7 @@ from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line
 from understudy.watch.dashboard.markup import Markup, table, tag
 from understudy.watch.dashboard.models import lineage, versions_table
-from understudy.watch.dashboard.shogi import board
+from understudy.watch.dashboard.shogi_board import board
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:

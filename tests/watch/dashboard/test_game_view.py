@@ -7,10 +7,9 @@ import pytest
 
 from game_files import ACTIONS, STATE_DIM, make_model
 from understudy.agent import RLAgent
-from understudy.experience.episode import EpisodeMeta, features_hash, write_episode
+from understudy.experience.episode import Episode, EpisodeMeta, features_hash, write_episode
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.watch.dashboard import game_view
 from understudy.watch.dashboard.game_view import view_game
 
 
@@ -44,7 +43,9 @@ def test_the_probabilities_of_a_played_game_come_out_as_they_were(run: RunDir, m
     chosen = view.probabilities[np.arange(20), view.episode.actions]
     np.testing.assert_allclose(chosen, np.exp(view.episode.log_probs), rtol=1e-4)
     assert (view.probabilities[:, 1] == 0).all() == masked
-    assert view.source == "Computed with version 1, which played; they agree with what was recorded of the actions taken."
+    assert (
+        view.source == "Computed with version 1, which played; they agree with what was recorded of the actions taken."
+    )
     assert view.labels == ACTIONS
 
 
@@ -84,6 +85,6 @@ def test_features_have_their_names_where_the_hash_is_that_of_a_game_known_here(r
     assert view.features[:2] == ("feature 0", "feature 1")
     meta = EpisodeMeta(features_hash=features_hash(NAMES), ended_at=1.0)
     states = np.zeros((2, len(NAMES)), np.float32)
-    episode = game_view.Episode(states, np.array([0, 1]), np.zeros(2, np.float32), meta=meta)
+    episode = Episode(states, np.array([0, 1]), np.zeros(2, np.float32), meta=meta)
     write_episode(run.buffer / "named.npz", episode, compress=False)
     assert view_game(run, run.buffer / "named.npz").features == NAMES

@@ -30,7 +30,7 @@ def ask_again(
 ) -> tuple[int, dict[str, str], str]:
     sent: list[Message] = []
     given = {"host": "127.0.0.1:8642"} | headers
-    scope = {"type": "http", "method": method, "path": path, "client": ("10.0.0.9", 5)}
+    scope: Message = {"type": "http", "method": method, "path": path, "client": ("10.0.0.9", 5)}
     scope["headers"] = [(name.encode(), value.encode()) for name, value in given.items()]
 
     async def receive() -> Message:
@@ -51,8 +51,17 @@ def test_the_names_of_this_machine_pass(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8642", "", "127.0.0.1.evil.example", "localhost@evil.example", "[::1", "192.168.0.7"]
-)  # fmt: skip
+    "host",
+    [
+        "evil.example",
+        "evil.example:8642",
+        "",
+        "127.0.0.1.evil.example",
+        "localhost@evil.example",
+        "[::1",
+        "192.168.0.7",
+    ],
+)
 def test_a_foreign_host_is_refused(host: str) -> None:
     status, _, text = ask(DashboardSettings(), host=host)
     assert status == 403

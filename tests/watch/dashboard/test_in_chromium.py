@@ -109,7 +109,9 @@ def test_the_table_is_filtered_and_a_game_opens_with_its_decisions(page: Page, a
     page.wait_for_text("Every decision")
     text = page.text("main")
     assert "Zerg · Hard" in text
-    assert "Computed with version 1, which played; what was recorded of the actions taken differs" in text  # the test's games say 1/3 each
+    assert (
+        "Computed with version 1, which played; what was recorded of the actions taken differs" in text
+    )  # the test's games say 1/3 each
     labels = page.evaluate("[...document.querySelectorAll('main .chart text')].map(t => t.textContent)")
     assert {"LEFT", "RIGHT", "STAY", "decision"} <= set(labels)
     rows = page.evaluate("document.querySelectorAll('main .long tbody tr').length")

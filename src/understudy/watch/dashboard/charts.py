@@ -60,7 +60,8 @@ def line_chart(
     options["tooltip"] |= {"trigger": "axis", ":formatter": tip.replace("HIDDEN", json.dumps(_HIDDEN))}
     options["xAxis"] = _named(x_name) | {
         "type": "time" if time else "value",
-        "scale": True,
+        "min": "dataMin",
+        "max": "dataMax",
         "splitLine": {"show": False},
         "minInterval": 0 if time else 1,
         "splitNumber": 5,
@@ -106,27 +107,29 @@ def rate_bars(rows: Sequence[tuple[str, float, float, float]]) -> Options:
     return options
 
 
-def timeline(rows: Sequence[tuple[str, Sequence[tuple[float, str]]]], *, x_name: str, clock: bool = True) -> Options:
+def timeline(rows: Sequence[tuple[str, Sequence[tuple[float, str]]]], *, x_name: str) -> Options:
     """For each name, what happened when: (seconds, label), drawn as a dot with its label above it."""
     options = _frame(legend=[])
     options["grid"] |= {"top": 18, "right": 36}
-    shown = "v => Math.floor(v / 60) + ':' + String(Math.round(v % 60)).padStart(2, '0')" if clock else _FORMS["number"]
     options["tooltip"] |= {"trigger": "item", "formatter": "{b}"}
-    options["xAxis"] = _named(x_name) | {"type": "value", "min": 0, "splitLine": _RULE}
-    options["xAxis"]["axisLabel"] = {**_TEXT, ":formatter": shown}
+    minutes = "v => Math.floor(v / 60) + ':' + String(Math.round(v % 60)).padStart(2, '0')"
+    options["xAxis"] = _named(x_name) | {"type": "value", "min": 0, "interval": 60, "splitLine": _RULE}
+    options["xAxis"]["axisLabel"] = {**_TEXT, ":formatter": minutes}
     options["yAxis"] = _categories([name for name, _ in rows])
-    data = [{"value": [at, i], "name": label} for i, (_, events) in enumerate(rows) for at, label in events]
-    options["series"] = [
-        {
-            "type": "scatter",
-            "data": data,
-            "symbolSize": 9,
-            "itemStyle": {"color": "var(--accent)"},
-            "label": {"show": True, "position": "top", "formatter": "{b}", "color": "var(--ink)", "fontSize": 11},
-            "labelLayout": {"hideOverlap": True},
-        }
-        | _STILL
+    data = [
+        {"value": [at, i], "name": label, "label": {"position": ("top", "bottom")[number % 2]}}
+        for i, (_, events) in enumerate(rows)
+        for number, (at, label) in enumerate(events)
     ]
+    dots = {
+        "type": "scatter",
+        "data": data,
+        "symbolSize": 9,
+        "itemStyle": {"color": "var(--accent)"},
+        "label": {"show": True, "formatter": "{b}", "color": "var(--ink)", "fontSize": 11},
+        "labelLayout": {"hideOverlap": True},
+    }
+    options["series"] = [dots | _STILL]
     return options
 
 

@@ -18,6 +18,7 @@ from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
+from understudy.watch.dashboard import words
 
 MOST_SHOWN = 2000  # decisions of a very long game
 _AGREE = 1e-3
@@ -130,7 +131,7 @@ def as_facts(view: GameView) -> list[tuple[str, Any]]:
         ("Opponent", " · ".join(part for part in (meta.opponent_race, difficulty, meta.opponent_id) if part)),
         ("Played by", None if meta.model_version is None else f"version {meta.model_version}"),
         ("Decisions", f"{len(view.episode):,}"),
-        ("Reward", f"{float(view.episode.rewards.sum()):+.3f}"),
+        ("Reward", words.signed(float(view.episode.rewards.sum()))),
         ("Lasted", _duration(meta.ended_at - meta.started_at)),
         ("Cut short", "yes: the value of the rest is estimated" if meta.truncated else None),
         ("Id", meta.id),

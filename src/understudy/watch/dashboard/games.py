@@ -175,7 +175,7 @@ def _stat(file: Path) -> tuple[float, int]:
         stat = file.stat()
     except OSError:  # it has just been moved
         return 0.0, 0
-    return stat.st_mtime, stat.st_size
+    return words.ended(file.name, stat.st_mtime), stat.st_size
 
 
 def _result(name: str) -> str:

@@ -38,8 +38,8 @@ async def show(watched: Watched, folder: str, name: str) -> None:
         ui.html(join([tag("a", "← Games", href=f"/run/{watched.name}/games"), tag("h1", name, cls="file")]))
     with box("grid wide"):
         with card("Game"):
-            ui.html(result_tag(meta.result))
-            ui.html(facts([*as_facts(view), ("Ended", words.clock(meta.ended_at)), ("Lies in", folder)]))
+            ends = (("Ended", words.clock(meta.ended_at)), ("Lies in", folder))
+            ui.html(facts([("Result", result_tag(meta.result)), *as_facts(view), *ends]))
         with card("Reward", "of each decision, and their sum so far"):
             ui.echart(rewards(view), renderer="svg").classes("chart tall")
     with card("Decisions", "probability of each action over the game"):
@@ -135,8 +135,8 @@ def decisions(view: GameView) -> Markup:
                 tag("b", view.labels[action]),
                 "–" if view.chosen is None else words.percent(float(view.chosen[number])),
                 _others(view, number, action),
-                "–" if view.values is None else f"{view.values[number]:+.3f}",
-                f"{episode.rewards[number]:+.3f}",
+                "–" if view.values is None else words.signed(float(view.values[number])),
+                words.signed(float(episode.rewards[number])),
             )
         )
     more = len(episode) - len(rows)

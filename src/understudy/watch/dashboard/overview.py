@@ -197,18 +197,21 @@ def mix_card(watched: Watched) -> Update:
 def latest_games(watched: Watched) -> Markup:
     """The newest files, wherever they lie."""
     seen = watched.snapshot
-    notes = [(note, name) for name in ("buffer", "archive", "rejected") for note in getattr(seen, name).recent]
-    notes.sort(key=lambda pair: pair[0].at, reverse=True)
+    folders = {"buffer": seen.buffer, "archive": seen.archive, "rejected": seen.rejected}
+    notes = [
+        (words.ended(note.name, note.at), note, name) for name, folder in folders.items() for note in folder.recent
+    ]
+    notes.sort(key=lambda entry: entry[0], reverse=True)
     if not notes:
         return empty("No game has been recorded yet.")
     rows = [
         (
-            tag("a", words.clock(note.at), href=f"/run/{watched.name}/game/{folder}/{note.name}"),
+            tag("a", words.clock(at), href=f"/run/{watched.name}/game/{folder}/{note.name}"),
             result_tag(note.result),
             folder,
             words.size(note.bytes),
         )
-        for note, folder in notes[:8]
+        for at, note, folder in notes[:8]
     ]
     return table(("Ended", "Result", "Lies in", "Size"), rows, numbers=(3,))
 

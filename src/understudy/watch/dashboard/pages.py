@@ -89,7 +89,7 @@ def _frame(request: Request, runs: Runs, here: Watched | None, tab: str) -> Iter
         if here is not None:
             with box("bar"):
                 updates.append(live_html(lambda: _tabs(here, tab), "tabs"))
-    with box("", "main"):
+    with box("page"):
         yield updates
 
     async def refresh() -> None:

@@ -112,12 +112,16 @@ def milestones(taught: Mapping[str, Any]) -> Options | None:
     rows = []
     for matchup, about in taught.items():
         events = [
-            (float(when["seconds"]["mean"]), name)
+            (float(when["seconds"]["mean"]), f"{name.replace('_', ' ')} {_clock(when['seconds']['mean'])}")
             for name, when in about.get("milestones", {}).items()
             if isinstance(when, dict) and isinstance(when.get("seconds"), dict)
         ]
         rows.append((matchup, sorted(events)[:24]))
     return charts.timeline(rows, x_name="game clock") if any(events for _, events in rows) else None
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def growth(taught: Mapping[str, Any]) -> Options | None:

@@ -24,6 +24,12 @@ def figure(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def signed(value: float) -> str:
+    """A number with its sign, to three decimals; nothing is -0.000."""
+    text = f"{value:+.3f}"
+    return "0.000" if float(text) == 0 else text
+
+
 def size(value: float | None) -> str:
     """Bytes."""
     if value is None:
@@ -45,3 +51,11 @@ def clock(at: float) -> str:
     then = time.localtime(at)
     today = time.localtime()[:3] == then[:3]
     return time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M", then)
+
+
+def ended(name: str, otherwise: float) -> float:
+    """When a game ended, by the name of its file; a copy of a run keeps names, not always the times of files."""
+    try:
+        return time.mktime(time.strptime(name[:20], "game_%Y%m%d_%H%M%S"))
+    except ValueError:
+        return otherwise

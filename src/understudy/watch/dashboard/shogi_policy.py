@@ -1,0 +1,53 @@
+"""What the model of a run would play in a shogi position. Needs the extra `shogi`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import cshogi
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import ModelError
+from understudy.games.shogi.batch import SHAPE, observe
+from understudy.games.shogi.policy import BLACK, actions_of_moves
+from understudy.games.shogi.rules import ShogiGame
+from understudy.rundir import RunDir
+
+Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+class Opinion(NamedTuple):
+    """The most probable moves with their probabilities, and the value of the position for Black, -1 to 1."""
+
+    moves: tuple[tuple[str, float], ...]
+    value: float
+
+
+def evaluator_of(run: RunDir) -> Evaluate | None:
+    """The published model of a run as an evaluator; None if it is no shogi network."""
+    from understudy.games.shogi.checkpoint import load_checkpoint  # noqa: PLC0415 - torch takes seconds to load
+    from understudy.games.shogi.inference import torch_evaluator  # noqa: PLC0415
+
+    try:
+        return torch_evaluator(load_checkpoint(run.model).network)
+    except ModelError:
+        return None
+
+
+def opinion(evaluate: Evaluate, sfen: str, count: int = 5) -> Opinion:
+    """What a network thinks of a position, without search."""
+    game = ShogiGame(sfen)
+    planes = np.empty((1, *SHAPE), np.float32)
+    observe([game], planes)
+    logits, wdl = evaluate(planes)
+    value = float(wdl[0, 0] - wdl[0, 2]) * (1 if game.turn == BLACK else -1)
+    moves = np.array(game.legal_moves, np.int32)
+    if not len(moves):
+        return Opinion((), value)
+    legal = logits[0, actions_of_moves(moves, np.full(len(moves), game.turn))].astype(np.float64)
+    weights = np.exp(legal - legal.max())
+    order = np.argsort(-weights, kind="stable")[:count]
+    shares = weights / weights.sum()
+    return Opinion(tuple((cshogi.move_to_usi(int(moves[n])), float(shares[n])) for n in order), value)
