@@ -103,19 +103,22 @@ def add_versions(db: sqlite3.Connection, versions: Iterable[tuple[int, float, Ma
     db.executemany(_ADD_METRIC, [(*key, *block) for key, block in sums.items()])
 
 
-def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]]) -> None:
-    """Add games, each with its number in the ledger, to the blocks of results and of actions."""
+def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]], latest: float) -> None:
+    """Add games, each with its number in the ledger, to the blocks of results and of actions.
+
+    A game counts as ended at `latest` if it says nothing, or a time after that: another machine's clock may be wrong.
+    """
     results: dict[tuple[str, int, int, str, str], list[float]] = {}
     actions: Counter[tuple[int, int, str]] = Counter()
     for number, game in numbered:
-        kind = result_kind(game.result)
+        kind, ended = result_kind(game.result), min(game.ended or latest, latest)
         blocks = [("game", size, number // size) for size in GAME_SIZES]
         if game.played_by is not None:
             blocks += [("version", size, game.played_by // size) for size in VERSION_SIZES]
         for block in blocks:
-            sums = results.setdefault((*block, game.race, game.difficulty), [0, 0, 0, 0, math.inf, -math.inf])
+            sums = results.setdefault((*block, game.race, game.difficulty), [0, 0, 0, 0, ended, ended])
             sums[kind] += 1
-            sums[4], sums[5] = min(sums[4], game.ended), max(sums[5], game.ended)
+            sums[4], sums[5] = min(sums[4], ended), max(sums[5], ended)
         for label, count in game.actions.items():
             for size in GAME_SIZES:
                 actions[size, number // size, label] += count

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import shutil
 import sqlite3
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -92,6 +94,7 @@ _ABOUT_A_GAME = {  # what version 3 added to `games`
     "actions": "TEXT NOT NULL DEFAULT '{}'",
 }
 _GAME_COLUMNS = "id, name, result, steps, reward, bytes, " + ", ".join(_ABOUT_A_GAME)
+_PLAIN_VALUES = attrgetter(*_GAME_COLUMNS.split(", ")[:-2])  # all but the end, which is checked, and the actions
 _MIGRATED_AT_A_TIME = 10_000
 
 
@@ -454,23 +457,21 @@ def _describe_games(db: sqlite3.Connection) -> None:
     db.execute("UPDATE games SET ended = at WHERE ended = 0")
     rows = db.execute(f"SELECT rowid, {_GAME_COLUMNS} FROM games ORDER BY rowid")
     while part := rows.fetchmany(_MIGRATED_AT_A_TIME):
-        blocks.add_games(db, [(row[0], _game(row[1:])) for row in part])
+        blocks.add_games(db, [(row[0], _game(row[1:])) for row in part], latest=math.inf)
 
 
 def _insert_games(
     db: sqlite3.Connection, games: Sequence[Game], outcome: Outcome, version: int | None, at: float
 ) -> None:
     (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM games").fetchone()
-    numbered = [(number, replace(g, ended=min(g.ended or at, at))) for number, g in enumerate(games, last + 1)]
     db.executemany(
         f"INSERT INTO games (rowid, {_GAME_COLUMNS}, outcome, version, at) VALUES ({', '.join('?' * 19)})",
-        [(number, *_row(game), outcome, version, at) for number, game in numbered],
+        [
+            (n, *_PLAIN_VALUES(game), min(game.ended or at, at), json.dumps(game.actions), outcome, version, at)
+            for n, game in enumerate(games, last + 1)
+        ],
     )
-    blocks.add_games(db, numbered)
-
-
-def _row(game: Game) -> tuple[Any, ...]:
-    return (*(getattr(game, f.name) for f in fields(game)[:-1]), json.dumps(game.actions))
+    blocks.add_games(db, enumerate(games, last + 1), latest=at)
 
 
 def _game(row: Sequence[Any]) -> Game:
