@@ -33,9 +33,7 @@ _SETTLED_SECONDS = 1.5  # fonts, charts and the first refresh
 _COLORS = 200
 _TERMINAL = 100
 _TALLEST = 2400
-_BOTTOM = (
-    "Math.ceil(Math.max(...[...document.querySelectorAll('.page > *')].map(e => e.getBoundingClientRect().bottom)))"
-)
+_BOTTOM = "Math.max(...[...document.querySelectorAll('.page > *')].map(e => e.getBoundingClientRect().bottom))"
 
 
 def main() -> int:
@@ -87,7 +85,7 @@ def _photograph(browser: Browser, address: str, runs: list[str]) -> None:
             time.sleep(_SETTLED_SECONDS)
             if name == "shogi":
                 opened.click('[aria-label="last"]')
-            opened.resize(width, min(opened.evaluate(_BOTTOM) + 24, _TALLEST))
+            opened.resize(width, min(int(opened.evaluate(_BOTTOM)) + 24, _TALLEST))
             time.sleep(_SETTLED_SECONDS / 2)
             _save(opened, target)
             opened.disconnect()

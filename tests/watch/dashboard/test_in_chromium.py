@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,8 +19,10 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from game_files import put_game
+from understudy.background.loop import LearnerLoop, StopRequest
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
+from understudy.settings import Settings
 from understudy.watch.dashboard.pages import TABS
 from understudy.watch.metrics import BY_NAME
 from watch.dashboard.served import dashboard, learn, learned_run
@@ -158,6 +161,37 @@ def test_runs_stand_side_by_side_and_an_empty_one_says_what_to_do(page: Page, ad
     page.wait_for("location.pathname === '/run/empty'")
     page.wait_for_text("Start a bot with this run.", "[data-health]")
     assert page.text(f"{stage('model')} .what") == "the bot makes the first one"
+    assert "learns from each game exactly once" in page.text(".explanation")
+    assert [page.text(f"{stage(name)} .count") for name in ("game", "buffer", "learner", "model", "bot")] == [
+        *("0", "0", "0", "–", "–")
+    ]
+
+
+def test_a_learner_is_paused_and_resumed_from_the_page(page: Page, address: str, run: RunDir) -> None:
+    request = StopRequest()
+    thread = threading.Thread(target=lambda: LearnerLoop(run, Settings()).run(request))
+    thread.start()
+    try:
+        page.go(f"{address}/run/first/machine")
+        page.wait_for_text("running")
+        page.click(".choices .button:not([disabled])")
+        page.wait_for_text("Pause the learner?")
+        page.click(".ask .confirm")
+        page.wait_for_text("paused by request of the dashboard (127.0.0.1)")
+        page.wait_for_text("Resume", ".choices")
+        page.wait_for("!document.querySelector('.ask')")
+        page.click(".choices .button")
+        page.click(".ask .confirm")
+        page.wait_for("!document.body.innerText.includes('paused by request')")
+        page.wait_for("!document.querySelector('.ask')")
+        page.click(".choices .danger")
+        page.click(".ask .confirm")
+        thread.join(20)
+        assert not thread.is_alive()  # it was asked to stop, and did
+    finally:
+        request.stop()
+        thread.join(20)
+    assert "Request: stop" in run.log.read_text(encoding="utf-8")
 
 
 def test_charts_have_units_and_explain_their_metric_on_hover(page: Page, address: str) -> None:

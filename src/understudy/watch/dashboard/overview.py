@@ -17,7 +17,7 @@ def show(watched: Watched) -> list[Update]:
     """Build the overview."""
     updates = [
         live_html(lambda: health(watched)),
-        live_html(lambda: loop(watched), "card"),
+        live_html(lambda: join([loop(watched), explanation(watched)]), "card"),
         live_html(lambda: tiles(watched)),
     ]
     with box("grid wide"):
@@ -94,6 +94,22 @@ def loop(watched: Watched) -> Markup:
     ]
     moving = (playing, learner.alive and seen.buffer.count > 0, learner.state == "training", playing)
     return tag("div", _joined(boxes, moving), cls="loop", aria_label="game, buffer, learner, model, bot")
+
+
+def explanation(watched: Watched) -> Markup:
+    """What the picture means, until the first game has gone all the way round."""
+    if watched.history.games:
+        return Markup()
+    steps = (
+        ("Game", "A bot plays. Each decision is on disk when it is made."),
+        ("Buffer", "Finished games wait here, also while no learner runs."),
+        ("Learner", "A process of its own learns from each game exactly once."),
+        ("Model", "What it learned is published as a new version."),
+        ("Bot", "The bot takes the newest version before its next game."),
+    )
+    lines = (tag("p", tag("b", f"{name}. "), text) for name, text in steps)
+    begin = tag("p", "To begin: ", tag("code", f"python run_with_training.py --run-dir {watched.run.root}"))
+    return tag("div", *lines, begin, cls="explanation")
 
 
 def _joined(boxes: Sequence[tuple[str, str, str, str]], moving: Sequence[bool]) -> Markup:
