@@ -154,6 +154,7 @@ def _add_selfplay(commands: Any) -> None:
 
 
 def _selfplay(options: argparse.Namespace) -> int:
+    from understudy.background.control import stop_when_asked
     from understudy.background.loop import StopRequest, hold_run
     from understudy.models.store import ModelStore
     from understudy.parallel.loop import TrainingLoopManager
@@ -171,6 +172,7 @@ def _selfplay(options: argparse.Namespace) -> int:
     request = StopRequest()
     _stop_on_signals(request)
     with hold_run(run, request, wait=False):
+        stop_when_asked(run, request)
         store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         store.recover()
         progress = Progress(game, run.model)

@@ -248,17 +248,21 @@ class Ledger:
         stats: Mapping[str, Any] | None = None,
         outcome: Outcome = "learned",
     ) -> None:
-        """Record a version and the games it consumed, all or nothing. This is the moment of publication."""
+        """Record a version and the games it consumed, all or nothing. This is the moment of publication.
+
+        Games of self-play have no files: how many it learned from is in `stats`.
+        """
         at = time.time()
-        steps = sum(game.steps for game in consumed)
         rest = dict(stats or {})
+        games = len(consumed) or int(rest.get("games", 0))
+        steps = sum(game.steps for game in consumed) or int(rest.get("total_steps", 0))
         seconds, loss = rest.pop("seconds", 0.0), rest.pop("loss", None)
         with self._transaction(durable=True) as db:
             db.execute(
                 "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (version, parent, publisher, at, len(consumed), steps, seconds, loss, json.dumps(rest)),
+                (version, parent, publisher, at, games, steps, seconds, loss, json.dumps(rest)),
             )
-            numbers = blocks.version_numbers(len(consumed), steps, seconds, loss, rest)
+            numbers = blocks.version_numbers(games, steps, seconds, loss, rest)
             blocks.add_versions(db, [(version, at, numbers)])
             _insert_games(db, consumed, outcome, version, at)
 

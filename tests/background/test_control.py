@@ -115,3 +115,11 @@ def test_a_damaged_control_file_asks_for_nothing(tmp_path: Path, content: bytes)
     (tmp_path / "control.json").write_bytes(content)
     assert control.read_control(tmp_path / "control.json") == control.Control()
     assert not control.Orders(tmp_path / "control.json").asked_to_stop()
+
+
+def test_self_play_can_be_asked_to_stop_as_well(run: RunDir) -> None:
+    request = StopRequest()
+    control.stop_when_asked(run, request)
+    assert not request.event.is_set()
+    control.stop(run, "a test")
+    assert request.event.wait(20)

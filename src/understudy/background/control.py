@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from understudy.background.reports import append_entry
 from understudy.errors import RunDirError
@@ -21,6 +23,7 @@ from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 
 PAUSED = "paused by request"
+_LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,27 @@ class Orders:
         new = mark not in ("", self._obeyed)
         self._obeyed = mark
         return new
+
+
+class Stoppable(Protocol):
+    """Whatever can be asked to end."""
+
+    event: threading.Event
+
+    def stop(self, *, drain: bool = False) -> None:
+        """Ask for the end."""
+
+
+def stop_when_asked(run: RunDir, request: Stoppable) -> None:
+    """Heed requests to stop in a thread, for loops that do not look at the file themselves, as self-play's."""
+    orders = Orders(run.control)
+
+    def watch() -> None:
+        while not request.event.wait(_LOOK_SECONDS):
+            if orders.asked_to_stop():
+                request.stop()
+
+    threading.Thread(target=watch, name="control", daemon=True).start()
 
 
 def _ask(run: RunDir, what: str, by: str, **changes: bool | str) -> None:

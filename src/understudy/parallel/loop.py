@@ -105,6 +105,7 @@ class TrainingLoopManager:
         offset = settings.parallel.worker_seed_offset
         self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)
         self._published_at = self.model.trainer.updates
+        self._published = (0, 0, 0.0)  # games, decisions and seconds of this loop that a version has told of
         self._status_at = 0.0
         self.workers: ParallelManager | SequentialWorkers | None = None
         """Who plays; None before the first run."""
@@ -213,10 +214,13 @@ class TrainingLoopManager:
         """Publish what was learned since the last version."""
         if self._store is None or self.model.trainer.updates == self._published_at:
             return
-        last = self.stats.last
-        loss = {} if last is None else {"loss": last.loss}
-        self.model.publish(self._store, publisher="selfplay", stats=self.stats.as_dict() | loss)
-        self._published_at = self.model.trainer.updates
+        stats = self.stats
+        done = stats.games, stats.decisions, stats.seconds
+        games, steps, seconds = (now - before for now, before in zip(done, self._published, strict=True))
+        last = {} if stats.last is None else dataclasses.asdict(stats.last)
+        facts = last | stats.as_dict() | {"games": games, "total_steps": steps, "seconds": seconds}
+        self.model.publish(self._store, publisher="selfplay", stats=facts)
+        self._published_at, self._published = self.model.trainer.updates, done
 
     def _write_status(self, state: str) -> None:
         if self._status is None or (state == "running" and time.monotonic() - self._status_at < _STATUS_SECONDS):

@@ -104,8 +104,10 @@ def _disk(seen: Snapshot) -> Iterator[Trouble]:
 
 
 def _learner(seen: Snapshot) -> Iterator[Trouble]:
-    learner, start = seen.learner, f"Start it: `understudy learn {seen.run_dir}`, or the bot that has it."
-    waiting = seen.buffer.count
+    learner, waiting = seen.learner, seen.buffer.count
+    start = f"Start it: `understudy learn {seen.run_dir}`, or the bot that has it."
+    if "selfplay" in learner.stats:
+        start = f"Start it again: `understudy selfplay GAME --run-dir {seen.run_dir}`."
     if not learner.seen:
         if waiting:
             yield Trouble("no learner", "red", f"{_games_wait(waiting)}, and no learner has ever run here.", start)
