@@ -3,7 +3,7 @@
     python tools/screenshots.py RUN_DIR [MORE_RUN_DIRS ...]
 
 It starts a dashboard of its own and looks at it in Chromium. The first run is the one whose pages are shown; the page
-that compares runs is made where there are several, those of replays and shogi where a run has any.
+that compares runs is made where there are several, those of replays and shogi if one of the runs has any.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from understudy.rundir import RunDir
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 _SETTLED_SECONDS = 1.5  # fonts, charts and the first refresh
-_COLORS = 200
 _TERMINAL = 100
 _TALLEST = 2400
 _BOTTOM = "Math.max(...[...document.querySelectorAll('.page > *')].map(e => e.getBoundingClientRect().bottom))"
@@ -71,9 +70,8 @@ def _photograph(browser: Browser, address: str, runs: list[str]) -> None:
         ("phone", run, 390, (False, True)),
     ]
     page = browser.open(f"{address}{run}")
-    time.sleep(_SETTLED_SECONDS)
-    tabs = set(page.evaluate("[...document.querySelectorAll('.tab')].map(t => t.innerText.toLowerCase())"))
-    pages += [(tab, f"{run}/{tab}", 1280, (False,)) for tab in ("replays", "shogi") if tab in tabs]
+    for tab, where in _optional_tabs(page, address, runs).items():
+        pages.append((tab, where, 1280, (False,)))
     pages += [("runs", "/", 1280, (True,))] if len(runs) > 1 else []
     page.go(f"{address}{run}/games")
     link = page.wait_for("document.querySelector('.games a[data-game]')?.getAttribute('href')")
@@ -89,6 +87,18 @@ def _photograph(browser: Browser, address: str, runs: list[str]) -> None:
             time.sleep(_SETTLED_SECONDS / 2)
             _save(opened, target)
             opened.disconnect()
+
+
+def _optional_tabs(page: Page, address: str, runs: list[str]) -> dict[str, str]:
+    """Where replays and shogi are shown: in the first run that has them."""
+    found: dict[str, str] = {}
+    for run in runs:
+        page.go(f"{address}/run/{run}")
+        time.sleep(_SETTLED_SECONDS)
+        for tab in page.evaluate("[...document.querySelectorAll('.tab')].map(t => t.innerText.toLowerCase())"):
+            if tab in ("replays", "shogi"):
+                found.setdefault(tab, f"/run/{run}/{tab}")
+    return found
 
 
 def _terminal(browser: Browser, run_dir: str, environment: dict[str, str]) -> None:
@@ -113,7 +123,7 @@ def _save(page: Page, target: Path) -> None:
     """Save with a palette: a third of the size, and no eye sees the difference."""
     page.screenshot(target)
     with Image.open(target) as image:
-        small = image.convert("RGB").quantize(_COLORS, dither=Image.Dither.NONE)
+        small = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     small.save(target, optimize=True)
     print(f"{target.relative_to(ROOT)}  {target.stat().st_size // 1000} kB", flush=True)
 

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
 from understudy.ledger import Version
 from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line
 from understudy.watch.dashboard.markup import Markup, table, tag
 from understudy.watch.dashboard.models import lineage, versions_table
 from understudy.watch.dashboard.shogi_board import board
+
+Floats = NDArray[np.float32]
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:
@@ -59,3 +65,23 @@ def test_a_board_has_forty_pieces_and_marks_the_last_move() -> None:
     letters = board("4k4/9/9/9/9/9/9/9/4K3+R b 2Pb 1", kanji=False)
     assert ">+R<" in letters
     assert "to move" in letters
+
+
+def test_the_moves_a_network_would_play_are_legal_ranked_and_its_value_is_for_black() -> None:
+    pytest.importorskip("cshogi")
+    from understudy.watch.dashboard.shogi_policy import opinion  # noqa: PLC0415 - the extra shogi may be missing
+
+    def evaluate(planes: Floats) -> tuple[Floats, Floats]:
+        logits = np.zeros((1, 13_527), np.float32)
+        logits[0, ::2] = 2.0
+        return logits, np.array([[0.7, 0.2, 0.1]], np.float32)  # the player to move wins
+
+    start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
+    black, white = opinion(evaluate, f"{start} b - 1"), opinion(evaluate, f"{start} w - 1")
+    assert black.value == pytest.approx(0.6)
+    assert white.value == pytest.approx(-0.6)
+    shares = [share for _, share in black.moves]
+    assert shares == sorted(shares, reverse=True)
+    assert len(black.moves) == 5
+    assert all(usi[1] in "ghi" for usi, _ in black.moves)  # Black moves from below
+    assert all(usi[1] in "abc" for usi, _ in white.moves)

@@ -15,7 +15,7 @@ from understudy.watch.dashboard import words
 from understudy.watch.dashboard.markup import Markup, empty, join, tag
 from understudy.watch.dashboard.parts import Update, box, card
 from understudy.watch.dashboard.runs import Watched, in_reader
-from understudy.watch.dashboard.shogi_board import Replayed, board, read, value_curve
+from understudy.watch.dashboard.shogi_board import Replayed, board, read, value_curve, value_text
 
 if TYPE_CHECKING:
     from understudy.watch.dashboard.shogi_policy import Opinion
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _PLAY_SECONDS = 0.8
 _NEAR = 6  # moves listed before and after the one that is shown
 _FAR = 1_000_000
-_ACTIONS = 13_527  # of a shogi network; no other model is asked for moves
 _EXTRA = ". Install the extra `shogi` to see the board."
 
 
@@ -55,7 +54,7 @@ class Viewer:
         self._playing = False
         self._kanji = True
         self._ask: Callable[[str], Opinion] | None = None
-        self._asked: int | None = None
+        self._asked: object = None
         with card("Shogi"):
             with box("filters"):
                 self._file = ui.select([], on_change=self._open).props("dense outlined")
@@ -104,8 +103,8 @@ class Viewer:
         self._number.set_options(labels, value=0 if labels else None)
         await self._choose()
         model = self._watched.snapshot.model
-        if len(model.actions) == _ACTIONS and model.version != self._asked:
-            self._ask, self._asked = await in_reader(lambda: _opinions(self._watched.run)), model.version
+        if model.exists and (model.version, model.at) != self._asked:
+            self._ask, self._asked = await in_reader(lambda: _opinions(self._watched.run)), (model.version, model.at)
             await self._go(self._at)
 
     async def _choose(self) -> None:
@@ -133,7 +132,7 @@ class Viewer:
         self._moves.set_content(moves_near(game, self._at))
         if (ask := self._ask) is not None:
             said = await in_reader(lambda: ask(position))
-            self._thinks.set_content(thinks(said, self._asked))
+            self._thinks.set_content(thinks(said, self._watched.snapshot.model.version))
 
     async def _toggle(self) -> None:
         self._playing = not self._playing
@@ -166,7 +165,7 @@ def _opinions(run: RunDir) -> Callable[[str], Opinion] | None:
 def about(game: Replayed, at: int) -> Markup:
     """Which move is shown, and what was thought of it when it was played."""
     value = game.evaluations[at - 1] if at else None
-    said = "" if value is None else f", value for Black {value / 100:+.2f} pawns"
+    said = "" if value is None else f", value for Black {value_text(value)}"
     move = f"Move {at} of {len(game.moves)}" + (f": {game.moves[at - 1]}{said}" if at else "")
     return tag("div", tag("b", move), tag("div", f"{game.title}: {game.result}", cls="muted"))
 
@@ -189,5 +188,6 @@ def thinks(said: Opinion, version: int | None) -> Markup:
         )
         for usi, share in said.moves
     )
-    head = f"Version {version} would play (policy without search; value for Black {said.value:+.2f}):"
+    who = "The model" if version is None else f"Version {version}"
+    head = f"{who} would play (policy without search; value for Black {said.value:+.2f}):"
     return tag("div", tag("div", head, cls="muted small"), *rows, cls="top-moves")

@@ -16,6 +16,7 @@ _PROMOTED = {"P": "と", "L": "杏", "N": "圭", "S": "全", "B": "馬", "R": "�
 _RANKS = "abcdefghi"
 _CELL = 50
 _WON = 20.0  # pawns
+_MATE = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,12 @@ def read(path: Path) -> list[Replayed]:
 
 def _winner(winner: int | None) -> str:
     return "draw" if winner is None else f"{('Black', 'White')[winner]} wins"
+
+
+def value_text(centipawns: int) -> str:
+    """A value as people read it; engines write a mate as hundreds of pawns."""
+    pawns = centipawns / 100
+    return f"{pawns:+.2f} pawns" if abs(pawns) < _MATE else "won" if pawns > 0 else "lost"
 
 
 def value_curve(game: Replayed) -> Options | None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import cshogi
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import ModelError
+from understudy.errors import ModelDamaged, ModelError
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.policy import BLACK, actions_of_moves
 from understudy.games.shogi.rules import ShogiGame
+from understudy.models.state import MAX_BYTES
+from understudy.npz import read_npz
 from understudy.rundir import RunDir
 
 Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -27,6 +31,8 @@ class Opinion(NamedTuple):
 
 def evaluator_of(run: RunDir) -> Evaluate | None:
     """The published model of a run as an evaluator; None if it is no shogi network."""
+    if not _is_shogi(run.model):
+        return None
     from understudy.games.shogi.checkpoint import load_checkpoint  # noqa: PLC0415 - torch takes seconds to load
     from understudy.games.shogi.inference import torch_evaluator  # noqa: PLC0415
 
@@ -34,6 +40,15 @@ def evaluator_of(run: RunDir) -> Evaluate | None:
         return torch_evaluator(load_checkpoint(run.model).network)
     except ModelError:
         return None
+
+
+def _is_shogi(path: Path) -> bool:
+    """Whether a model file holds a residual network, by its description: torch is not loaded for any other."""
+    try:
+        meta = json.loads(read_npz(path, max_bytes=MAX_BYTES, error=ModelDamaged, wanted=("meta",))["meta"].item())
+        return "kind" in meta or meta["network"]["policy"] == "resnet"
+    except (ModelDamaged, OSError, KeyError, TypeError, ValueError):
+        return False
 
 
 def opinion(evaluate: Evaluate, sfen: str, count: int = 5) -> Opinion:
