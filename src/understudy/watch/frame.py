@@ -101,7 +101,8 @@ def _model(seen: Snapshot) -> str:
     model = seen.model
     if not model.exists:
         return "none yet; the bot makes the first one"
-    age = "-" if model.at is None else f"{duration(seen.at - model.at)} old"
+    published = seen.last_version_at or model.at  # a copy of the file may be younger
+    age = "-" if published is None else f"{duration(seen.at - published)} old"
     return (
         f"version {number(model.version, '{}')} by {model.publisher or '?'}, {size(model.bytes)}, {age}, "
         f"{number(model.updates, '{}')} updates, {number(model.games, '{}')} games"

@@ -37,7 +37,8 @@ METRICS: tuple[Metric, ...] = (
         "share of games",
         "playing",
         "The share of games won, a tie counting half, over the last 50 games or the last fiftieth of all, whichever is "
-        "more. The band is the 95 % confidence interval (Wilson). Games that crashed or were cut count neither way.",
+        "more (in Prometheus: over the last hundred). The band is the 95 % confidence interval (Wilson). Games that "
+        "crashed or were cut count neither way.",
         "It rises against a fixed opponent. Against a curriculum that gets harder with success it stays near the "
         "level at which the curriculum steps up. A band that is 25 points wide is normal for 50 games.",
         "If it falls for longer than a band's width, look at entropy and KL; "
@@ -87,7 +88,7 @@ METRICS: tuple[Metric, ...] = (
         "squared reward",
         "learning",
         "Half the mean squared difference between the value head's estimate and what the games came to.",
-        "It falls, and rises for a while when the bot meets something new.",
+        "0.002 to 0.05 there; its scale is that of the rewards. It rises when the bot meets something new.",
         "If it stays high, see explained variance.",
     ),
     Metric(
@@ -97,8 +98,9 @@ METRICS: tuple[Metric, ...] = (
         "learning",
         "How much of the differences between outcomes the value head foresaw before the update: 1 all, 0 none; below "
         "0 it was worse than a constant.",
-        "Above 0 after the first dozens of games, then 0.3 to 0.9.",
-        "If it stays at 0, the states do not tell what decides games: add features, or a larger network.",
+        "-5 to 0.83, half of the time above 0.12: a batch of one game, won or lost throughout, has little to explain.",
+        "If it stays below 0 over batches of several games, the states do not tell what decides games: add features, "
+        "or a larger network.",
     ),
     Metric(
         "entropy",
@@ -106,7 +108,7 @@ METRICS: tuple[Metric, ...] = (
         "nats",
         "learning",
         "How undecided the policy is: ln(number of actions) when all are equally likely, 0 when one is certain.",
-        "It begins near ln(number of actions) and falls over hundreds of games.",
+        "It begins near ln(number of actions) and falls over hundreds of games, in that run from 1.79 to 0.1.",
         "If it drops to near 0 within few games, raise training.entropy_coefficient. If it does not fall at all, "
         "rewards do not tell actions apart.",
     ),
@@ -116,7 +118,7 @@ METRICS: tuple[Metric, ...] = (
         "nats",
         "learning",
         "How far the policy moved in the update, measured in its last pass. Passes end at training.target_kl (0.02).",
-        "0.001 to 0.03.",
+        "0.002 to 0.03.",
         "Above 0.1 again and again: lower training.learning_rate or training.epochs.",
     ),
     Metric(
@@ -125,7 +127,7 @@ METRICS: tuple[Metric, ...] = (
         "share of decisions",
         "learning",
         "The share of decisions whose probability moved beyond training.clip (0.2), so that PPO left them alone.",
-        "0.02 to 0.3.",
+        "0.004 to 0.15.",
         "Near 0: the learning rate is small, or the games teach nothing new. Above 0.5: it is too large.",
     ),
     Metric(
@@ -134,7 +136,7 @@ METRICS: tuple[Metric, ...] = (
         "",
         "learning",
         "The length of the gradient before it is cut to training.max_grad_norm (0.5).",
-        "Of one order of magnitude for long times.",
+        "0.3 to 1.4.",
         "Sudden jumps go with unusual rewards; look at the latest games.",
     ),
     Metric(
@@ -144,7 +146,7 @@ METRICS: tuple[Metric, ...] = (
         "learning",
         "How many versions older the model was that played the games of a batch, on average, than the one that "
         "learned from them.",
-        "0 to 5 with one bot; more when many bots play at a time.",
+        "0 to 1 with one bot; more when many bots play at a time.",
         "If it keeps growing, the learner is slower than the bots: see games waiting.",
     ),
     Metric(
@@ -153,7 +155,7 @@ METRICS: tuple[Metric, ...] = (
         "share of the batch",
         "learning",
         "Which share of the batch is as good as fresh, given how far the policy has moved since the games were played.",
-        "Above 0.8.",
+        "0.94 to 1.",
         "Below 0.5 most of a game is wasted: let the bots take new models more often, or play in fewer processes.",
     ),
     Metric(
@@ -342,6 +344,10 @@ def markdown() -> Iterator[str]:
     yield ""
     yield "Written by `tools/write_metrics_doc.py` from `src/understudy/watch/metrics.py`; the dashboard shows the same"
     yield "texts. In Prometheus each name begins with `understudy_`."
+    yield ""
+    yield "Ranges given as normal are the middle nine tenths of the 212 updates of one Zerg run on the proving ground"
+    yield "(`python run_with_training.py --games 300`, one game a batch). Other games have other ranges; sudden changes"
+    yield "matter more than levels."
     for group, title in GROUPS.items():
         yield ""
         yield f"## {title}"
