@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import SettingsError
-from understudy.networks.attention import Attended, attend, attend_backward, hiding
-from understudy.networks.layers import (
+from understudy.networks.affine import (
     EPSILON,
     affine,
     affine_backward,
@@ -18,6 +17,7 @@ from understudy.networks.layers import (
     layer_norm,
     layer_norm_backward,
 )
+from understudy.networks.attention import Attended, attend, attend_backward, hiding
 from understudy.networks.network import Floats, Integers, Layout, Network, initialise_head, orthogonal
 from understudy.networks.workspace import Workspace
 from understudy.settings import NetworkSettings
