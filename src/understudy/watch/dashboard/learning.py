@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 
 from understudy.watch.dashboard import charts, words
 from understudy.watch.dashboard.charts import Form, Line, Options
-from understudy.watch.dashboard.overview import mix_card, win_rate_card
+from understudy.watch.dashboard.overview import metric_card, mix_card, win_rate_card
 from understudy.watch.dashboard.parts import Update, box, chart_card
 from understudy.watch.dashboard.runs import Watched
-from understudy.watch.history import Rates, Series
-from understudy.watch.metrics import BY_NAME
+from understudy.watch.history import Rates
 
 _UNKNOWN = "No finished game says it yet."
 
@@ -35,7 +34,7 @@ _BARS = 14
 def show(watched: Watched) -> list[Update]:
     """A chart for each metric."""
     with box("grid"):
-        return [_metric_card(watched, *metric) for metric in _METRICS]
+        return [metric_card(watched, *metric) for metric in _METRICS]
 
 
 def show_results(watched: Watched) -> list[Update]:
@@ -59,27 +58,6 @@ def show_results(watched: Watched) -> list[Update]:
         for title, options in lines:
             updates.append(chart_card("win_rate", options, title=title, unit="% won", empty=_UNKNOWN))
     return updates
-
-
-def metric_chart(series: Series | None, name: str, form: Form, low: float | None, high: float | None) -> Options | None:
-    """One metric over the versions; where a point stands for many, the band shows their extremes."""
-    if series is None or not series.x:
-        return None
-    merged = series.low != series.value or series.high != series.value
-    if merged:
-        line = Line(name, list(zip(series.x, series.value, series.low, series.high, strict=True)))
-    else:
-        line = Line(name, list(zip(series.x, series.value, strict=True)))
-    return charts.line_chart([line], x_name="model version", form=form, low=low, high=high)
-
-
-def _metric_card(watched: Watched, metric: str, form: Form, low: float | None, high: float | None) -> Update:
-    name = BY_NAME[metric].title.lower()
-    return chart_card(
-        metric,
-        lambda: metric_chart(watched.history.metrics.get(metric), name, form, low, high),
-        empty="It appears with the first batch that is learned from.",
-    )
 
 
 def _by_name(rates: Mapping[str, Rates]) -> Options | None:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from understudy.watch.dashboard import charts, words
-from understudy.watch.dashboard.charts import Line, Options
-from understudy.watch.dashboard.markup import Markup, empty, join, light, result_tag, table, tag
+from understudy.watch.dashboard import charts, diagram, words
+from understudy.watch.dashboard.charts import Form, Line, Options
+from understudy.watch.dashboard.markup import Markup, empty, light, result_tag, table, tag
 from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
 from understudy.watch.dashboard.runs import Watched
-from understudy.watch.health import STALLED_SECONDS, progress
+from understudy.watch.health import progress
 from understudy.watch.history import Rates
+from understudy.watch.metrics import BY_NAME
 
 
 def show(watched: Watched) -> list[Update]:
     """Build the overview."""
     updates = [
         live_html(lambda: health(watched)),
-        live_html(lambda: join([loop(watched), explanation(watched)]), "card"),
+        live_html(lambda: diagram.loop(watched), "card"),
         live_html(lambda: tiles(watched)),
     ]
     with box("grid wide"):
-        updates.append(win_rate_card(watched))
-        updates.append(mix_card(watched))
+        if "selfplay" in watched.snapshot.learner.stats:  # it plays itself: there is no win rate
+            updates += [metric_card(watched, "mean_return"), metric_card(watched, "entropy", low=0)]
+        else:
+            updates += [win_rate_card(watched), mix_card(watched)]
     with box("grid wide"):
         with card("Latest games"):
             updates.append(live_html(lambda: latest_games(watched)))
@@ -54,99 +58,20 @@ def health(watched: Watched) -> Markup:
     )
 
 
-def loop(watched: Watched) -> Markup:
-    """game → buffer → learner → model → bot, each with its count: a stall is visible where it is."""
-    seen = watched.snapshot
-    now, learner, model = seen.at, seen.learner, seen.model
-    played = sum(seen.outcomes.get(kind, 0) for kind in ("learned", "online", "skipped")) + seen.buffer.count
-    playing = seen.in_progress > 0
-    boxes = [
-        (
-            "Game",
-            words.count(played),
-            f"{seen.in_progress} in progress" if playing else "none in progress",
-            "green" if playing else "",
-        ),
-        (
-            "Buffer",
-            words.count(seen.buffer.count),
-            "waiting to be learned from" if seen.buffer.count else "nothing waits",
-            _buffer_level(watched),
-        ),
-        (
-            "Learner",
-            words.count(learner.stats.get("batches_trained") or 0),
-            f"batches · {learner.state if learner.alive else 'not running'}",
-            "green" if learner.alive else "red" if learner.seen or seen.buffer.count else "",
-        ),
-        (
-            "Model",
-            "–" if model.version is None else f"v{model.version}",
-            f"published {words.ago(model.at, now)}" if model.exists else "the bot makes the first one",
-            "green" if model.exists else "",
-        ),
-        (
-            "Bot",
-            _played_by(watched),
-            _bot_says(watched, playing),
-            "green" if playing else "",
-        ),
-    ]
-    moving = (playing, learner.alive and seen.buffer.count > 0, learner.state == "training", playing)
-    return tag("div", _joined(boxes, moving), cls="loop", aria_label="game, buffer, learner, model, bot")
-
-
-def explanation(watched: Watched) -> Markup:
-    """What the picture means, until the first game has gone all the way round."""
-    if watched.history.games:
-        return Markup()
-    steps = (
-        ("Game", "A bot plays. Each decision is on disk when it is made."),
-        ("Buffer", "Finished games wait here, also while no learner runs."),
-        ("Learner", "A process of its own learns from each game exactly once."),
-        ("Model", "What it learned is published as a new version."),
-        ("Bot", "The bot takes the newest version before its next game."),
-    )
-    lines = (tag("p", tag("b", f"{name}. "), text) for name, text in steps)
-    begin = tag("p", "To begin: ", tag("code", f"python run_with_training.py --run-dir {watched.run.root}"))
-    return tag("div", *lines, begin, cls="explanation")
-
-
-def _joined(boxes: Sequence[tuple[str, str, str, str]], moving: Sequence[bool]) -> Markup:
-    parts: list[Markup] = []
-    for number, (name, count, what, level) in enumerate(boxes):
-        if number:
-            parts.append(tag("div", "→", cls="arrow moving" if moving[number - 1] else "arrow", aria_hidden="true"))
-        inside = (tag("div", name, cls="name"), tag("div", count, cls="count"), tag("div", what, cls="what"))
-        parts.append(tag("div", *inside, cls=f"box {level}", data_box=name.lower()))
-    return join(parts)
-
-
-def _buffer_level(watched: Watched) -> str:
-    folder, now = watched.snapshot.buffer, watched.snapshot.at
-    if not folder.count or folder.oldest_at is None:
-        return "green" if watched.snapshot.exists else ""
-    return "amber" if now - folder.oldest_at > STALLED_SECONDS else "green"
-
-
-def _played_by(watched: Watched) -> str:
-    last = watched.history.by_version.to
-    return f"v{last[-1]}" if last else "–"
-
-
-def _bot_says(watched: Watched, playing: bool) -> str:
-    if not watched.history.by_version.to:
-        return "plays its first game" if playing else "has not said what it plays"
-    return "is playing" if playing else "played last"
-
-
 def tiles(watched: Watched) -> Markup:
     """The figures that people ask for first."""
-    seen, history = watched.snapshot, watched.history
-    stats, rates = seen.learner.stats, history.win_rate
-    won = f"{seen.results.get('won', 0)} won, {seen.results.get('lost', 0)} lost, {seen.results.get('tied', 0)} tied"
-    games, batches = history.games, words.count(stats.get("batches_trained"))
-    rows = [
+    selfplay = watched.snapshot.learner.stats.get("selfplay")
+    rows = _selfplay_figures(watched, selfplay) if selfplay else _figures(watched)
+    return tag("div", *(tile(*row) for row in rows), cls="tiles")
+
+
+def _figures(watched: Watched) -> list[tuple[str, str, str]]:
+    seen, rates = watched.snapshot, watched.history.win_rate
+    stats, results = seen.learner.stats, seen.results
+    won = f"{results.get('won', 0)} won, {results.get('lost', 0)} lost, {results.get('tied', 0)} tied"
+    games = seen.outcomes.get("learned", 0) + seen.outcomes.get("online", 0)
+    batches = words.count(stats.get("batches_trained"))
+    return [
         ("Win rate", words.percent(rates.value[-1]) if rates.value else "–", _interval(rates)),
         ("Games learned from", words.count(games), f"last 100: {won}" if games else "none yet"),
         ("Decisions learned", words.count(stats.get("total_samples")), f"{batches} batches"),
@@ -154,7 +79,20 @@ def tiles(watched: Watched) -> Markup:
         ("Last game", words.ago(seen.last_game_at, seen.at), f"version {words.ago(seen.last_version_at, seen.at)}"),
         ("Rejected", words.count(seen.outcomes.get("rejected", 0)), f"{words.count(seen.learner.errors)} errors"),
     ]
-    return tag("div", *(tile(*row) for row in rows), cls="tiles")
+
+
+def _selfplay_figures(watched: Watched, stats: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    seen = watched.snapshot
+    seconds = stats.get("seconds") or 0.0
+    rate = words.count((stats.get("decisions") or 0) / seconds) if seconds else "–"
+    return [
+        ("Games", words.count(stats.get("games")), "of self-play"),
+        ("Decisions learned", words.count(stats.get("decisions")), f"{rate} a second"),
+        ("Updates", words.count(stats.get("updates")), f"version {words.ago(seen.last_version_at, seen.at)}"),
+        ("Mean return", words.figure(stats.get("mean_return")), "last 100 games, first player"),
+        ("Loss", words.figure(seen.metrics.get("loss")), f"entropy {words.figure(seen.metrics.get('entropy'))}"),
+        ("Workers replaced", words.count(stats.get("restarts")), f"{stats.get('refused_updates', 0)} updates refused"),
+    ]
 
 
 def _interval(rates: Rates) -> str:
@@ -167,6 +105,25 @@ def tile(name: str, value: str, more: str) -> Markup:
     """A figure with its name above it and something about it below."""
     inside = (tag("div", name, cls="name"), tag("div", value, cls="value"), tag("div", more, cls="more"))
     return tag("div", *inside, cls="tile", data_tile=name)
+
+
+def metric_card(
+    watched: Watched, metric: str, form: Form = "number", low: float | None = None, high: float | None = None
+) -> Update:
+    """One metric over the versions; where a point stands for many, a band shows their extremes."""
+    name = BY_NAME[metric].title.lower()
+
+    def options() -> Options | None:
+        series = watched.history.metrics.get(metric)
+        if series is None or not series.x:
+            return None
+        columns = [series.x, series.value]
+        if series.low != series.high:
+            columns += [series.low, series.high]
+        line = Line(name, list(zip(*columns, strict=True)))
+        return charts.line_chart([line], x_name="model version", form=form, low=low, high=high)
+
+    return chart_card(metric, options, empty="It appears with the first batch that is learned from.")
 
 
 def win_rate_card(watched: Watched) -> Update:

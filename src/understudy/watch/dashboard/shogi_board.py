@@ -23,11 +23,16 @@ _MATE = 100.0
 class Replayed:
     """A recorded game: `positions[n]` is the SFEN before move n, the last one is the end."""
 
-    title: str
+    names: tuple[str, str]
     result: str
     positions: tuple[str, ...]
     moves: tuple[str, ...]
     evaluations: tuple[int | None, ...]
+
+    @property
+    def title(self) -> str:
+        """Who played whom."""
+        return " – ".join(self.names)
 
 
 def read(path: Path) -> list[Replayed]:
@@ -47,8 +52,7 @@ def read(path: Path) -> list[Replayed]:
         result = record.result
         ended = "broken off" if result is None else f"{_winner(result.winner)} ({result.ending})"
         evaluations = tuple(record.evaluation(number) for number in range(len(record.moves)))
-        title = f"{record.names[0]} – {record.names[1]}"
-        games.append(Replayed(title, ended, tuple(positions), record.moves, evaluations))
+        games.append(Replayed(record.names, ended, tuple(positions), record.moves, evaluations))
     return games
 
 
@@ -63,15 +67,18 @@ def value_text(centipawns: int) -> str:
 
 
 def value_curve(game: Replayed) -> Options | None:
-    """What was thought of each position, in pawns for Black; what is beyond twenty is as good as won."""
-    points = [
-        (number + 1, min(max(value / 100, -_WON), _WON))
-        for number, value in enumerate(game.evaluations)
-        if value is not None
-    ]
-    if not points:
-        return None
-    return charts.line_chart([Line("value for Black", points)], x_name="move", level=0)
+    """What each player thought of their positions, in pawns for Black; beyond twenty it is as good as won."""
+    first = game.positions[0].split()[1] == "w"
+    lines = []
+    for player, name in enumerate(game.names):
+        points = [
+            (number + 1, min(max(value / 100, -_WON), _WON))
+            for number, value in enumerate(game.evaluations)
+            if value is not None and (number + first) % 2 == player
+        ]
+        if points:
+            lines.append(Line(f"{'▲△'[player]} {name}", points, charts.COLORS[player]))
+    return charts.line_chart(lines, x_name="move", level=0) if lines else None
 
 
 def board(sfen: str, last_move: str = "", *, kanji: bool = True) -> Markup:

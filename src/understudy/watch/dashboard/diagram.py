@@ -1,0 +1,125 @@
+"""The loop as a picture, game → buffer → learner → model → bot: a stall is visible where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from understudy.watch.dashboard import words
+from understudy.watch.dashboard.markup import Markup, join, tag
+from understudy.watch.dashboard.runs import Watched
+from understudy.watch.health import STALLED_SECONDS
+
+
+class Stage(NamedTuple):
+    """One box; `moving`: whether something is on its way from here to the next."""
+
+    name: str
+    figure: str
+    what: str
+    light: str = ""
+    moving: bool = False
+
+
+def loop(watched: Watched) -> Markup:
+    """The picture; until the first game has gone all the way round, with what it means."""
+    selfplay = "selfplay" in watched.snapshot.learner.stats
+    stages = _selfplay(watched) if selfplay else _beside_a_bot(watched)
+    picture = tag("div", _joined(stages), cls="loop", aria_label=", ".join(stage.name for stage in stages))
+    return join([picture, Markup() if selfplay or watched.history.games else _explanation(watched)])
+
+
+def _beside_a_bot(watched: Watched) -> list[Stage]:
+    seen = watched.snapshot
+    learner, waiting, playing = seen.learner, seen.buffer.count, seen.in_progress > 0
+    played = sum(seen.outcomes.get(kind, 0) for kind in ("learned", "online", "skipped")) + waiting
+    doing = f"{seen.in_progress} in progress" if playing else "none in progress"
+    batches = words.count(learner.stats.get("batches_trained") or 0)
+    training = learner.alive and learner.state == "training"
+    return [
+        Stage("Game", words.count(played), doing, "green" if playing else "", playing),
+        Stage("Buffer", words.count(waiting), _waits(waiting), _buffer_light(watched), learner.alive and waiting > 0),
+        Stage("Learner", batches, f"batches · {_learner_says(watched)}", _learner_light(watched), training),
+        _model(watched, "the bot makes the first one", playing),
+        _bot(watched, playing),
+    ]
+
+
+def _selfplay(watched: Watched) -> list[Stage]:
+    """Self-play keeps its games in memory: there is no buffer on disk, and the workers are the bots."""
+    seen = watched.snapshot
+    stats = seen.learner.stats["selfplay"] or {}
+    alive = seen.learner.alive
+    lamp = "green" if alive else ""
+    ahead = f"{words.figure(stats.get('staleness'))} versions old when learned"
+    return [
+        Stage("Game", words.count(stats.get("games")), "played against itself", lamp, alive),
+        Stage("Experience", words.count(stats.get("decisions")), "decisions, in memory", lamp, alive),
+        Stage("Learner", words.count(stats.get("updates")), f"updates · {_learner_says(watched)}", lamp, alive),
+        _model(watched, "the first update makes it", alive),
+        Stage("Workers", str(stats.get("mode", "–")), ahead, lamp),
+    ]
+
+
+def _model(watched: Watched, otherwise: str, moving: bool) -> Stage:
+    model = watched.snapshot.model
+    if not model.exists:
+        return Stage("Model", "–", otherwise)
+    count = "?" if model.version is None else f"v{model.version}"
+    return Stage("Model", count, f"published {words.ago(model.at, watched.snapshot.at)}", "green", moving)
+
+
+def _bot(watched: Watched, playing: bool) -> Stage:
+    versions, lamp = watched.history.by_version.to, "green" if playing else ""
+    if not versions:
+        return Stage("Bot", "–", "plays its first game" if playing else "has not played yet", lamp)
+    return Stage("Bot", f"v{versions[-1]}", "is playing" if playing else "played last", lamp)
+
+
+def _waits(count: int) -> str:
+    return "waiting to be learned from" if count else "nothing waits"
+
+
+def _buffer_light(watched: Watched) -> str:
+    folder, now = watched.snapshot.buffer, watched.snapshot.at
+    if not watched.snapshot.exists:
+        return ""
+    stalled = folder.count > 0 and folder.oldest_at is not None and now - folder.oldest_at > STALLED_SECONDS
+    return "amber" if stalled else "green"
+
+
+def _learner_says(watched: Watched) -> str:
+    learner = watched.snapshot.learner
+    return learner.state if learner.alive else "not running"
+
+
+def _learner_light(watched: Watched) -> str:
+    learner = watched.snapshot.learner
+    if learner.alive:
+        return "amber" if learner.paused_by_request else "green"
+    return "red" if watched.snapshot.buffer.count else "amber" if learner.seen else ""
+
+
+def _joined(stages: Sequence[Stage]) -> Markup:
+    parts: list[Markup] = []
+    for number, stage in enumerate(stages):
+        if number:
+            kind = "arrow moving" if stages[number - 1].moving else "arrow"
+            parts.append(tag("div", "→", cls=kind, aria_hidden="true"))
+        lines = (("name", stage.name), ("count", stage.figure), ("what", stage.what))
+        inside = (tag("div", text, cls=cls) for cls, text in lines)
+        parts.append(tag("div", *inside, cls=f"box {stage.light}", data_box=stage.name.lower()))
+    return join(parts)
+
+
+def _explanation(watched: Watched) -> Markup:
+    steps = (
+        ("Game", "A bot plays. Each decision is on disk when it is made."),
+        ("Buffer", "Finished games wait here, also while no learner runs."),
+        ("Learner", "A process of its own learns from each game exactly once."),
+        ("Model", "What it learned is published as a new version."),
+        ("Bot", "The bot takes the newest version before its next game."),
+    )
+    lines = (tag("p", tag("b", f"{name}. "), text) for name, text in steps)
+    begin = tag("p", "To begin: ", tag("code", f"python run_with_training.py --run-dir {watched.run.root}"))
+    return tag("div", *lines, begin, cls="explanation")
