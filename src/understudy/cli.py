@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from understudy import __version__
@@ -82,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("proving-ground", help=_PROVING_GROUND)
     zerg.add_commands(commands)
     shogi.add_commands(commands)
-    watch.add_commands(commands)
+    watch.add_commands(partial(_command, commands))
     _add_dashboard(commands)
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
     models.add_argument("--rollback", type=int, metavar="VERSION", help="publish this version again, as the newest")

@@ -11,6 +11,7 @@ from understudy.experience.episode import EpisodeMeta
 from understudy.experience.journal import Journal
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
+from understudy.watch import readings
 from understudy.watch.readings import read_run
 from watch.prepared import new_run
 
@@ -100,3 +101,13 @@ def test_a_new_run_and_one_that_is_not_there_can_be_looked_at(tmp_path: Path) ->
     empty.mkdir()
     assert read_run(RunDir.at(empty)).exists
     assert not read_run(RunDir.at(tmp_path / "nothing")).exists
+
+
+def test_of_very_many_files_the_number_is_told_but_no_size(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readings, "_MEASURED_FILES", 5)
+    seen = read_run(run)
+    assert (seen.rejected.count, seen.rejected.bytes) == (0, 0)
+    for number in range(8):
+        put_game(run.buffer, seed=number)
+    waiting = read_run(run).buffer
+    assert (waiting.count, waiting.bytes, len(waiting.recent)) == (8, None, 5)

@@ -6,36 +6,32 @@ import argparse
 import getpass
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.rundir import RunDir
 
 
-def add_commands(commands: Any) -> None:
-    """Add the subcommands to an argparse parser's; each imports what it needs when it runs."""
-    monitor = _command(commands, "monitor", _monitor, "show a run in the terminal, live, until Ctrl-C")
+class AddCommand(Protocol):
+    """Adds a subcommand that takes a run directory."""
+
+    def __call__(self, name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        """Return the subcommand's parser, for further arguments."""
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the subcommands; each imports what it needs when it runs."""
+    monitor = add("monitor", _monitor, "show a run in the terminal, live, until Ctrl-C")
     monitor.add_argument("--once", action="store_true", help="print one frame")
     monitor.add_argument("--json", action="store_true", help="print everything as JSON, once")
-    export = _command(commands, "export", _export, "write a run's history for other programs")
+    export = add("export", _export, "write a run's history for other programs")
     kind = export.add_mutually_exclusive_group(required=True)
     kind.add_argument("--tensorboard", action="store_true", help="an event file that TensorBoard shows")
     kind.add_argument("--csv", action="store_true", help="versions.csv and games.csv")
     export.add_argument("--to", type=Path, metavar="FOLDER", help="where to; default: the folder export of the run")
-    _command(commands, "pause", _pause, "ask the learner of a run to take no more games until `resume`")
-    _command(commands, "resume", _resume, "let the learner of a run go on")
-    stop = _command(commands, "stop", _stop, "ask the learner of a run to end after the batch under way")
+    add("pause", _pause, "ask the learner of a run to take no more games until `resume`")
+    add("resume", _resume, "let the learner of a run go on")
+    stop = add("stop", _stop, "ask the learner of a run to end after the batch under way")
     stop.add_argument("--drain", action="store_true", help="after everything that waits")
-
-
-def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=text[0].upper() + text[1:] + "."
-    )
-    command.add_argument(
-        "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
-    )
-    command.set_defaults(run=run)
-    return command
 
 
 def _monitor(options: argparse.Namespace) -> int:

@@ -129,7 +129,7 @@ class _Span:
 def _metrics(ledger: Ledger, head: int, points: int, since: float) -> dict[str, Series]:
     first = _first_version(ledger, since)
     size = _size(head - first + 1, (1, *METRIC_SIZES), points)
-    group = math.ceil((head // size - first // size + 1) / points) or 1
+    group = _group(head // size - first // size + 1, points)
     rows = _version_rows(ledger, first) if size == 1 else _block_rows(ledger, size, first // size)
     spans: dict[int, _Span] = {}
     for block, name, n, total, low, high, begin, end in rows:
@@ -239,7 +239,7 @@ def _rates_by_version(ledger: Ledger, since: float) -> Rates:
     if oldest is None:
         return Rates()
     size = _size(newest - oldest + 1, VERSION_SIZES, _BARS)
-    group = math.ceil((newest // size - oldest // size + 1) / _BARS)
+    group = _group(newest // size - oldest // size + 1, _BARS)
     bars: dict[int, _Results] = {}
     for block, won, lost, tied, until in ledger.query(
         "SELECT block, sum(won), sum(lost), sum(tied), max(until) FROM result_blocks"
@@ -322,9 +322,14 @@ def _shares(
 def _game_blocks(games: int, points: int) -> tuple[int, int]:
     """The size of block to read, and how many of them make a point."""
     size = _size(games, GAME_SIZES, points)
-    return size, math.ceil((games // size + 1) / points)
+    return size, _group(games // size + 1, points)
 
 
 def _size(rows: int, sizes: Sequence[int], points: int) -> int:
     """The finest block of which not too many are needed."""
     return next((size for size in sizes if rows / size <= _ROWS_A_POINT * points), sizes[-1])
+
+
+def _group(blocks: int, points: int) -> int:
+    """How many neighbouring blocks make a point. They begin at multiples of it, which may take one point more."""
+    return max(math.ceil(blocks / max(points - 1, 1)), 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import heapq
+import itertools
 import json
 import os
 import shutil
@@ -48,7 +49,7 @@ class FileNote:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """One folder of games; `bytes` is None where there are too many files to measure."""
+    """One folder of games. Of more than 20,000 files only so many are measured: `bytes` is None then."""
 
     path: str
     count: int = 0
@@ -312,34 +313,30 @@ def _kept_versions(folder: Path) -> tuple[int, ...]:
 
 
 def _folder(path: Path, recent: int, problems: list[str]) -> Folder:
-    newest: list[FileNote] = []
-    count, size, oldest = 0, 0, None
-    for note in _files(path, ".npz", problems):
-        count += 1
-        size += note.bytes
-        oldest = note.at if oldest is None or note.at < oldest else oldest
-        newest.append(note)
-        if len(newest) > 50 * recent:
-            newest = heapq.nlargest(recent, newest, key=lambda n: (n.at, n.name))
-    newest = heapq.nlargest(recent, newest, key=lambda n: (n.at, n.name))
-    return Folder(str(path), count, size if count <= _MEASURED_FILES else None, tuple(newest), oldest)
+    measured = list(itertools.islice(_files(path, ".npz", problems), _MEASURED_FILES))
+    count = len(measured) if len(measured) < _MEASURED_FILES else sum(1 for _ in _names(path, ".npz", problems))
+    return Folder(
+        str(path),
+        count,
+        sum(file.bytes for file in measured) if count == len(measured) else None,
+        tuple(heapq.nlargest(recent, measured, key=lambda file: (file.at, file.name))),
+        min((file.at for file in measured), default=None),
+    )
 
 
 def _files(folder: Path, suffix: str, problems: list[str]) -> Iterator[FileNote]:
-    """The files of a folder; beyond a certain number only the names are looked at."""
+    for entry in _names(folder, suffix, problems):
+        try:
+            stat = entry.stat()
+        except OSError:  # it has just been moved
+            continue
+        yield FileNote(entry.name, _result(entry.name), stat.st_size, stat.st_mtime)
+
+
+def _names(folder: Path, suffix: str, problems: list[str]) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            for number, entry in enumerate(entries):
-                if not entry.name.endswith(suffix) or entry.name.startswith("."):
-                    continue
-                if number >= _MEASURED_FILES:
-                    yield FileNote(entry.name, _result(entry.name), 0, time.time())
-                    continue
-                try:
-                    stat = entry.stat()
-                except OSError:  # it has just been moved
-                    continue
-                yield FileNote(entry.name, _result(entry.name), stat.st_size, stat.st_mtime)
+            yield from (entry for entry in entries if entry.name.endswith(suffix) and not entry.name.startswith("."))
     except FileNotFoundError:
         return
     except OSError as error:
