@@ -262,6 +262,7 @@ def _dashboard(options: argparse.Namespace) -> int:
 
 
 def _models(options: argparse.Namespace) -> int:
+    from understudy.background.control import roll_back, somebody
     from understudy.background.reports import clock, number
     from understudy.ledger import Ledger
     from understudy.models.store import ModelStore
@@ -272,7 +273,7 @@ def _models(options: argparse.Namespace) -> int:
         return 1
     store = ModelStore(run.model, run.ledger)
     if options.rollback is not None:
-        head = store.rollback(options.rollback)
+        head = roll_back(run, options.rollback, somebody())
         print(f"Version {options.rollback} is published again, as version {head.version}.")
         return 0
     kept = set(store.kept_versions())

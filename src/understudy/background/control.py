@@ -7,6 +7,7 @@ request has a mark of its own, and a learner heeds only marks that came after it
 from __future__ import annotations
 
 import dataclasses
+import getpass
 import json
 import os
 import threading
@@ -73,6 +74,7 @@ def roll_back(run: RunDir, version: int, by: str, *, keep: int = 20) -> ModelSta
         raise RunDirError(f"There is no run at {run.root}: no model has been published there.")
     head = ModelStore(run.model, run.ledger, keep=keep).rollback(version)
     facts = {"Asked By": by, "Back To": f"version {version}", "Model Version": str(head.version)}
+    run.logs.mkdir(exist_ok=True)
     append_entry(run.log, "Request: roll back", facts, time.time())
     return head
 
@@ -125,6 +127,14 @@ def stop_when_asked(run: RunDir, request: Stoppable) -> None:
                 request.stop()
 
     threading.Thread(target=watch, name="control", daemon=True).start()
+
+
+def somebody() -> str:
+    """Who asks on the command line, for the log."""
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (OSError, KeyError, ImportError):  # a system that has no name for this user
+        return "the command line"
 
 
 def _ask(run: RunDir, what: str, by: str, **changes: bool | str) -> None:

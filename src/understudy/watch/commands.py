@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -50,32 +49,24 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _pause(options: argparse.Namespace) -> int:
-    from understudy.background.control import pause
+    from understudy.background.control import pause, somebody
 
-    pause(RunDir.at(options.run_dir), _somebody())
+    pause(RunDir.at(options.run_dir), somebody())
     print("Asked. The learner finishes the batch under way and waits for `understudy resume`.")
     return 0
 
 
 def _resume(options: argparse.Namespace) -> int:
-    from understudy.background.control import resume
+    from understudy.background.control import resume, somebody
 
-    resume(RunDir.at(options.run_dir), _somebody())
+    resume(RunDir.at(options.run_dir), somebody())
     print("Asked. The learner goes on.")
     return 0
 
 
 def _stop(options: argparse.Namespace) -> int:
-    from understudy.background.control import stop
+    from understudy.background.control import somebody, stop
 
-    stop(RunDir.at(options.run_dir), _somebody(), drain=options.drain)
+    stop(RunDir.at(options.run_dir), somebody(), drain=options.drain)
     print("Asked. The learner ends after " + ("everything that waits." if options.drain else "the batch under way."))
     return 0
-
-
-def _somebody() -> str:
-    """Who asks, for the log."""
-    try:
-        return f"{getpass.getuser()} (command line)"
-    except (OSError, KeyError, ImportError):  # a system that has no name for this user
-        return "the command line"
