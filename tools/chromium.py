@@ -67,7 +67,7 @@ class Browser:
             [program, *flags, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         self._address = f"127.0.0.1:{self._port()}"
-        self._pages: list[Page] = []
+        self._pages = ExitStack()
 
     def __enter__(self) -> Browser:
         return self
@@ -75,8 +75,7 @@ class Browser:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for page in list(self._pages):
-            page.disconnect()
+        self._pages.close()
         self._process.terminate()
         try:
             self._process.wait(10)
@@ -91,7 +90,7 @@ class Browser:
         with urllib.request.urlopen(request) as answer:
             target = json.load(answer)
         page = Page(target["webSocketDebuggerUrl"])
-        self._pages.append(page)
+        self._pages.callback(page.disconnect)
         page.resize(width, height, scale)
         page.command("Page.enable")
         page.command("Network.enable")
@@ -206,8 +205,13 @@ class Page:
         answer = self.command("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(answer["data"]))
 
+    def close(self) -> None:
+        """Close the tab."""
+        self.command("Page.close")
+        self.disconnect()
+
     def disconnect(self) -> None:
-        """Let go of the tab."""
+        """Let go of the tab, which stays open."""
         self._open.close()
 
     def _note(self, message: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
@@ -31,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 _SETTLED_SECONDS = 1.5  # fonts, charts and the first refresh
 _TERMINAL = 100
-_TALLEST = 2400
+_TALLEST = 1400
 _BOTTOM = "Math.max(...[...document.querySelectorAll('.page > *')].map(e => e.getBoundingClientRect().bottom))"
 
 
@@ -86,7 +87,7 @@ def _photograph(browser: Browser, address: str, runs: list[str]) -> None:
             opened.resize(width, min(int(opened.evaluate(_BOTTOM)) + 24, _TALLEST))
             time.sleep(_SETTLED_SECONDS / 2)
             _save(opened, target)
-            opened.disconnect()
+            opened.close()
 
 
 def _optional_tabs(page: Page, address: str, runs: list[str]) -> dict[str, str]:
@@ -120,11 +121,14 @@ def _terminal(browser: Browser, run_dir: str, environment: dict[str, str]) -> No
 
 
 def _save(page: Page, target: Path) -> None:
-    """Save with a palette: a third of the size, and no eye sees the difference."""
+    """Save with a palette of the colours that are there most often, exactly: a third of the size, and no tint."""
     page.screenshot(target)
-    with Image.open(target) as image:
-        small = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    small.save(target, optimize=True)
+    with Image.open(target) as opened:
+        image = opened.convert("RGB")
+    colors, counts = np.unique(np.asarray(image).reshape(-1, 3), axis=0, return_counts=True)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colors[np.argsort(-counts)[:256]].flatten().tolist())
+    image.quantize(palette=palette, dither=Image.Dither.NONE).save(target, optimize=True)
     print(f"{target.relative_to(ROOT)}  {target.stat().st_size // 1000} kB", flush=True)
 
 

@@ -53,6 +53,7 @@ def line_chart(
     low: float | None = None,
     high: float | None = None,
     level: float | None = None,
+    whole: bool = False,
 ) -> Options:
     """Lines over a number, or over the time of day (in milliseconds). `level` is a dashed line to compare with."""
     options = _frame(legend=[line.name for line in lines] if len(lines) > 1 else [])
@@ -67,7 +68,9 @@ def line_chart(
         "splitNumber": 5,
         "axisPointer": {"label": {"precision": 0}},
     }
-    options["yAxis"] = _values(form, low, high)
+    if time:
+        options["xAxis"]["axisLabel"] = {**_TEXT, "formatter": "{HH}:{mm}:{ss}"}
+    options["yAxis"] = _values(form, low, high) | {"minInterval": 1 if whole else 0}
     options["series"] = [series for line in lines for series in (*_band(line), _line(line))]
     if level is not None and options["series"]:
         options["series"][-1]["markLine"] = _marks([{"yAxis": level}], "var(--off)", "dashed")
@@ -175,7 +178,7 @@ def _values(form: Form, low: float | None, high: float | None) -> Options:
         "min": low,
         "max": high,
         "splitNumber": 4,
-        "interval": 0.25 if (low, high) == (0, 1) else None,
+        "interval": None if low is None or high is None else (high - low) / 4,
         "axisLabel": {**_TEXT, ":formatter": _FORMS[form]},
         "axisLine": {"show": False},
         "axisTick": {"show": False},

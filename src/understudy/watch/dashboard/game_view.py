@@ -136,7 +136,8 @@ def as_facts(view: GameView) -> list[tuple[str, Any]]:
         ("Cut short", "yes: the value of the rest is estimated" if meta.truncated else None),
         ("Id", meta.id),
     ]  # fmt: skip
-    rows += [(str(key), value) for key, value in meta.extra.items() if isinstance(value, str | int | float)]
+    extra = {key: value for key, value in meta.extra.items() if key != "difficulty"}
+    rows += [(str(key), value) for key, value in extra.items() if isinstance(value, str | int | float)]
     return [(name, value) for name, value in rows if value not in (None, "")]
 
 

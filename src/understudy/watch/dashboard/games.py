@@ -9,6 +9,7 @@ from pathlib import Path
 from nicegui import ui
 
 from understudy.errors import RunDirError
+from understudy.ledger import Game
 from understudy.watch.dashboard import words
 from understudy.watch.dashboard.markup import Markup, empty, result_tag, table, tag
 from understudy.watch.dashboard.parts import Update, box, card
@@ -71,7 +72,7 @@ def read_games(watched: Watched) -> list[GameRow]:
                         game.bytes,
                         game.steps,
                         game.reward,
-                        " ".join(part for part in (game.race, game.difficulty) if part) or game.opponent,
+                        _opponent(game),
                         game.played_by,
                         version,
                         "" if outcome == "learned" else outcome,
@@ -147,6 +148,11 @@ def _cells(watched: Watched, row: GameRow) -> tuple[object, ...]:
         words.size(row.bytes),
         tag("span", row.note, cls="muted small"),
     )
+
+
+def _opponent(game: Game) -> str:
+    difficulty = f"difficulty {game.difficulty}" if game.difficulty.isdigit() else game.difficulty
+    return " ".join(part for part in (game.race, difficulty) if part) or game.opponent
 
 
 def _newest(folder: Path) -> list[Path]:

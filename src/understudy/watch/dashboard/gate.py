@@ -88,13 +88,21 @@ class Gate:
         if trouble := self._foreign(headers):
             await _refuse(scope, receive, send, 403, trouble)
         elif not self._token or self._shown(headers):
-            await self._app(scope, receive, _with_headers(send))
+            await self._pass(scope, receive, _with_headers(send))
         elif scope["type"] == "http" and (scope["method"], scope["path"]) == ("POST", "/login"):
             await self._log_in(scope, receive, send)
         elif scope["type"] == "http" and "text/html" in headers.get("accept", ""):
             await _answer(send, 401, _PAGE.format(message="This dashboard asks for its token."), "text/html")
         else:
             await _refuse(scope, receive, send, 401, "This dashboard asks for its token (Authorization: Bearer …).")
+
+    async def _pass(self, scope: Message, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except RuntimeError as error:
+            if str(error) != "No response returned.":  # Starlette's words for a browser that left while it was waiting
+                raise
+            logger.debug("%s: the browser left before its answer.", scope["path"])
 
     def _foreign(self, headers: dict[str, str]) -> str | None:
         """What is wrong with Host or Origin, for people; None if nothing is."""

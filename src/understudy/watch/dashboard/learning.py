@@ -20,7 +20,7 @@ _METRICS: tuple[tuple[str, Form, float | None, float | None], ...] = (
     ("kl", "number", 0, None),
     ("clip_fraction", "percent", 0, None),
     ("value_loss", "number", 0, None),
-    ("explained_variance", "number", None, None),
+    ("explained_variance", "number", -1, 1),
     ("staleness", "number", 0, None),
     ("effective_sample_size", "percent", 0, 1),
     ("mean_return", "number", None, None),

@@ -92,7 +92,7 @@ def waiting(watched: Watched) -> Options | None:
     """How many games waited while somebody watched."""
     points = [(1000 * load.at, load.waiting) for load in watched.loads]
     return (
-        charts.line_chart([Line("games waiting", points, step=True)], x_name="time", time=True, low=0)
+        charts.line_chart([Line("games waiting", points, step=True)], x_name="time", time=True, low=0, whole=True)
         if points
         else None
     )

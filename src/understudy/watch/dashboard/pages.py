@@ -17,6 +17,7 @@ from understudy.watch.dashboard.runs import Runs, Watched
 from understudy.watch.prometheus import CONTENT_TYPE, exposition
 
 _STYLE = Path(__file__).with_name("style.css")
+_PATIENCE_SECONDS = 60  # a busy machine takes its time to read a run
 _THEME_COOKIE = "understudy_theme"
 TABS: dict[str, tuple[str, Callable[[Watched], list[Update]]]] = {
     "overview": ("Overview", overview.show),
@@ -40,7 +41,7 @@ def add(app: FastAPI, runs: Runs) -> None:
             await watched.look()
         return PlainTextResponse(exposition([watched.snapshot for watched in runs]), media_type=CONTENT_TYPE)
 
-    @ui.page("/")
+    @ui.page("/", response_timeout=_PATIENCE_SECONDS)
     async def first_page(request: Request) -> None:
         for watched in runs:
             await watched.look()
@@ -50,8 +51,8 @@ def add(app: FastAPI, runs: Runs) -> None:
             with _frame(request, runs, None, "") as updates:
                 updates.extend(home.show(runs))
 
-    @ui.page("/run/{name}")
-    @ui.page("/run/{name}/{tab}")
+    @ui.page("/run/{name}", response_timeout=_PATIENCE_SECONDS)
+    @ui.page("/run/{name}/{tab}", response_timeout=_PATIENCE_SECONDS)
     async def run_page(request: Request, name: str, tab: str = "overview") -> Response | None:
         watched = runs.get(name)
         if watched is None or tab not in TABS:
@@ -60,7 +61,7 @@ def add(app: FastAPI, runs: Runs) -> None:
         _run_page(request, runs, watched, tab)
         return None
 
-    @ui.page("/run/{name}/game/{folder}/{file}")
+    @ui.page("/run/{name}/game/{folder}/{file}", response_timeout=_PATIENCE_SECONDS)
     async def game_page(request: Request, name: str, folder: str, file: str) -> Response | None:
         watched = runs.get(name)
         if watched is None or watched.file(folder, file) is None:
