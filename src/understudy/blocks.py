@@ -10,7 +10,7 @@ import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -88,19 +88,28 @@ def finite_numbers(values: Mapping[str, Any]) -> dict[str, float]:
 
 def add_versions(db: sqlite3.Connection, versions: Iterable[tuple[int, float, Mapping[str, Any]]]) -> None:
     """Add versions (number, time, values) to their blocks."""
-    sums: dict[tuple[int, int, str], list[float]] = {}
+    size = METRIC_SIZES[0]
+    sums: dict[tuple[int, str], list[float]] = {}
     for version, at, values in versions:
         for name, value in finite_numbers(values).items():
-            for size in METRIC_SIZES:
-                key = size, version // size, name
-                if (block := sums.get(key)) is None:
-                    sums[key] = [1, value, value, value, at, at]
-                    continue
-                block[0] += 1
-                block[1] += value
-                block[2], block[3] = min(block[2], value), max(block[3], value)
-                block[4], block[5] = min(block[4], at), max(block[5], at)
-    db.executemany(_ADD_METRIC, [(*key, *block) for key, block in sums.items()])
+            _merge(sums, (version // size, name), (1, value, value, value, at, at))
+    for size, larger in zip(METRIC_SIZES, (*METRIC_SIZES[1:], 0), strict=True):
+        db.executemany(_ADD_METRIC, [(size, *key, *block) for key, block in sums.items()])
+        merged: dict[tuple[int, str], list[float]] = {}
+        for (block, name), part in sums.items() if larger else ():
+            _merge(merged, (block * size // larger, name), part)
+        sums = merged
+
+
+def _merge(sums: dict[tuple[int, str], list[float]], key: tuple[int, str], part: Sequence[float]) -> None:
+    """Add (n, total, low, high, since, until) to what there is under the key."""
+    if (block := sums.get(key)) is None:
+        sums[key] = [*part]
+        return
+    block[0] += part[0]
+    block[1] += part[1]
+    block[2], block[3] = min(block[2], part[2]), max(block[3], part[3])
+    block[4], block[5] = min(block[4], part[4]), max(block[5], part[5])
 
 
 def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]], latest: float) -> None:
