@@ -153,7 +153,7 @@ class Page:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def wait_for(self, condition: str, seconds: float = 15.0) -> Any:
+    def wait_for(self, condition: str, seconds: float = 60.0) -> Any:
         """Wait until a JavaScript expression is true and return its value; the error shows what the page said."""
         deadline = time.monotonic() + seconds
         while True:
@@ -163,7 +163,7 @@ class Page:
                 raise TimeoutError(f"Not so within {seconds:g} s: {condition}\nThe page says:\n{self.text()}")
             time.sleep(_LOOK_SECONDS)
 
-    def wait_for_text(self, text: str, selector: str = "body", seconds: float = 15.0) -> None:
+    def wait_for_text(self, text: str, selector: str = "body", seconds: float = 60.0) -> None:
         """Wait until an element's text holds this one."""
         self.wait_for(f"(document.querySelector({selector!r})?.innerText ?? '').includes({json.dumps(text)})", seconds)
 

@@ -31,7 +31,8 @@ def show(watched: Watched) -> list[Update]:
         content = ui.html("").classes("versions")
 
     async def clicked(event: events.GenericEventArguments) -> None:
-        await actions.roll_back(watched, int(event.args))
+        if str(event.args).isdecimal():
+            await actions.roll_back(watched, int(event.args))
 
     content.on("click", clicked, js_handler=_CLICKED)
 

@@ -69,7 +69,7 @@ def chart_card(
 ) -> Update:
     """A card with a chart of a metric; a sentence in its place while there is nothing to draw."""
     about = BY_NAME[metric]
-    with card(title or about.title, unit or about.unit, metric):
+    with card(title or about.title, unit or about.unit or "no unit", metric):
         nothing = ui.label(empty).classes("empty")
         chart = ui.echart({}, renderer="svg").classes("chart tall" if tall else "chart")
     drawn: Options | None = {}
