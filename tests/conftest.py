@@ -1,4 +1,4 @@
-"""One BLAS thread, as the product runs: two collapse when anything else wants a core."""
+"""One BLAS thread, as the product runs: two collapse when anything else wants a core. No test waits for an idle one."""
 
 from __future__ import annotations
 
@@ -7,3 +7,4 @@ import os
 from understudy.background.priority import ONE_BLAS_THREAD
 
 os.environ.update(ONE_BLAS_THREAD)
+os.environ["UNDERSTUDY_RESOURCES_TRAINING_PATIENCE"] = "0"

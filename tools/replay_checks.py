@@ -150,10 +150,10 @@ def hog(replays: list[Path], scratch: Path) -> bool:
 
 def _analyse(folder: Path, run: RunDir, workers: int, each_turn: Callable[[Dispatcher], None] | None = None) -> None:
     run.create()
-    settings = Settings(learner=LearnerSettings(max_workers=workers), replays=ReplaySettings(scan_seconds=1e6))
+    settings = Settings(learner=LearnerSettings(max_workers=workers), replays=ReplaySettings())
     with Ledger(run.ledger) as ledger:
-        replays = ReplayJobs(folder, run, ledger, settings.replays, settled_seconds=0.0)
-        dispatcher = Dispatcher(run, settings, replays, governed=False)
+        replays = ReplayJobs(folder, run, ledger, settings.replays, at_once=True)
+        dispatcher = Dispatcher(run, settings, [replays], governed=False)
         try:
             dispatcher.turn(0.0)
             while dispatcher.busy:

@@ -109,9 +109,9 @@ def test_a_long_scan_goes_on_where_it_ended(folder: Path, run: RunDir) -> None:
         found = []
         for _ in range(3):
             found += [job.name for job in replays.scan(seconds=0.0)]
-            assert replays.scanning
+            assert replays.looking
         assert replays.scan(seconds=0.0) == []
-        assert not replays.scanning
+        assert not replays.looking
     assert found == ["a.SC2Replay", "b.SC2Replay", "c.SC2Replay"]
 
 
@@ -259,7 +259,7 @@ def analyse(folder: Path, run: RunDir, kills: int) -> dict[str, int]:
     run.create()
     settings = Settings(learner=LearnerSettings(max_workers=1))
     with Ledger(run.ledger) as ledger:
-        dispatcher = Dispatcher(run, settings, ReplayJobs(folder, run, ledger, settings.replays), governed=False)
+        dispatcher = Dispatcher(run, settings, [ReplayJobs(folder, run, ledger, settings.replays)], governed=False)
         dispatcher.turn(0.0)
         spared = False
         while dispatcher.busy:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import statistics
 import sys
@@ -28,12 +27,11 @@ def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
     """Analyse every new replay of a folder; Ctrl-C keeps what is done. Return an exit code."""
     require_reader()
     run.create()
-    settings = dataclasses.replace(settings, replays=dataclasses.replace(settings.replays, scan_seconds=1e9))
     began = time.perf_counter()
     with Ledger(run.ledger) as ledger:
-        replays = ReplayJobs(folder, run, ledger, settings.replays, settled_seconds=0.0)
+        replays = ReplayJobs(folder, run, ledger, settings.replays, at_once=True)
         before = ledger.known_replays()
-        dispatcher = Dispatcher(run, settings, replays, governed=False)
+        dispatcher = Dispatcher(run, settings, [replays], governed=False)
         with _stop_at_interrupt() as stop:
             try:
                 _run(dispatcher, stop)

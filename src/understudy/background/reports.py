@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +76,12 @@ def status_report(stats: Mapping[str, Any]) -> str:
             "Replays Rejected": stats["replays_rejected"],
             "Replays Waiting": stats["jobs"].get("analyse waiting", 0),
         },
+        "Evaluation": {"Is It Better": evaluation(stats["evaluation"])},
         "System Status": {
             "State": stats["state"],
             "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
+            "Workers": workers(stats["workers"]),
+            "Jobs": jobs(stats["jobs"]),
             "Load": load(stats["resources"]),
             "Total Process Time": f"{stats['total_processing_time']:.2f}s",
             "Errors": stats["errors"]
@@ -97,13 +100,18 @@ def statistics_table(stats: Mapping[str, Any]) -> str:
     """The figures that a runner prints every few games."""
     facts = {
         "Replays Analyzed": stats["replays_analyzed"],
+        "Replays Rejected": stats["replays_rejected"],
         "Models Trained": stats["models_trained"],
         "Experience Files Processed": stats["files_processed"],
         "Batch Training Runs": stats["batches_trained"],
         "Total Training Samples": stats["total_samples"],
         "Average Loss": number(stats["avg_loss"]),
         "Total Processing Time": f"{stats['total_processing_time']:.2f}s",
+        "Evaluation": evaluation(stats["evaluation"]),
+        "State": stats["state"],
         "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
+        "Workers": workers(stats["workers"]),
+        "Jobs": jobs(stats["jobs"]),
         "Load": load(stats["resources"]),
         "Errors": stats["errors"],
     }
@@ -126,6 +134,37 @@ def load(readings: Mapping[str, float | None]) -> str:
     names = {"cpu": "CPU", "memory": "memory", "gpu_memory": "GPU memory"}
     known = [f"{names[name]} {value:.0f} %" for name, value in readings.items() if value is not None]
     return ", ".join(known) or "-"
+
+
+def jobs(counts: Mapping[str, int]) -> str:
+    """Jobs by kind and state, as far as there are any: "train 12 done; analyse 3 waiting, 1 running"."""
+    kinds: dict[str, list[str]] = {}
+    for name, count in counts.items():
+        kind, _, state = name.partition(" ")
+        if count:
+            kinds.setdefault(kind, []).append(f"{count} {state}")
+    return "; ".join(f"{kind} {', '.join(states)}" for kind, states in kinds.items()) or "-"
+
+
+def workers(states: Sequence[str]) -> str:
+    """What each worker is doing."""
+    return "; ".join(states) or "-"
+
+
+def evaluation(facts: Mapping[str, Any] | None) -> str:
+    """How good the model is, and whether it is better than the one evaluated before."""
+    if facts is None:
+        return "-"
+    alone = (
+        f"version {facts['version']} won {facts['win_rate']:.0%} of {facts['games']} games"
+        f" ({facts['low']:.0%} to {facts['high']:.0%})"
+    )
+    if facts["against"] is None:
+        return alone
+    return (
+        f"{alone}; against version {facts['against']} {100 * facts['difference']:+.0f} points"
+        f" ({100 * facts['difference_low']:+.0f} to {100 * facts['difference_high']:+.0f}): {facts['verdict']}"
+    )
 
 
 def _rule() -> str:

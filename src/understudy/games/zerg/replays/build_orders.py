@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import EpisodeError
+from understudy.errors import ReplayError
 from understudy.files import write_atomically
 from understudy.games.zerg.replays.openings import Step, name_of, opening_text, parse_opening, steps_of
 
@@ -89,7 +89,7 @@ def write_build_orders(path: Path, content: Any) -> bool:
 
 
 def read_evidence(path: Path) -> dict[str, Any]:
-    """The observations that a file carries, none if there is no file; EpisodeError if it is not one of this schema."""
+    """The observations that a file carries, none if there is no file; ReplayError if it is not one of this schema."""
     if not path.exists():
         return {}
     evidence: Any = read_build_orders(path).content.get("evidence")
@@ -98,7 +98,7 @@ def read_evidence(path: Path) -> dict[str, Any]:
     except (AttributeError, TypeError):
         whole = False
     if not whole:
-        raise EpisodeError(f"{path} carries no evidence that could be merged with.")
+        raise ReplayError(f"{path} carries no evidence that could be merged with.")
     return dict(evidence)
 
 
@@ -113,7 +113,7 @@ class BuildOrders:
         found = self._matchup(matchup)
         named = {cluster["name"]: cluster["opening"] for cluster in found["clusters"]}
         if name is not None and name not in named:
-            raise EpisodeError(f"There is no opening {name!r} in {matchup}; known are {', '.join(sorted(named))}.")
+            raise ReplayError(f"There is no opening {name!r} in {matchup}; known are {', '.join(sorted(named))}.")
         return parse_opening(found["opening"] if name is None else named[name])
 
     def openings(self, matchup: str) -> dict[str, float]:
@@ -131,14 +131,14 @@ class BuildOrders:
 
 
 def read_build_orders(path: Path) -> BuildOrders:
-    """Read the file; EpisodeError if it is not one of this schema."""
+    """Read the file; ReplayError if it is not one of this schema."""
     try:
         content = json.loads(path.read_bytes())
         known = content["schema"] == SCHEMA and OVERALL in content["matchups"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise EpisodeError(f"{path} holds no build orders: {error}. `understudy replays` makes the file.") from error
+        raise ReplayError(f"{path} holds no build orders: {error}. `understudy replays` makes the file.") from error
     if not known:
-        raise EpisodeError(f"{path} is of schema {content['schema']}; this version reads schema {SCHEMA}.")
+        raise ReplayError(f"{path} is of schema {content['schema']}; this version reads schema {SCHEMA}.")
     return BuildOrders(content)
 
 
