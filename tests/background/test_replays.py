@@ -178,6 +178,29 @@ def test_games_of_ones_own_are_known_by_name(folder: Path, run: RunDir) -> None:
     assert read_build_orders(run.build_orders).content["sources"]["kinds"] == {"ladder": 1, "own": 1}
 
 
+def test_games_of_professionals_are_known_by_both_names_where_no_ladder_matched_them(folder: Path, run: RunDir) -> None:
+    games = [
+        ("custom", "Serral", "Dark"),
+        ("ladder", "Serral", "Dark"),
+        ("custom", "Serral", "x"),
+        ("custom", "x", "y"),
+    ]
+    for number, _ in enumerate(games):
+        put(folder, f"{number}.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = ReplayJobs(folder, run, ledger, ReplaySettings(professionals="X, Y"))
+        for job, (kind, name, opponent) in zip(replays.scan(), games, strict=True):
+            seen = facts(60.0) | {"kind": kind, "name": name, "opponent": opponent}
+            replays.settle(Outcome(job, result=result(job.key, seen)))
+        replays.write()
+    assert read_build_orders(run.build_orders).content["sources"]["kinds"] == {"ladder": 1, "professional": 3}
+    with Ledger(run.ledger) as ledger:
+        again = ReplayJobs(folder, run, ledger, ReplaySettings())
+        again.write()
+    kinds = read_build_orders(run.build_orders).content["sources"]["kinds"]
+    assert kinds == {"custom": 2, "ladder": 1, "professional": 1}
+
+
 def test_a_file_that_cannot_be_read_is_kept_beside(folder: Path, run: RunDir) -> None:
     run.build_orders.write_text("notes by hand")
     put(folder, "a.SC2Replay")

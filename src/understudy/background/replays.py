@@ -17,6 +17,7 @@ from understudy.background.jobs import MOST_ATTEMPTS, Job, Kind, Outcome
 from understudy.errors import ReplayError, RunDirError, SettingsError
 from understudy.files import FileLock, move
 from understudy.games.zerg.replays.build_orders import read_evidence, summarize, write_build_orders
+from understudy.games.zerg.replays.players import PROFESSIONALS, kind_of, names_in
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import ReplaySettings
@@ -86,7 +87,7 @@ class ReplayJobs:
         """Look for new replays, for a while: the next call goes on where this one ended. One job for each."""
         until = time.monotonic() + seconds
         jobs = []
-        self._files = self._files or _replay_files(self.folder)
+        self._files = self._files or replay_files(self.folder)
         for path in self._files:
             if job := self._job_for(path):
                 jobs.append(job)
@@ -166,9 +167,11 @@ class ReplayJobs:
             return changed
 
     def _known_as(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """The facts of a game, marked if it is one's own: that is a matter of names, and the names may change."""
-        own = {name.strip().casefold() for name in self._settings.own_players.split(",")} - {""}
-        return facts | {"kind": "own"} if facts.get("name", "").casefold() in own else facts
+        """The facts of a game with its kind: that is a matter of names, and the settings that hold them may change."""
+        own = names_in(self._settings.own_players)
+        professionals = PROFESSIONALS | names_in(self._settings.professionals)
+        name, opponent = facts.get("name", ""), facts.get("opponent", "")
+        return facts | {"kind": kind_of(facts["kind"], name, opponent, own, professionals)}
 
     def _evidence_there(self) -> dict[str, Any]:
         """What the file holds already. One that cannot be read is kept under another name, never written over."""
@@ -217,7 +220,7 @@ def replay_folder(setting: str) -> Path:
     )
 
 
-def _replay_files(folder: Path) -> Iterator[Path]:
+def replay_files(folder: Path) -> Iterator[Path]:
     """Every replay below the folder, in the order of names. Links to folders are not followed."""
     for root, folders, files in os.walk(folder):
         folders.sort()

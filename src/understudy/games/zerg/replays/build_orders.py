@@ -81,11 +81,22 @@ def write_build_orders(path: Path, content: Any) -> bool:
     """Write the file if there is something to say and it is not what the file says already; whether it was written."""
     if content is None:
         return False
-    text = (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
+    text = _text(content).encode()
     if path.exists() and path.read_bytes() == text:
         return False
     write_atomically(path, lambda stream: stream.write(text))
     return True
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    """What people read, indented, and the evidence, a line each: there may be thousands, and indenting is slow."""
+    summary = json.dumps(
+        {name: value for name, value in content.items() if name != "evidence"}, indent=1, sort_keys=True
+    )
+    evidence = [
+        f"  {json.dumps(key)}: {json.dumps(facts, sort_keys=True)}" for key, facts in content["evidence"].items()
+    ]
+    return f'{summary.removesuffix("}").rstrip()},\n "evidence": {{\n' + ",\n".join(sorted(evidence)) + "\n }\n}\n"
 
 
 def read_evidence(path: Path) -> dict[str, Any]:
