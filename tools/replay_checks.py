@@ -68,7 +68,8 @@ def speed(replays: list[Path], scratch: Path) -> bool:
     for path in replays:
         observe(parse(path.read_bytes()))
     folder = _variants(replays, scratch / "replays", _MANY)
-    medians, walls = [], {1: [], 2: []}
+    medians: list[float] = []
+    walls: dict[int, list[float]] = {1: [], 2: []}
     for attempt in range(_ROUNDS):
         with tempfile.TemporaryDirectory() as once:
             _analyse(_copied(replays, Path(once, "all")), run := RunDir.at(Path(once, "run")), 1)
@@ -80,8 +81,8 @@ def speed(replays: list[Path], scratch: Path) -> bool:
             walls[workers].append(time.perf_counter() - began)
         ratio = walls[1][-1] / walls[2][-1]
         print(
-            f"round {attempt + 1}: median {medians[-1]:.0f} ms a replay ({len(replays)} on one worker); {_MANY} replays:"
-            f" {walls[1][-1]:.1f} s with one worker, {walls[2][-1]:.1f} s with two, {ratio:.2f} times;"
+            f"round {attempt + 1}: median {medians[-1]:.0f} ms a replay ({len(replays)} on one worker);"
+            f" {_MANY} replays: {walls[1][-1]:.1f} s with one worker, {walls[2][-1]:.1f} s with two, {ratio:.2f} times;"
             f" load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs",
             flush=True,
         )
@@ -133,7 +134,7 @@ def mutants(replays: list[Path], scratch: Path) -> bool:
 def hog(replays: list[Path], scratch: Path) -> bool:
     """Watch a learner's workers and a game loop's steps while a CPU hog comes and goes.
 
-    The hog is of lower priority than the game, as the learner is: how the game fares beside an equal is not ours to say.
+    The hog is of lower priority than the game, as the learner is: what an equal does to it is not ours to say.
     """
     folder = _variants(replays, scratch / "replays", 3000)
     run = RunDir.at(scratch / "run")

@@ -105,7 +105,7 @@ def test_merging_files_is_the_union_of_their_evidence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("evidence", [None, [], {"a:0": {}}, {"a:0": 3}])
 def test_a_file_without_usable_evidence_is_not_merged_with(tmp_path: Path, evidence: Any) -> None:
     path = tmp_path / "learned.json"
-    write_build_orders(path, summarize({"a:0": game(60.0)}) | {"evidence": evidence})
+    path.write_text(json.dumps(summarize({"a:0": game(60.0)}) | {"evidence": evidence}))
     with pytest.raises(ReplayError, match="no evidence"):
         read_evidence(path)
 
