@@ -1,11 +1,12 @@
-"""Checks of replay analysis that take minutes: python tools/replay_checks.py FOLDER [speed] [kills] [mutants] [hog]
+"""Checks of replay analysis and background work that take minutes: python tools/replay_checks.py FOLDER [CHECK ...]
 
 FOLDER holds StarCraft II replays. Each check prints what it measured and fails the run if its promise does not hold.
 
-speed    the median time a replay on one worker, and one worker against two
-kills    200 replays while workers are killed 50 times: the file must be that of an undisturbed run
-mutants  300 damaged replays: nothing hangs, the process goes on, memory is bounded
-hog      a learner, a game loop and a CPU hog that comes and goes: workers go to zero and come back
+speed      the median time a replay on one worker, and one worker against two
+kills      200 replays while workers are killed 50 times: the file must be that of an undisturbed run
+mutants    300 damaged replays: nothing hangs, the process goes on, memory is bounded
+interrupt  Ctrl-C while a learner trains and analyses: how long it takes to end, and that no result is lost
+hog        a learner, a game loop and a CPU hog that comes and goes: workers go to zero and come back
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from understudy.agent import RLAgent
 from understudy.background.dispatch import Dispatcher
 from understudy.background.learner import BackgroundParallelLearner
 from understudy.background.replays import ReplayJobs
@@ -49,6 +51,7 @@ def main(arguments: list[str]) -> int:
         "speed": speed,
         "kills": kills,
         "mutants": mutants,
+        "interrupt": interrupt,
         "hog": hog,
     }
     well = True
@@ -129,6 +132,36 @@ def mutants(replays: list[Path], scratch: Path) -> bool:
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"{outcomes}, {failures.get('analyse', 0)} failures; largest worker {largest} MB, this process {own} MB")
     return sum(outcomes.values()) == 300 and largest < 1200
+
+
+def interrupt(replays: list[Path], scratch: Path) -> bool:
+    """Ctrl-C in the midst of a long batch, with both workers at a replay; then the rest, each replay once."""
+    folder = _variants(replays, scratch / "replays", 300)
+    run = RunDir.at(scratch / "run")
+    agent = RLAgent(4, ("A", "B"), run_dir=run.root, online_training=False)
+    agent.select_action([0.0] * 4)
+    agent.end_episode("Victory")
+    agent.close()
+    command = [sys.executable, "-m", "understudy", "learn", str(run.root), "--replays", "--learner.verbose", "no"]
+    command += ["--replays.directory", str(folder), "--resources.cpu-threshold", "100", "--learner.max-workers", "3"]
+    command += ["--learner.batch-seconds", "8", "--training.epochs", "100000000", "--training.target-kl", "0"]
+    slowest = 0.0
+    for moment in (6.0, 9.0, 15.0):  # into the batch, just before its end, and after it
+        process = subprocess.Popen(command)
+        time.sleep(moment)
+        process.send_signal(signal.SIGINT)
+        began = time.perf_counter()
+        process.wait()
+        seconds = time.perf_counter() - began
+        slowest = max(slowest, seconds)
+        with Ledger(run.ledger) as ledger:
+            analysed, learned = ledger.replays_by_outcome()["analysed"], ledger.games_by_outcome()["learned"]
+        print(f"ended {seconds:.1f} s after Ctrl-C, code {process.returncode}; {analysed} replays, {learned} games")
+    subprocess.run([*command, "--once"], check=True)
+    with Ledger(run.ledger) as ledger:
+        outcomes, failures, learned = ledger.replays_by_outcome(), ledger.failures_by_kind(), ledger.games_by_outcome()
+    print(f"after the rest: {outcomes}, {failures or 'no'} failures, {learned['learned']} games learned from")
+    return slowest <= 5 and outcomes["analysed"] == 300 and learned["learned"] == 1
 
 
 def hog(replays: list[Path], scratch: Path) -> bool:

@@ -115,6 +115,26 @@ def test_training_and_replays_take_turns_with_one_worker(run: RunDir) -> None:
     assert 12 <= order.count("train") <= 16  # four batches, then one replay
 
 
+def test_workers_go_on_during_a_long_batch_and_one_place_is_the_batchs(run: RunDir) -> None:
+    chores = Chores(*["echo"] * 3)
+    dispatcher = Dispatcher(run, settings(workers=2), [chores], governed=False)
+    most = 0
+
+    def train() -> bool:
+        nonlocal most
+        while len(chores.ended) < 3:
+            dispatcher.turn(0.1)
+            most = max(most, len(dispatcher.workers.pids))
+        return True
+
+    dispatcher.queue.add(Job("train", "batch"))
+    try:
+        assert dispatcher.turn(0.0, train)
+    finally:
+        dispatcher.close()
+    assert (len(chores.ended), most) == (3, 1)
+
+
 def test_no_work_starts_while_the_machine_is_busy(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     load = {"cpu": 95.0}
     monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading(cpu=load["cpu"]))

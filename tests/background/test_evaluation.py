@@ -91,7 +91,7 @@ def test_a_version_plays_its_games_in_parts_and_the_newest_one_is_next(run: RunD
         assert again == jobs.latest
         assert again is not None
         assert (again.version, again.against, again.verdict) == (4, 2, "better")
-        assert in_words(again.as_dict()).endswith("against version 2 +100 points (+50 to +150): better")
+        assert in_words(again.as_dict()).endswith("against version 2 +100 points (+50 to +100): better")
 
 
 def test_a_version_that_is_no_longer_kept_is_passed_over(run: RunDir, store: ModelStore) -> None:

@@ -46,6 +46,7 @@ class Dispatcher:
         self._sensor = Sensor()
         self._reading = Reading()
         self._next_sample = time.monotonic() + _FIRST_SAMPLE_SECONDS
+        self._training = False
         self._held_since: float | None = None  # since when the load keeps a batch from being trained on
         self._retries = dict.fromkeys(KINDS, 0)
 
@@ -68,10 +69,12 @@ class Dispatcher:
     def turn(self, timeout: float, train: Callable[[], bool] | None = None, *, hurry: bool = False) -> bool:
         """Start what can be started, wait for workers up to `timeout` seconds, and record what ended.
 
-        A training job is done here and now, by `train`. In a hurry the load does not count. True if anything was done.
+        A training job is done here and now, by `train`, which may call this (without `train`) now and then for the
+        others. In a hurry the load does not count. True if anything was done.
         """
         self._look_around()
         allowed = self._most if self._governor is None or hurry else self._governor.allowed
+        allowed = min(allowed, self._most - self._training)
         kinds: list[Kind] = [kind for kind in self._works if not (hurry and kind == "evaluate")]
         self.workers.resize(min(allowed, sum(map(self.queue.waiting, kinds)) + self.workers.running))
         worked = self._start(allowed, kinds, train if self._may_train(hurry) else None)
@@ -140,9 +143,11 @@ class Dispatcher:
                 return started
             if train is not None and job.kind == "train":
                 self._held_since = None
+                self._training = True
                 try:
                     return train() or started
                 finally:
+                    self._training = False
                     self.queue.done(job)
             started = True
             if not self.workers.start(job):

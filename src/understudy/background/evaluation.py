@@ -140,9 +140,8 @@ def compare(
     # Where nothing differed, one game that did would be the most that can be excluded (rule of three).
     margin = max(_Z * math.sqrt(variance / len(gains)), 3 / len(gains))
     verdict = "better" if mean > margin else "worse" if mean < -margin else "no difference shown"
-    return Evaluation(
-        version, games, won, won / games, low, high, against, mean, mean - margin, mean + margin, verdict
-    )  # fmt: skip
+    interval = max(mean - margin, -1.0), min(mean + margin, 1.0)
+    return Evaluation(version, games, won, won / games, low, high, against, mean, *interval, verdict)
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:

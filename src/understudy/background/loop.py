@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a microsecond
 _HEARTBEAT_SECONDS = 1.0
+_LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
+_PAUSE_SECONDS = 0.2
 _FINISH_SECONDS = 1.5  # that a batch may go on when the learner is to end; what it has come to then is published
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
 
@@ -118,6 +120,7 @@ class LearnerLoop:
         self._started_at = time.time()
         self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
+        self._next_look = 0.0
         self.stats = self._stats_of_run()
 
     def run(self, request: StopRequest) -> bool:
@@ -197,7 +200,7 @@ class LearnerLoop:
             try:
                 self._training.learn(
                     batch,
-                    interrupted=lambda: request.overdue,
+                    interrupted=partial(self._between_steps, request),
                     published=self._report_batch,
                     refused=self._count_error,
                 )
@@ -205,6 +208,20 @@ class LearnerLoop:
                 self._collect_jobs()
         self._collect()
         return bool(batch)
+
+    def _between_steps(self, request: StopRequest) -> bool:
+        """Between two steps of a batch workers go on, and the game goes first. True if the batch is to end here."""
+        if time.monotonic() >= self._next_look:
+            self._jobs.turn(0.0)
+            self._collect_jobs()
+            while self._jobs.paused and not request.event.is_set():
+                self._jobs.turn(_PAUSE_SECONDS)
+                self._collect_jobs()
+            self.stats.state = "training"
+            self.stats.active_workers += 1
+            self.stats.jobs["train running"] = 1
+            self._next_look = time.monotonic() + _LOOK_SECONDS
+        return request.overdue
 
     def _report_batch(self, trained: Trained) -> None:
         stats, facts = self.stats, trained.facts
