@@ -154,7 +154,7 @@ class EvaluationSettings(_Section):
     function: str = _setting("", "package.module:function that plays the games of a version; empty = no evaluation")
     games: int = _setting(60, "games that an evaluated version plays", 1)
     games_per_job: int = _setting(5, "games that a worker plays before others have their turn", 1)
-    time_limit: float = _setting(300.0, "seconds that one job may take", 0.1)
+    time_limit: float = _setting(1800.0, "seconds that one job may take; beside a game it gets little of the CPU", 0.1)
     memory_limit: int = _setting(2_000_000_000, "bytes of memory that one job may need", 10_000_000)
 
 
