@@ -159,9 +159,10 @@ def interrupt(replays: list[Path], scratch: Path) -> bool:
         print(f"ended {seconds:.1f} s after Ctrl-C, code {process.returncode}; {analysed} replays, {learned} games")
     subprocess.run([*command, "--once"], check=True)
     with Ledger(run.ledger) as ledger:
-        outcomes, failures, learned = ledger.replays_by_outcome(), ledger.failures_by_kind(), ledger.games_by_outcome()
-    print(f"after the rest: {outcomes}, {failures or 'no'} failures, {learned['learned']} games learned from")
-    return slowest <= 5 and outcomes["analysed"] == 300 and learned["learned"] == 1
+        outcomes, failures = ledger.replays_by_outcome(), ledger.failures_by_kind()
+        learned = ledger.games_by_outcome()["learned"]
+    print(f"after the rest: {outcomes}, {failures or 'no'} failures, {learned} games learned from")
+    return slowest <= 5 and outcomes["analysed"] == 300 and learned == 1
 
 
 def hog(replays: list[Path], scratch: Path) -> bool:

@@ -282,8 +282,7 @@ def test_ctrl_c_in_the_foreground_ends_cleanly(run: RunDir) -> None:
 
 def test_a_batch_under_way_pauses_while_a_step_of_the_game_takes_too_long(run: RunDir) -> None:
     put_game(run.buffer)
-    endless = {"epochs": 100_000_000, "target_kl": 0.0}
-    settings = Settings(training=TrainingSettings(**endless))
+    settings = Settings(training=TrainingSettings(epochs=100_000_000, target_kl=0.0))
     with BackgroundParallelLearner(run_dir=run.root, verbose=False, settings=settings, batch_seconds=3600) as learner:
         until(lambda: learner.get_stats()["state"] == "training")
         assert learner.get_stats()["jobs"]["train running"] == 1
