@@ -1,4 +1,4 @@
-"""One BLAS thread, as the product runs: two collapse when anything else wants a core. No test waits for an idle one."""
+"""One BLAS thread, as the product runs: two collapse when anything else wants a core."""
 
 from __future__ import annotations
 
@@ -7,4 +7,3 @@ import os
 from understudy.background.priority import ONE_BLAS_THREAD
 
 os.environ.update(ONE_BLAS_THREAD)
-os.environ["UNDERSTUDY_RESOURCES_TRAINING_PATIENCE"] = "0"

@@ -142,7 +142,7 @@ class ResourceSettings(_Section):
     )
     training_patience: float = _setting(
         10.0,
-        "a batch waits at most this many seconds for CPU and memory; for the game it waits as long as it takes",
+        "a batch waits for CPU and memory as long as the last one took, and at most this many seconds",
         0,
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from games.zerg.replays.recordings import needs_real_replays, real_replays
 from games.zerg.replays.replay_files import archive, replay_file, started
 from understudy.background.dispatch import Dispatcher
 from understudy.background.jobs import MOST_ATTEMPTS, Outcome
@@ -252,6 +253,20 @@ def test_the_command_learns_build_orders_and_does_so_once(
     assert "Loaded:                  0\n" in out
     assert "Known already:           4\n" in out
     assert run.build_orders.read_bytes() == before
+
+
+@needs_real_replays
+def test_the_command_begins_a_policy_with_what_winners_did(
+    folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in real_replays():
+        if "ZvZ" in path.name and path.stat().st_size < 100_000:
+            put(folder, path.name, path.read_bytes())
+    command = ["replays", str(folder), "--run-dir", str(run.root), "--warm-start"]
+    assert main(command) == 0
+    assert "Model version:           2 in" in capsys.readouterr().out
+    with Ledger(run.ledger) as ledger:
+        assert ledger.versions()[-1].publisher == "replays"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is watched, which takes longer than this bomb")

@@ -48,6 +48,7 @@ class Dispatcher:
         self._next_sample = time.monotonic() + _FIRST_SAMPLE_SECONDS
         self._training = False
         self._held_since: float | None = None  # since when the load keeps a batch from being trained on
+        self._last_batch = 0.0  # what it took, in seconds
         self._retries = dict.fromkeys(KINDS, 0)
 
     @property
@@ -122,13 +123,17 @@ class Dispatcher:
         return waiting if waiting is not None and (len(self.queue) > 0 or self.paused) else otherwise
 
     def _may_train(self, hurry: bool) -> bool:
-        """Training waits for the game as long as it takes, for CPU and memory a while: others may need them always."""
+        """Training waits for the game as long as it takes, for CPU and memory a while: others may need them always.
+
+        The while is what the last batch took, so that on a busy machine training takes half of the time at most.
+        """
         if hurry or self._waiting_for is None or not self.queue.waiting("train"):
             self._held_since = None
             return True
         if self._held_since is None:
             self._held_since = time.monotonic()
-        return not self.paused and time.monotonic() - self._held_since >= self._patience
+        wait = min(self._patience, self._last_batch)
+        return not self.paused and time.monotonic() - self._held_since >= wait
 
     def _start(self, allowed: int, kinds: list[Kind], train: Callable[[], bool] | None = None) -> bool:
         started = False
@@ -144,10 +149,12 @@ class Dispatcher:
             if train is not None and job.kind == "train":
                 self._held_since = None
                 self._training = True
+                began = time.monotonic()
                 try:
                     return train() or started
                 finally:
                     self._training = False
+                    self._last_batch = time.monotonic() - began
                     self.queue.done(job)
             started = True
             if not self.workers.start(job):

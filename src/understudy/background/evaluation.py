@@ -13,7 +13,7 @@ from typing import Any
 
 from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import MOST_ATTEMPTS, Job, Kind, Outcome
-from understudy.models.store import ModelStore
+from understudy.models.store import ModelStore, Signature
 from understudy.settings import EvaluationSettings
 
 _Z = 1.96  # 95 %
@@ -54,6 +54,7 @@ class EvaluationJobs:
         self._under_way: set[str] = {job.key for job in ledger.waiting_jobs() if job.kind == self.kind}
         self._gone: set[int] = set()  # versions whose file was not kept long enough
         self._given_up = False
+        self._nothing_at: Signature | None = None  # the model beside which there was nothing to evaluate
         self.set_aside = ledger.set_aside(self.kind)
         self.trouble: str | None = None
 
@@ -74,10 +75,12 @@ class EvaluationJobs:
 
     def look(self, *, idle: bool) -> list[Job]:
         """The next few games of the version that is evaluated now; one job at a time."""
-        if self._under_way or self._given_up:
+        signature = self._store.signature()
+        if self._under_way or self._given_up or signature == self._nothing_at:
             return []
         version = self._candidate()
         if version is None:
+            self._nothing_at = signature
             return []
         first = len(self._results.get(version, {}))
         games = min(self._settings.games_per_job, self._settings.games - first)
