@@ -224,6 +224,17 @@ def test_what_waits_is_there_after_a_restart_and_what_ended_is_not(run: RunDir) 
     assert [outcome.job for outcome in chores.ended] == waiting[1:]
 
 
+def test_jobs_of_a_kind_that_is_switched_off_wait_and_hold_nobody_up(run: RunDir) -> None:
+    with JobLedger(run.ledger) as ledger:
+        ledger.save_jobs([Job("analyse", "1", "echo", "background.chores:echo")])
+        dispatcher = Dispatcher(run, settings(), store=ledger)
+        dispatcher.turn(0.0)
+        assert not dispatcher.busy
+        assert dispatcher.state("running") == "running"
+        dispatcher.close()
+        assert len(ledger.waiting_jobs()) == 1
+
+
 def test_work_under_way_is_recorded_when_it_ends(run: RunDir) -> None:
     chores = Chores("echo")
     dispatcher = Dispatcher(run, settings(), [chores], governed=False)

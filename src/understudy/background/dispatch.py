@@ -55,13 +55,18 @@ class Dispatcher:
     def busy(self) -> bool:
         """Whether there is something to do that somebody could wait for. Evaluation goes on with the next start."""
         looking = any(work.looking for work in self._works.values())
-        waiting = sum(self.queue.waiting(kind) for kind in KINDS if kind != "evaluate")
+        waiting = sum(self.queue.waiting(kind) for kind in ("train", *self._works) if kind != "evaluate")
         return looking or waiting > 0 or self.workers.running_of("analyse") > 0
 
     @property
     def paused(self) -> bool:
         """Whether the game needs the machine for itself."""
         return self._waiting_for == PAUSED
+
+    @property
+    def _some_wait(self) -> bool:
+        """Whether there is a job for anybody here; a queue of earlier processes may hold kinds that are switched off."""
+        return any(self.queue.waiting(kind) for kind in ("train", *self._works))
 
     @property
     def _waiting_for(self) -> str | None:
@@ -120,7 +125,7 @@ class Dispatcher:
     def state(self, otherwise: str) -> str:
         """What people should read: what the work waits for, or the given word."""
         waiting = self._waiting_for
-        return waiting if waiting is not None and (len(self.queue) > 0 or self.paused) else otherwise
+        return waiting if waiting is not None and (self._some_wait or self.paused) else otherwise
 
     def _may_train(self, hurry: bool) -> bool:
         """Training waits for the game as long as it takes, for CPU and memory a while: others may need them always.
