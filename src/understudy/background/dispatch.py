@@ -65,7 +65,7 @@ class Dispatcher:
 
     @property
     def _some_wait(self) -> bool:
-        """Whether there is a job for anybody here; a queue of earlier processes may hold kinds that are switched off."""
+        """Whether a job waits that can be done here; those of a kind that is switched off stay where they are."""
         return any(self.queue.waiting(kind) for kind in ("train", *self._works))
 
     @property
