@@ -25,6 +25,10 @@ def hang() -> None:
     time.sleep(600)
 
 
+def nap() -> None:
+    time.sleep(0.05)
+
+
 def die() -> None:
     os._exit(3)
 

@@ -113,6 +113,22 @@ def test_training_and_replays_take_turns_with_one_worker(run: RunDir) -> None:
     assert 12 <= order.count("train") <= 16  # four batches, then one replay
 
 
+def test_a_batch_gets_its_place_while_replays_keep_all_workers_busy(run: RunDir) -> None:
+    chores = Chores(*["nap"] * 200)
+    dispatcher = Dispatcher(run, settings(workers=2), [chores], governed=False)
+    try:
+        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running == 2)
+        dispatcher.queue.add(Job("train", "batch"))
+        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running < 2)  # nobody takes the place that is free
+        assert dispatcher.queue.waiting("analyse") > 0
+        assert dispatcher.training_is_due()
+        assert dispatcher.turn(0.0, lambda: True)
+        assert dispatcher.queue.waiting("train") == 0
+        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running == 2)
+    finally:
+        dispatcher.close()
+
+
 def test_workers_go_on_during_a_long_batch_and_one_place_is_the_batchs(run: RunDir) -> None:
     chores = Chores(*["echo"] * 3)
     dispatcher = Dispatcher(run, settings(workers=2), [chores], governed=False)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from understudy.background.jobs import KINDS, JobQueue, JobStore, Kind, Outcome, Work
+from understudy.background.jobs import KINDS, Job, JobQueue, JobStore, Kind, Outcome, Work
 from understudy.background.resources import PAUSED, Governor, Reading, Sensor, as_dict, read_step_time
 from understudy.background.workers import Workers
 from understudy.rundir import RunDir
@@ -83,10 +83,10 @@ class Dispatcher:
         allowed = min(allowed, self._most - self._training)
         kinds: list[Kind] = [kind for kind in self._works if not (hurry and kind == "evaluate")]
         self.workers.resize(min(allowed, sum(map(self.queue.waiting, kinds)) + self.workers.running))
-        worked = self._start(allowed, kinds, train if self._may_train(hurry) else None)
+        worked = self._start(allowed, kinds, train, hurry=hurry)
         ended = self.workers.finished(0.0 if worked else timeout)
         if train is None:
-            self._start(allowed, kinds)  # workers need not wait until what they did is recorded
+            self._start(allowed, kinds, hurry=hurry)  # workers need not wait until what they did is recorded
         for outcome in ended:
             self._settle(outcome)
         return worked or bool(ended)
@@ -127,12 +127,15 @@ class Dispatcher:
         waiting = self._waiting_for
         return waiting if waiting is not None and (self._some_wait or self.paused) else otherwise
 
-    def _may_train(self, hurry: bool) -> bool:
-        """Training waits for the game as long as it takes, for CPU and memory a while: others may need them always.
+    def training_is_due(self, *, hurry: bool = False) -> bool:
+        """Whether a batch waits, and no longer for the machine.
 
-        The while is what the last batch took, so that on a busy machine training takes half of the time at most.
+        For the game it waits as long as it takes, for CPU and memory a while: others may need them always. The while is
+        what the last batch took, so that on a busy machine training takes half of the time at most.
         """
-        if hurry or self._waiting_for is None or not self.queue.waiting("train"):
+        if self._training or not self.queue.waiting("train"):
+            return False
+        if hurry or self._waiting_for is None:
             self._held_since = None
             return True
         if self._held_since is None:
@@ -140,30 +143,36 @@ class Dispatcher:
         wait = min(self._patience, self._last_batch)
         return not self.paused and time.monotonic() - self._held_since >= wait
 
-    def _start(self, allowed: int, kinds: list[Kind], train: Callable[[], bool] | None = None) -> bool:
+    def _start(
+        self, allowed: int, kinds: list[Kind], train: Callable[[], bool] | None = None, *, hurry: bool = False
+    ) -> bool:
+        """Start jobs in their order. Where a batch has its turn and cannot be begun yet, nobody takes its place."""
         started = False
         while True:
-            possible: list[Kind] = []
-            if train is not None and self.workers.running < self._most:
-                possible.append("train")
+            possible: list[Kind] = ["train"] if self.training_is_due(hurry=hurry) else []
             if self.workers.idle and self.workers.running < allowed:
                 possible += kinds
+            if self.queue.next_kind(possible) == "train" and (train is None or self.workers.running >= self._most):
+                return started
             job = self.queue.take(possible)
             if job is None:
                 return started
-            if train is not None and job.kind == "train":
-                self._held_since = None
-                self._training = True
-                began = time.monotonic()
-                try:
-                    return train() or started
-                finally:
-                    self._training = False
-                    self._last_batch = time.monotonic() - began
-                    self.queue.done(job)
+            if job.kind == "train" and train is not None:
+                return self._train(job, train) or started
             started = True
             if not self.workers.start(job):
                 self.queue.again(job)
+
+    def _train(self, job: Job, train: Callable[[], bool]) -> bool:
+        self._held_since = None
+        self._training = True
+        began = time.monotonic()
+        try:
+            return train()
+        finally:
+            self._training = False
+            self._last_batch = time.monotonic() - began
+            self.queue.done(job)
 
     def _settle(self, outcome: Outcome) -> None:
         work = self._works.get(outcome.job.kind)

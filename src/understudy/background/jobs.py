@@ -118,13 +118,17 @@ class JobQueue:
             self._store.save_jobs(job for job in new if job.function)
         return len(new)
 
+    def next_kind(self, kinds: Collection[Kind] = KINDS) -> Kind | None:
+        """Which of these kinds has its turn now: the most urgent one, unless another has waited too long."""
+        possible = [kind for kind in KINDS if kind in kinds and self._waiting[kind]]
+        impatient = [kind for kind in possible if self._passed_over[kind] >= _PATIENCE]
+        return next(iter(impatient or possible), None)
+
     def take(self, kinds: Collection[Kind] = KINDS) -> Job | None:
         """The next job of these kinds, or None. It counts as running until `done` or `again` is called with it."""
-        possible = [kind for kind in KINDS if kind in kinds and self._waiting[kind]]
-        if not possible:
+        chosen = self.next_kind(kinds)
+        if chosen is None:
             return None
-        impatient = [kind for kind in possible if self._passed_over[kind] >= _PATIENCE]
-        chosen = (impatient or possible)[0]
         for kind in KINDS[KINDS.index(chosen) + 1 :]:
             self._passed_over[kind] += bool(self._waiting[kind])
         self._passed_over[chosen] = 0

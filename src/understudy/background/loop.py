@@ -242,7 +242,7 @@ class LearnerLoop:
                 self._collect_jobs()
             except (OSError, RunDirError) as error:
                 self._trouble(request, f"{error}")
-            if _changed_at(self._run.buffer) != seen:
+            if _changed_at(self._run.buffer) != seen or self._jobs.training_is_due():
                 return
 
     # ---- what others see --------------------------------------------------------------------------------------------
