@@ -47,3 +47,7 @@ def say_something_else() -> Any:
 
 def win_all(model: str, first: int, games: int) -> dict[str, str]:
     return {"results": "W" * games}
+
+
+def how_scheduled() -> dict[str, int]:
+    return {"policy": os.sched_getscheduler(0)}

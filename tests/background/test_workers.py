@@ -80,6 +80,17 @@ def test_every_job_has_limits_of_its_own(workers: Workers) -> None:
     assert well.result == {"eaten": MEMORY // 2}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no such policy")
+@pytest.mark.parametrize(("gentle", "policy"), [(True, "SCHED_IDLE"), (False, "SCHED_OTHER")])
+def test_workers_beside_a_game_run_only_when_nobody_else_wants_to(gentle: bool, policy: str) -> None:
+    workers = Workers(gentle=gentle)
+    try:
+        (outcome,) = do(workers, job("how_scheduled"))
+    finally:
+        workers.close()
+    assert outcome.result == {"policy": getattr(os, policy)}
+
+
 def test_a_job_that_hangs_is_ended(workers: Workers) -> None:
     (outcome,) = do(workers, job("hang", seconds=0.3))
     assert outcome.failure == "It took longer than 0.3 s and was ended."

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.background.jobs import Job, Kind, Outcome
-from understudy.background.priority import lower_priority
+from understudy.background.priority import stand_back
 from understudy.background.resources import memory_of
 from understudy.errors import UnderstudyError
 
@@ -182,7 +182,7 @@ def _serve(pipe: connection.Connection, gentle: bool) -> None:
     """What a worker process does until its parent closes the pipe, or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     if gentle:
-        lower_priority()
+        stand_back()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     before = _memory_now()
     pipe.send_bytes(b'{"ready": true}')
