@@ -75,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     replays = commands.add_parser("replays", help=_REPLAYS, description=_REPLAYS[0].upper() + _REPLAYS[1:] + ".")
     replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
     replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
+    replays.add_argument(
+        "--warm-start", action="store_true", help="then train a new Zerg policy on what the winners did"
+    )
     replays.set_defaults(run=_replays)
     _add_settings(replays, ("learner", "replays"))
     doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
@@ -222,13 +225,13 @@ def _stop_with_parent(request: StopRequest, parent: int) -> None:
 
 
 def _replays(options: argparse.Namespace) -> int:
-    from understudy.background.replay_report import analyse_folder
+    from understudy.background.replay_report import analyse_folder, warm_start_from
     from understudy.background.replays import replay_folder
 
     settings = load_settings(options.settings, flags=_flags(options))
-    return analyse_folder(
-        replay_folder(options.folder or settings.replays.directory), RunDir.at(options.run_dir), settings
-    )
+    folder, run = replay_folder(options.folder or settings.replays.directory), RunDir.at(options.run_dir)
+    code = analyse_folder(folder, run, settings)
+    return warm_start_from(folder, run, settings) if options.warm_start and not code else code
 
 
 def _proving_ground(arguments: list[str]) -> int:

@@ -4,6 +4,7 @@ UnderstudyError
 ├── SettingsError          a setting is unknown, of the wrong type, or out of range
 ├── RunDirError            the run directory cannot be used as it is (read-only, disk full, ledger damaged)
 ├── EpisodeError           experience that cannot be learned from
+├── ReplayError            a replay, or what was learned from replays, that cannot be used
 ├── ModelError
 │   ├── ModelMissing       there is no model here yet
 │   ├── ModelDamaged       a model file that cannot be read
@@ -33,6 +34,10 @@ class RunDirError(UnderstudyError):
 
 class EpisodeError(UnderstudyError):
     """Experience that cannot be learned from; the message is the reason shown to people."""
+
+
+class ReplayError(UnderstudyError):
+    """A replay, or what was learned from replays, that cannot be used; the message is the reason shown to people."""
 
 
 class ModelError(UnderstudyError):

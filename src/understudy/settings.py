@@ -88,6 +88,9 @@ class LearnerSettings(_Section):
     )
     poll_seconds: float = _setting(5.0, "look for new games at least this often, should file events be missed", 0.01)
     report_seconds: float = _setting(30.0, "time between two status reports", 0.1)
+    batch_seconds: float = _setting(
+        120.0, "end the training of a batch after this many seconds and publish what it has led to", 0.1
+    )
     max_file_age: float = _setting(3600.0, "games older than this many seconds are archived unlearned; 0 = no limit", 0)
     verbose: bool = _setting(True, "print what is going on")
 
@@ -117,6 +120,7 @@ class ReplaySettings(_Section):
     memory_limit: int = _setting(1_000_000_000, "bytes of memory that one replay may need", 10_000_000)
     file_bytes: int = _setting(50_000_000, "refuse a replay file larger than this", 1)
     own_players: str = _setting("", "names, with commas between, of players whose games count as one's own")
+    professionals: str = _setting("", "names, with commas between, of professionals beyond those known already")
     starting_workers: int = _setting(12, "learn build orders from games that begin with so many workers", 1)
 
 
@@ -136,6 +140,22 @@ class ResourceSettings(_Section):
     step_budget: float = _setting(
         0.04, "pause while a step of the game, as the bot reports it, takes longer than this many seconds; 0 = never", 0
     )
+    training_patience: float = _setting(
+        10.0,
+        "a batch waits for CPU and memory as long as the last one took, and at most this many seconds",
+        0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSettings(_Section):
+    """Evaluation of published versions beside training: every version evaluated plays the same games."""
+
+    function: str = _setting("", "package.module:function that plays the games of a version; empty = no evaluation")
+    games: int = _setting(60, "games that an evaluated version plays", 1)
+    games_per_job: int = _setting(5, "games that a worker plays before others have their turn", 1)
+    time_limit: float = _setting(1800.0, "seconds that one job may take; beside a game it gets little of the CPU", 0.1)
+    memory_limit: int = _setting(2_000_000_000, "bytes of memory that one job may need", 10_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +198,7 @@ class Settings:
     learner: LearnerSettings = field(default_factory=LearnerSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     replays: ReplaySettings = field(default_factory=ReplaySettings)
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     resources: ResourceSettings = field(default_factory=ResourceSettings)
     parallel: ParallelSettings = field(default_factory=ParallelSettings)
     dashboard: DashboardSettings = field(default_factory=DashboardSettings)

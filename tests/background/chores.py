@@ -25,6 +25,10 @@ def hang() -> None:
     time.sleep(600)
 
 
+def nap() -> None:
+    time.sleep(0.05)
+
+
 def die() -> None:
     os._exit(3)
 
@@ -39,3 +43,11 @@ def recurse() -> None:
 
 def say_something_else() -> Any:
     return {"not", "json"}
+
+
+def win_all(model: str, first: int, games: int) -> dict[str, str]:
+    return {"results": "W" * games}
+
+
+def how_scheduled() -> dict[str, int]:
+    return {"policy": os.sched_getscheduler(0)}

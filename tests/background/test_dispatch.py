@@ -12,9 +12,9 @@ from game_files import make_model, put_game
 from games.zerg.replays.recordings import needs_real_replays, real_replays
 from understudy.background import dispatch
 from understudy.background.dispatch import Dispatcher
-from understudy.background.jobs import Job, Outcome
+from understudy.background.job_ledger import JobLedger
+from understudy.background.jobs import Job, Kind, Outcome
 from understudy.background.learner import BackgroundParallelLearner
-from understudy.background.replays import ReplayJobs
 from understudy.background.resources import Reading, Sensor, write_step_time
 from understudy.cli import main
 from understudy.games.zerg.replays.build_orders import read_build_orders
@@ -31,32 +31,34 @@ def run(tmp_path: Path) -> RunDir:
     return made
 
 
-class Chores(ReplayJobs):
-    """Jobs that are not replays, and a note of how each ended."""
+class Chores:
+    """Jobs of one kind, and a note of how each ended."""
 
-    analysed = rejected = 0
-    scanning = False
+    done = set_aside = 0
+    looking = False
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, kind: Kind = "analyse", seconds: float = 30.0) -> None:
+        self.kind: Kind = kind
         self.names = list(names)
+        self.seconds = seconds
         self.ended: list[Outcome] = []
-        self.written = 0
+        self.closed = False
 
-    def scan(self, seconds: float = 0.0) -> list[Job]:
+    def look(self, *, idle: bool) -> list[Job]:
         names, self.names = self.names, []
-        return [Job("analyse", f"{i}", name, f"background.chores:{name}") for i, name in enumerate(names)]
+        function = "background.chores:{}".format
+        return [Job(self.kind, f"{i}", n, function(n), {}, self.seconds) for i, n in enumerate(names)]
 
     def settle(self, outcome: Outcome) -> bool:
         self.ended.append(outcome)
         return outcome.failure is None or sum(o.job == outcome.job for o in self.ended) == 3
 
-    def write(self) -> bool:
-        self.written += 1
-        return True
+    def close(self) -> None:
+        self.closed = True
 
 
-def settings(workers: int = 1, seconds: float = 30.0) -> Settings:
-    return Settings(learner=LearnerSettings(max_workers=workers), replays=ReplaySettings(time_limit=seconds))
+def settings(workers: int = 1) -> Settings:
+    return Settings(learner=LearnerSettings(max_workers=workers))
 
 
 def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -74,8 +76,8 @@ def work_off(dispatcher: Dispatcher) -> None:
 
 
 def test_the_queue_goes_on_past_jobs_that_hang_die_or_are_refused(run: RunDir) -> None:
-    chores = Chores("die", "hang", "refuse", "echo")
-    dispatcher = Dispatcher(run, settings(seconds=0.5), chores, governed=False)
+    chores = Chores("die", "hang", "refuse", "echo", seconds=0.5)
+    dispatcher = Dispatcher(run, settings(), [chores], governed=False)
     try:
         work_off(dispatcher)
     finally:
@@ -84,12 +86,12 @@ def test_the_queue_goes_on_past_jobs_that_hang_die_or_are_refused(run: RunDir) -
     assert {name: tries.count(name) for name in tries} == {"die": 3, "hang": 3, "refuse": 1, "echo": 1}
     assert dispatcher.facts()["jobs"]["analyse retried"] == 4
     assert dispatcher.workers.pids == []
-    assert chores.written
+    assert chores.closed
 
 
 def test_training_and_replays_take_turns_with_one_worker(run: RunDir) -> None:
     chores = Chores(*["echo"] * 3)
-    dispatcher = Dispatcher(run, settings(workers=1), chores, governed=False)
+    dispatcher = Dispatcher(run, settings(workers=1), [chores], governed=False)
     order: list[str] = []
 
     def train() -> bool:
@@ -111,6 +113,42 @@ def test_training_and_replays_take_turns_with_one_worker(run: RunDir) -> None:
     assert 12 <= order.count("train") <= 16  # four batches, then one replay
 
 
+def test_a_batch_gets_its_place_while_replays_keep_all_workers_busy(run: RunDir) -> None:
+    chores = Chores(*["nap"] * 200)
+    dispatcher = Dispatcher(run, settings(workers=2), [chores], governed=False)
+    try:
+        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running == 2)
+        dispatcher.queue.add(Job("train", "batch"))
+        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running < 2)  # nobody takes the place that is free
+        assert dispatcher.queue.waiting("analyse") > 0
+        assert dispatcher.training_is_due()
+        assert dispatcher.turn(0.0, lambda: True)
+        assert dispatcher.queue.waiting("train") == 0
+        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running == 2)
+    finally:
+        dispatcher.close()
+
+
+def test_workers_go_on_during_a_long_batch_and_one_place_is_the_batchs(run: RunDir) -> None:
+    chores = Chores(*["echo"] * 3)
+    dispatcher = Dispatcher(run, settings(workers=2), [chores], governed=False)
+    most = 0
+
+    def train() -> bool:
+        nonlocal most
+        while len(chores.ended) < 3:
+            dispatcher.turn(0.1)
+            most = max(most, len(dispatcher.workers.pids))
+        return True
+
+    dispatcher.queue.add(Job("train", "batch"))
+    try:
+        assert dispatcher.turn(0.0, train)
+    finally:
+        dispatcher.close()
+    assert (len(chores.ended), most) == (3, 1)
+
+
 def test_no_work_starts_while_the_machine_is_busy(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     load = {"cpu": 95.0}
     monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading(cpu=load["cpu"]))
@@ -118,7 +156,7 @@ def test_no_work_starts_while_the_machine_is_busy(run: RunDir, monkeypatch: pyte
     monkeypatch.setattr(dispatch, "_FIRST_SAMPLE_SECONDS", 0.0)
     monkeypatch.setattr("understudy.background.resources._CALM_SECONDS", 0.05)
     chores = Chores("echo")
-    dispatcher = Dispatcher(run, settings(), chores)
+    dispatcher = Dispatcher(run, settings(), [chores])
     try:
         for _ in range(5):
             dispatcher.turn(0.01)
@@ -134,7 +172,7 @@ def test_no_work_starts_while_the_machine_is_busy(run: RunDir, monkeypatch: pyte
 def test_training_waits_while_a_step_of_the_game_takes_too_long(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading())
     monkeypatch.setattr(dispatch, "_FIRST_SAMPLE_SECONDS", 0.0)
-    dispatcher = Dispatcher(run, settings(), None)
+    dispatcher = Dispatcher(run, settings())
     write_step_time(run.step_time, 1.0)
     dispatcher.queue.add(Job("train", "batch"))
     assert not dispatcher.turn(0.0, lambda: True)
@@ -143,9 +181,79 @@ def test_training_waits_while_a_step_of_the_game_takes_too_long(run: RunDir, mon
     assert len(dispatcher.queue) == 0
 
 
+def test_training_waits_for_a_busy_machine_but_not_forever(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading(cpu=99.0))
+    monkeypatch.setattr(dispatch, "_FIRST_SAMPLE_SECONDS", 0.0)
+    trained = 0
+
+    def train() -> bool:
+        nonlocal trained
+        trained += 1
+        time.sleep(0.2)
+        return True
+
+    dispatcher = Dispatcher(run, settings())
+    dispatcher.queue.add(Job("train", "batch"))
+    assert dispatcher.turn(0.0, train)  # nobody knows yet how long a batch takes
+    dispatcher.queue.add(Job("train", "batch"))
+    assert not dispatcher.turn(0.0, train)
+    assert dispatcher.state("running") == "waiting for CPU"
+    until(lambda: dispatcher.turn(0.01, train))
+    assert trained == 2
+
+
+def test_every_kind_settles_its_own_jobs_and_urgent_ones_go_first(run: RunDir) -> None:
+    replays, games = Chores(*["echo"] * 3), Chores(*["echo"] * 2, kind="evaluate")
+    dispatcher = Dispatcher(run, settings(workers=1), [replays, games], governed=False)
+    order: list[str] = []
+    try:
+        dispatcher.turn(0.0)
+        while len(replays.ended) < 3:
+            before = len(replays.ended), len(games.ended)
+            dispatcher.turn(0.1)
+            order += ["evaluate"] * (len(games.ended) - before[1]) + ["analyse"] * (len(replays.ended) - before[0])
+    finally:
+        dispatcher.close()
+    assert order == ["evaluate", "evaluate", "analyse", "analyse", "analyse"]
+    assert (replays.closed, games.closed) == (True, True)
+
+
+def test_what_waits_is_there_after_a_restart_and_what_ended_is_not(run: RunDir) -> None:
+    with JobLedger(run.ledger) as ledger:
+        first = Dispatcher(run, settings(), [Chores("echo", "hang", "echo")], store=ledger, governed=False)
+        until(
+            lambda: first.turn(0.1) and first.workers.running_of("analyse") == 1 and first.queue.waiting("analyse") == 1
+        )
+        first.workers.close()  # as a kill does: the job under way is not settled
+    chores = Chores()
+    with JobLedger(run.ledger) as ledger:
+        waiting = ledger.waiting_jobs()
+        assert [job.name for job in waiting] == ["hang", "echo"]
+        for job in waiting[:1]:
+            ledger.forget_job(job)
+        second = Dispatcher(run, settings(), [chores], store=ledger, governed=False)
+        try:
+            work_off(second)
+        finally:
+            second.close()
+        assert ledger.waiting_jobs() == []
+    assert [outcome.job for outcome in chores.ended] == waiting[1:]
+
+
+def test_jobs_of_a_kind_that_is_switched_off_wait_and_hold_nobody_up(run: RunDir) -> None:
+    with JobLedger(run.ledger) as ledger:
+        ledger.save_jobs([Job("analyse", "1", "echo", "background.chores:echo")])
+        dispatcher = Dispatcher(run, settings(), store=ledger)
+        dispatcher.turn(0.0)
+        assert not dispatcher.busy
+        assert dispatcher.state("running") == "running"
+        dispatcher.close()
+        assert len(ledger.waiting_jobs()) == 1
+
+
 def test_work_under_way_is_recorded_when_it_ends(run: RunDir) -> None:
     chores = Chores("echo")
-    dispatcher = Dispatcher(run, settings(), chores, governed=False)
+    dispatcher = Dispatcher(run, settings(), [chores], governed=False)
     until(lambda: dispatcher.turn(0.1))
     dispatcher.close()
     assert len(chores.ended) == 1

@@ -17,11 +17,13 @@ import pytest
 
 from game_files import ACTIONS, STATE_DIM, make_model, put_game
 from understudy import BackgroundParallelLearner, RLAgent
+from understudy.background.resources import write_step_time
 from understudy.errors import LearnerBusy, LearnerFailed, RunDirError, SettingsError
 from understudy.ledger import Ledger
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
+from understudy.settings import Settings, TrainingSettings
 from understudy.status import read_status
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
@@ -276,6 +278,42 @@ def test_ctrl_c_in_the_foreground_ends_cleanly(run: RunDir) -> None:
     assert process.returncode == 0
     assert "Stopped." in out
     assert read_status(run.status)["state"] == "stopped"
+
+
+def test_a_batch_under_way_pauses_while_a_step_of_the_game_takes_too_long(run: RunDir) -> None:
+    put_game(run.buffer)
+    settings = Settings(training=TrainingSettings(epochs=100_000_000, target_kl=0.0))
+    with BackgroundParallelLearner(run_dir=run.root, verbose=False, settings=settings, batch_seconds=3600) as learner:
+        until(lambda: learner.get_stats()["state"] == "training")
+        assert learner.get_stats()["jobs"]["train running"] == 1
+
+        def slow_step() -> bool:
+            write_step_time(run.step_time, 1.0)
+            return bool(learner.get_stats()["state"] == "paused for the game")
+
+        until(slow_step)
+        write_step_time(run.step_time, 0.001)
+        until(lambda: learner.get_stats()["state"] == "training")
+    assert outcomes(run)["learned"] == 1
+
+
+@posix_only
+def test_ctrl_c_cuts_a_long_batch_short_and_publishes_what_it_has_come_to(run: RunDir) -> None:
+    put_game(run.buffer)
+    endless = ["--training.epochs", "100000000", "--training.target-kl", "0", "--learner.batch-seconds", "3600"]
+    process = subprocess.Popen([sys.executable, "-m", "understudy", "learn", str(run.root), *endless])
+    until(lambda: read_status(run.status).get("state") == "training")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    assert outcomes(run)["learned"] == 1
+    assert len(list(run.archive.glob("*.npz"))) == 1
+
+
+def test_a_batch_ends_at_its_time_limit(run: RunDir) -> None:
+    put_game(run.buffer)
+    endless = ["--training.epochs", "100000000", "--training.target-kl", "0", "--learner.batch-seconds", "0.1"]
+    assert learn_once(run, *endless).returncode == 0
+    assert outcomes(run)["learned"] == 1
 
 
 def test_a_status_report_is_printed_in_the_layout_users_know(run: RunDir, capfd: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from games.zerg.replays.recordings import needs_real_replays, real_replays
 from games.zerg.replays.replay_files import archive, replay_file, started
 from understudy.background.dispatch import Dispatcher
 from understudy.background.jobs import MOST_ATTEMPTS, Outcome
@@ -109,9 +110,9 @@ def test_a_long_scan_goes_on_where_it_ended(folder: Path, run: RunDir) -> None:
         found = []
         for _ in range(3):
             found += [job.name for job in replays.scan(seconds=0.0)]
-            assert replays.scanning
+            assert replays.looking
         assert replays.scan(seconds=0.0) == []
-        assert not replays.scanning
+        assert not replays.looking
     assert found == ["a.SC2Replay", "b.SC2Replay", "c.SC2Replay"]
 
 
@@ -178,6 +179,29 @@ def test_games_of_ones_own_are_known_by_name(folder: Path, run: RunDir) -> None:
     assert read_build_orders(run.build_orders).content["sources"]["kinds"] == {"ladder": 1, "own": 1}
 
 
+def test_games_of_professionals_are_known_by_both_names_where_no_ladder_matched_them(folder: Path, run: RunDir) -> None:
+    games = [
+        ("custom", "Serral", "Dark"),
+        ("ladder", "Serral", "Dark"),
+        ("custom", "Serral", "x"),
+        ("custom", "x", "y"),
+    ]
+    for number, _ in enumerate(games):
+        put(folder, f"{number}.SC2Replay")
+    with Ledger(run.ledger) as ledger:
+        replays = ReplayJobs(folder, run, ledger, ReplaySettings(professionals="X, Y"))
+        for job, (kind, name, opponent) in zip(replays.scan(), games, strict=True):
+            seen = facts(60.0) | {"kind": kind, "name": name, "opponent": opponent}
+            replays.settle(Outcome(job, result=result(job.key, seen)))
+        replays.write()
+    assert read_build_orders(run.build_orders).content["sources"]["kinds"] == {"ladder": 1, "professional": 3}
+    with Ledger(run.ledger) as ledger:
+        again = ReplayJobs(folder, run, ledger, ReplaySettings())
+        again.write()
+    kinds = read_build_orders(run.build_orders).content["sources"]["kinds"]
+    assert kinds == {"custom": 2, "ladder": 1, "professional": 1}
+
+
 def test_a_file_that_cannot_be_read_is_kept_beside(folder: Path, run: RunDir) -> None:
     run.build_orders.write_text("notes by hand")
     put(folder, "a.SC2Replay")
@@ -231,6 +255,20 @@ def test_the_command_learns_build_orders_and_does_so_once(
     assert run.build_orders.read_bytes() == before
 
 
+@needs_real_replays
+def test_the_command_begins_a_policy_with_what_winners_did(
+    folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in real_replays():
+        if "ZvZ" in path.name and path.stat().st_size < 100_000:
+            put(folder, path.name, path.read_bytes())
+    command = ["replays", str(folder), "--run-dir", str(run.root), "--warm-start"]
+    assert main(command) == 0
+    assert "Model version:           2 in" in capsys.readouterr().out
+    with Ledger(run.ledger) as ledger:
+        assert ledger.versions()[-1].publisher == "replays"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is watched, which takes longer than this bomb")
 def test_a_decompression_bomb_ends_a_worker_and_nothing_else(
     folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
@@ -259,7 +297,7 @@ def analyse(folder: Path, run: RunDir, kills: int) -> dict[str, int]:
     run.create()
     settings = Settings(learner=LearnerSettings(max_workers=1))
     with Ledger(run.ledger) as ledger:
-        dispatcher = Dispatcher(run, settings, ReplayJobs(folder, run, ledger, settings.replays), governed=False)
+        dispatcher = Dispatcher(run, settings, [ReplayJobs(folder, run, ledger, settings.replays)], governed=False)
         dispatcher.turn(0.0)
         spared = False
         while dispatcher.busy:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.background import resources
+from understudy.background import cgroup, resources
 from understudy.background.resources import Governor, Reading, Sensor, memory_of, read_step_time, write_step_time
 from understudy.settings import ResourceSettings
 
@@ -94,7 +94,7 @@ def test_our_own_work_is_not_the_load_of_others(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_container_is_measured_by_its_own_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("psutil")
-    monkeypatch.setattr(resources, "_CGROUP", tmp_path)
+    monkeypatch.setattr(cgroup, "_ROOT", tmp_path)
     (tmp_path / "memory.max").write_text("1000000\n")
     (tmp_path / "memory.current").write_text("900000\n")
     (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 200000\n")
@@ -102,6 +102,25 @@ def test_a_container_is_measured_by_its_own_limits(tmp_path: Path, monkeypatch: 
     (tmp_path / "cpu.stat").write_text("usage_usec 3000000\nuser_usec 1\n")
     assert resources._memory_percent() == 70.0
     assert resources._cpu_used_and_available()[0] == 3.0
+
+
+def test_an_older_container_is_measured_by_its_own_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("psutil")
+    monkeypatch.setattr(cgroup, "_ROOT", tmp_path)
+    for name, text in {
+        "memory/memory.limit_in_bytes": "1000000",
+        "memory/memory.usage_in_bytes": "900000",
+        "memory/memory.stat": "cache 5\ntotal_inactive_file 200000",
+        "cpu/cpu.cfs_quota_us": "50000",
+        "cpu/cpu.cfs_period_us": "100000",
+        "cpuacct/cpuacct.usage": "3000000000",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    assert resources._memory_percent() == 70.0
+    assert resources._cpu_used_and_available()[0] == 3.0
+    (tmp_path / "cpu/cpu.cfs_quota_us").write_text("-1\n")
+    assert cgroup.cpu_seconds() is None
 
 
 def test_the_step_time_of_a_game_is_believed_while_it_is_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 
 from understudy.background.jobs import Job, Outcome
-from understudy.background.workers import Limits, Workers
+from understudy.background.workers import Workers
 
 MEMORY = 300_000_000
 
 
 @pytest.fixture
 def workers() -> Iterator[Workers]:
-    made = Workers(Limits(seconds=30.0, memory=MEMORY))
+    made = Workers()
     yield made
     made.close()
 
 
-def job(name: str, **argument: Any) -> Job:
-    return Job("analyse", name, name, f"background.chores:{name}", argument)
+def job(name: str, seconds: float = 30.0, memory: int = MEMORY, **argument: Any) -> Job:
+    return Job("analyse", name, name, f"background.chores:{name}", argument, seconds, memory)
 
 
 def do(workers: Workers, *jobs: Job) -> list[Outcome]:
@@ -73,14 +73,28 @@ def test_less_memory_than_the_limit_is_fine(workers: Workers) -> None:
     assert outcome.result == {"eaten": MEMORY // 2}
 
 
-def test_a_job_that_hangs_is_ended() -> None:
-    workers = Workers(Limits(seconds=0.3, memory=MEMORY))
+def test_every_job_has_limits_of_its_own(workers: Workers) -> None:
+    greedy, well = do(workers, job("eat", memory=MEMORY // 4, amount=MEMORY // 2), job("eat", amount=MEMORY // 2))
+    if sys.platform == "linux":
+        assert greedy.failure == "It needed more than 75,000,000 bytes of memory."
+    assert well.result == {"eaten": MEMORY // 2}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no such policy")
+@pytest.mark.parametrize(("gentle", "policy"), [(True, "SCHED_IDLE"), (False, "SCHED_OTHER")])
+def test_workers_beside_a_game_run_only_when_nobody_else_wants_to(gentle: bool, policy: str) -> None:
+    workers = Workers(gentle=gentle)
     try:
-        (outcome,) = do(workers, job("hang"))
-        assert outcome.failure == "It took longer than 0.3 s and was ended."
-        assert workers.pids == []
+        (outcome,) = do(workers, job("how_scheduled"))
     finally:
         workers.close()
+    assert outcome.result == {"policy": getattr(os, policy)}
+
+
+def test_a_job_that_hangs_is_ended(workers: Workers) -> None:
+    (outcome,) = do(workers, job("hang", seconds=0.3))
+    assert outcome.failure == "It took longer than 0.3 s and was ended."
+    assert workers.pids == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
@@ -106,9 +120,9 @@ def test_the_number_of_workers_follows_and_busy_ones_finish_first(workers: Worke
 PARENT = """
 import sys, time
 from understudy.background.jobs import Job
-from understudy.background.workers import Limits, Workers
+from understudy.background.workers import Workers
 if __name__ == "__main__":
-    workers = Workers(Limits(60, 10**9))
+    workers = Workers()
     workers.resize(2)
     while not workers.start(Job("analyse", "x", "x", "time:sleep", {})) and workers.idle < 2:
         workers.finished(1.0)
@@ -121,7 +135,8 @@ if __name__ == "__main__":
 def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT.replace('"time:sleep", {}', '"background.chores:hang", {}'))
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    here = str(Path(__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])}
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment)
     assert parent.stdout is not None
     pids = [int(pid) for pid in parent.stdout.readline().split()]

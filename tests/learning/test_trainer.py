@@ -272,3 +272,17 @@ def test_no_gradient_step_begins_after_the_deadline() -> None:
     assert trainer.update(games(1), deadline=0.0).epochs_done == 1
     assert trainer.adam.steps == 1
     assert trainer.update(games(2)).epochs_done == 5
+
+
+def test_an_update_that_is_interrupted_keeps_the_steps_it_has_made() -> None:
+    trainer, untouched = make(epochs=1000, target_kl=0.0), make()
+    asked: list[bool] = []
+
+    def interrupted() -> bool:
+        asked.append(True)
+        return len(asked) == 5
+
+    update = trainer.update(games(1), interrupted=interrupted)
+    assert (len(asked), trainer.adam.steps, trainer.updates) == (5, 5, 1)
+    assert update.epochs_done < 1000
+    assert not np.array_equal(trainer.network.parameters, untouched.network.parameters)

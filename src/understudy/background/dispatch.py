@@ -1,4 +1,4 @@
-"""The dispatcher: takes jobs from the queue to where they are done, and records how they ended.
+"""The dispatcher: takes jobs from the queue to where they are done, and has recorded how they ended.
 
 Training is done by the learner process itself, which alone writes models; everything else by workers. Both together
 are never more than `max_workers` at a time.
@@ -6,55 +6,67 @@ are never more than `max_workers` at a time.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from understudy.background.jobs import KINDS, JobQueue, Kind
-from understudy.background.replays import ReplayJobs
-from understudy.background.resources import Governor, Reading, Sensor, as_dict, read_step_time
-from understudy.background.workers import Limits, Workers
+from understudy.background.jobs import KINDS, Job, JobQueue, JobStore, Kind, Outcome, Work
+from understudy.background.resources import PAUSED, Governor, Reading, Sensor, as_dict, read_step_time
+from understudy.background.workers import Workers
 from understudy.rundir import RunDir
 from understudy.settings import Settings
 
 _SAMPLE_SECONDS = 1.0
 _FIRST_SAMPLE_SECONDS = 0.25
-_SCAN_SLICE_SECONDS = 0.1  # thousands of replays take seconds to hash; training must not wait for that
-_GRACE_SECONDS = 2.0
-_WRITE_SECONDS = 10.0  # between two versions of the build orders while replays keep coming
+_GRACE_SECONDS = 1.5
 
 
 class Dispatcher:
-    """One queue, its workers, and the load that limits them. `replays=None`: only training.
+    """One queue, its workers, and the load that limits them. Without `works` there is only training.
 
-    Work that somebody waits for (`governed=False`) pays no attention to the load.
+    Work that somebody waits for (`governed=False`) pays no attention to the load. `store` keeps what waits.
     """
 
-    def __init__(self, run: RunDir, settings: Settings, replays: ReplayJobs | None, *, governed: bool = True) -> None:
-        self.queue = JobQueue()
-        self.replays = replays
+    def __init__(
+        self,
+        run: RunDir,
+        settings: Settings,
+        works: Sequence[Work] = (),
+        *,
+        store: JobStore | None = None,
+        governed: bool = True,
+    ) -> None:
+        self.queue = JobQueue(store)
+        self.workers = Workers(gentle=governed)
+        self._works = {work.kind: work for work in works}
         self._run = run
         self._most = settings.learner.max_workers
-        self._scan_seconds = settings.replays.scan_seconds
-        self.workers = Workers(Limits(settings.replays.time_limit, settings.replays.memory_limit), gentle=governed)
+        self._patience = settings.resources.training_patience
         self._governor = Governor(settings.resources, self._most) if governed else None
         self._sensor = Sensor()
         self._reading = Reading()
         self._next_sample = time.monotonic() + _FIRST_SAMPLE_SECONDS
-        self._next_scan = self._next_write = 0.0
-        self._retries = 0
+        self._training = False
+        self._held_since: float | None = None  # since when the load keeps a batch from being trained on
+        self._last_batch = 0.0  # what it took, in seconds
+        self._retries = dict.fromkeys(KINDS, 0)
 
     @property
     def busy(self) -> bool:
-        """Whether workers have something to do, or could."""
-        scanning = self.replays is not None and self.replays.scanning
-        return scanning or self.workers.running > 0 or len(self.queue) > 0
+        """Whether there is something to do that somebody could wait for. Evaluation goes on with the next start."""
+        looking = any(work.looking for work in self._works.values())
+        waiting = sum(self.queue.waiting(kind) for kind in ("train", *self._works) if kind != "evaluate")
+        return looking or waiting > 0 or self.workers.running_of("analyse") > 0
 
     @property
     def paused(self) -> bool:
         """Whether the game needs the machine for itself."""
-        return self._waiting_for == "paused for the game"
+        return self._waiting_for == PAUSED
+
+    @property
+    def _some_wait(self) -> bool:
+        """Whether a job waits that can be done here; those of a kind that is switched off stay where they are."""
+        return any(self.queue.waiting(kind) for kind in ("train", *self._works))
 
     @property
     def _waiting_for(self) -> str | None:
@@ -63,21 +75,21 @@ class Dispatcher:
     def turn(self, timeout: float, train: Callable[[], bool] | None = None, *, hurry: bool = False) -> bool:
         """Start what can be started, wait for workers up to `timeout` seconds, and record what ended.
 
-        A training job is done here and now, by `train`. In a hurry the load does not count. True if anything was done.
+        A training job is done here and now, by `train`, which may call this (without `train`) now and then for the
+        others. In a hurry the load does not count. True if anything was done.
         """
         self._look_around()
         allowed = self._most if self._governor is None or hurry else self._governor.allowed
-        wanted = min(allowed, self.queue.waiting("evaluate") + self.queue.waiting("analyse") + self.workers.running)
-        self.workers.resize(wanted)
-        worked = self._start(allowed, train if hurry or not self.paused else None)
-        for outcome in self.workers.finished(0.0 if worked else timeout):
-            worked = True
-            if self.replays is None or self.replays.settle(outcome):
-                self.queue.done(outcome.job)
-            else:
-                self._retries += 1
-                self.queue.again(outcome.job)
-        return worked
+        allowed = min(allowed, self._most - self._training)
+        kinds: list[Kind] = [kind for kind in self._works if not (hurry and kind == "evaluate")]
+        self.workers.resize(min(allowed, sum(map(self.queue.waiting, kinds)) + self.workers.running))
+        worked = self._start(allowed, kinds, train, hurry=hurry)
+        ended = self.workers.finished(0.0 if worked else timeout)
+        if train is None:
+            self._start(allowed, kinds, hurry=hurry)  # workers need not wait until what they did is recorded
+        for outcome in ended:
+            self._settle(outcome)
+        return worked or bool(ended)
 
     def close(self) -> None:
         """Let workers finish what they are at, for a moment; record it, end them, and write what was learned."""
@@ -85,54 +97,90 @@ class Dispatcher:
             deadline = time.monotonic() + _GRACE_SECONDS
             while self.workers.running and time.monotonic() < deadline:
                 for outcome in self.workers.finished(0.1):
-                    if self.replays is not None:
-                        self.replays.settle(outcome)
-            if self.replays is not None:
-                self.replays.write()
+                    self._settle(outcome)
+            self.workers.close()
+            for work in self._works.values():
+                work.close()
         finally:
             self.workers.close()
 
     def facts(self) -> dict[str, Any]:
         """The figures for the learner's statistics."""
-        running = self.workers.running
+        jobs = {}
+        for kind in KINDS:
+            work = self._works.get(kind)
+            jobs[f"{kind} waiting"] = self.queue.waiting(kind)
+            jobs[f"{kind} running"] = self.workers.running_of(kind)
+            jobs[f"{kind} retried"] = self._retries[kind]
+            jobs[f"{kind} done"] = 0 if work is None else work.done
+            jobs[f"{kind} set aside"] = 0 if work is None else work.set_aside
         return {
-            "active_workers": running,
+            "active_workers": self.workers.running,
             "workers": self.workers.states,
             "worker_deaths": self.workers.deaths,
-            "jobs": {
-                **{f"{kind} waiting": self.queue.waiting(kind) for kind in KINDS},
-                "analyse running": running,
-                "analyse retried": self._retries,
-                "analyse done": 0 if self.replays is None else self.replays.analysed,
-                "analyse set aside": 0 if self.replays is None else self.replays.rejected,
-            },
+            "jobs": jobs,
             "resources": as_dict(self._reading),
         }
 
     def state(self, otherwise: str) -> str:
         """What people should read: what the work waits for, or the given word."""
         waiting = self._waiting_for
-        return waiting if waiting is not None and (self.busy or self.paused) else otherwise
+        return waiting if waiting is not None and (self._some_wait or self.paused) else otherwise
 
-    def _start(self, allowed: int, train: Callable[[], bool] | None) -> bool:
+    def training_is_due(self, *, hurry: bool = False) -> bool:
+        """Whether a batch waits, and no longer for the machine.
+
+        For the game it waits as long as it takes, for CPU and memory a while: others may need them always. The while is
+        what the last batch took, so that on a busy machine training takes half of the time at most.
+        """
+        if self._training or not self.queue.waiting("train"):
+            return False
+        if hurry or self._waiting_for is None:
+            self._held_since = None
+            return True
+        if self._held_since is None:
+            self._held_since = time.monotonic()
+        wait = min(self._patience, self._last_batch)
+        return not self.paused and time.monotonic() - self._held_since >= wait
+
+    def _start(
+        self, allowed: int, kinds: list[Kind], train: Callable[[], bool] | None = None, *, hurry: bool = False
+    ) -> bool:
+        """Start jobs in their order. Where a batch has its turn and cannot be begun yet, nobody takes its place."""
         started = False
         while True:
-            kinds: list[Kind] = []
-            if train is not None and self.workers.running < self._most:
-                kinds.append("train")
+            possible: list[Kind] = ["train"] if self.training_is_due(hurry=hurry) else []
             if self.workers.idle and self.workers.running < allowed:
-                kinds += ["evaluate", "analyse"]
-            job = self.queue.take(kinds)
+                possible += kinds
+            if self.queue.next_kind(possible) == "train" and (train is None or self.workers.running >= self._most):
+                return started
+            job = self.queue.take(possible)
             if job is None:
                 return started
-            if train is not None and job.kind == "train":
-                try:
-                    return train() or started
-                finally:
-                    self.queue.done(job)
+            if job.kind == "train" and train is not None:
+                return self._train(job, train) or started
             started = True
             if not self.workers.start(job):
                 self.queue.again(job)
+
+    def _train(self, job: Job, train: Callable[[], bool]) -> bool:
+        self._held_since = None
+        self._training = True
+        began = time.monotonic()
+        try:
+            return train()
+        finally:
+            self._training = False
+            self._last_batch = time.monotonic() - began
+            self.queue.done(job)
+
+    def _settle(self, outcome: Outcome) -> None:
+        work = self._works.get(outcome.job.kind)
+        if work is None or work.settle(outcome):
+            self.queue.done(outcome.job)
+        else:
+            self._retries[outcome.job.kind] += 1
+            self.queue.again(outcome.job)
 
     def _look_around(self) -> None:
         now = time.monotonic()
@@ -140,12 +188,6 @@ class Dispatcher:
             self._next_sample = now + _SAMPLE_SECONDS
             self._reading = self._sensor.read(self.workers.pids)
             self._governor.decide(self._reading, now, read_step_time(self._run.step_time))
-        if self.replays is None:
-            return
-        if now >= self._next_scan or self.replays.scanning:
-            for job in self.replays.scan(math.inf if self._governor is None else _SCAN_SLICE_SECONDS):
-                self.queue.add(job)
-            self._next_scan = time.monotonic() + self._scan_seconds
-        if now >= self._next_write or not self.busy:
-            self.replays.write()
-            self._next_write = now + _WRITE_SECONDS
+        for work in self._works.values():
+            idle = not self.queue.waiting(work.kind) and not self.workers.running_of(work.kind)
+            self.queue.add(*work.look(idle=idle))

@@ -2,36 +2,37 @@
 
     salvage → take a batch → train → publish with the games it consumed → archive → report, and again
 
-and, in workers beside it, replays in, build orders out.
+and, in workers beside it, versions are evaluated, and replays become build orders.
 
 Each pass can be killed anywhere; the ledger says on the next start where to go on.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import math
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from understudy.background import reports
 from understudy.background.control import PAUSED, Orders
 from understudy.background.dispatch import Dispatcher
-from understudy.background.jobs import Job
+from understudy.background.evaluation import EvaluationJobs
+from understudy.background.job_ledger import JobLedger
+from understudy.background.jobs import Job, Work
 from understudy.background.replays import ReplayJobs, replay_folder, require_reader
 from understudy.background.statistics import Statistics
-from understudy.errors import AlreadyLearned, LearnerBusy, ModelError, ModelMissing, NonFiniteError, RunDirError
-from understudy.experience.spool import Passed, Spool, WaitingGame
+from understudy.background.training import Trained, Training
+from understudy.errors import LearnerBusy, ModelError, RunDirError
+from understudy.experience.spool import Passed, Spool
 from understudy.files import FileLock, read_holder
-from understudy.ledger import Ledger
-from understudy.models.live import LiveModel, trained_by
-from understudy.models.store import ModelStore, Signature
+from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import Settings
 from understudy.status import write_status
@@ -40,8 +41,10 @@ logger = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a microsecond
 _HEARTBEAT_SECONDS = 1.0
-_PAUSE_SECONDS = 0.2
 _LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everything else out of the log
+_LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
+_PAUSE_SECONDS = 0.2
+_FINISH_SECONDS = 1.5  # that a batch may go on when the learner is to end; what it has come to then is published
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
 
 
@@ -51,10 +54,17 @@ class StopRequest:
     def __init__(self) -> None:
         self.event = threading.Event()
         self.drain = False
+        self._at = 0.0
+
+    @property
+    def overdue(self) -> bool:
+        """Whether what is under way has had its moment to finish and is to be cut short."""
+        return self.event.is_set() and not self.drain and time.monotonic() > self._at + _FINISH_SECONDS
 
     def stop(self, *, drain: bool = False) -> None:
         """Ask for the end."""
         self.drain = drain
+        self._at = time.monotonic()
         self.event.set()
 
 
@@ -97,20 +107,24 @@ class LearnerLoop:
     ) -> None:
         self._run = run
         self._settings = settings.learner
-        self._training = dict(training or {})  # what the model is told once, and then has in its file
         self._train = train
-        self._ledger = Ledger(run.ledger)
+        self._ledger = JobLedger(run.ledger)
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         self._spool = Spool(run, self._ledger, settings.storage)
-        self._jobs = Dispatcher(run, settings, self._replay_jobs(settings) if replays else None)
         self._orders = Orders(run.control)
-        self._model: LiveModel | None = None
-        self._signature: Signature | None = None
+        self._training = Training(self._store, self._spool, settings.learner, training)
+        self._replays = self._replay_jobs(settings) if replays else None
+        evaluating = train and settings.evaluation.function
+        self._evaluation = EvaluationJobs(settings.evaluation, self._store, self._ledger) if evaluating else None
+        works: list[Work] = [work for work in (self._evaluation, self._replays) if work is not None]
+        self._jobs = Dispatcher(run, settings, works, store=self._ledger)
         self._state = "running"
         self._build_orders_reported = 0
+        self._evaluation_reported: int | None = None
         self._started_at = time.time()
         self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
+        self._next_look = 0.0
         self.stats = self._stats_of_run()
 
     def run(self, request: StopRequest) -> bool:
@@ -141,7 +155,7 @@ class LearnerLoop:
             self._log("Learner Stopped", {"Total Processed": f"{self.stats.files_processed} files"})
         stats = self.stats
         self._say(f"Stopped. {stats.files_processed} games learned from in all, {stats.buffer_files} waiting.")
-        if self._jobs.replays is not None:
+        if self._replays is not None:
             waiting = stats.jobs["analyse waiting"]
             self._say(f"{stats.replays_analyzed} replays analysed in all, {waiting} waiting.")
         return not self._troubled
@@ -168,7 +182,7 @@ class LearnerLoop:
         """Put right what a kill, or trouble with the disk, left between ledger, models and games."""
         self._spool.recover()
         self._store.recover()
-        self._signature = None
+        self._training.forget()
         before = self.stats
         self.stats = self._stats_of_run()
         self.stats.errors, self.stats.last_error = before.errors, before.last_error
@@ -183,10 +197,11 @@ class LearnerLoop:
             self._spool.salvage()
             if self._spool.waiting < at_least:  # else the last scan found enough to go on with
                 self._spool.scan()
-            if self._train and self._refresh_model() and self._spool.waiting >= at_least:
+            if self._train and self._has_model() and self._spool.waiting >= at_least:
                 self._jobs.queue.add(Job("train", "batch"))
             hurry = request.event.is_set()
-            worked = self._jobs.turn(_WATCH_SECONDS if hurry else 0.0, self._take_and_learn, hurry=hurry)
+            train = partial(self._take_and_learn, request)
+            worked = self._jobs.turn(_WATCH_SECONDS if hurry else 0.0, train, hurry=hurry)
             self._collect()
             return worked
         except (OSError, RunDirError) as error:
@@ -195,84 +210,55 @@ class LearnerLoop:
             self._trouble(request, f"The model cannot be used. {error}")
         return False
 
-    def _refresh_model(self) -> bool:
-        """Work with the newest published model; False if there is none yet."""
-        signature = self._store.signature()
-        if self._model is None or signature != self._signature:
-            try:
-                head = self._store.load()
-            except ModelMissing:
-                self._state = "waiting for a model (the bot makes the first one)"
-                return False
-            if self._training:
-                head = trained_by(self._store, head, dataclasses.replace(head.training, **self._training))
-                self._training = {}
-            if self._model is None or head.spec != self._model.base.spec:
-                self._model = LiveModel(head)
-            elif head.version != self._model.version:
-                self._model.adopt(head)
-            self._signature = signature
-        self._state = "running"
-        self.stats.model_version = self._model.version
-        return True
+    def _has_model(self) -> bool:
+        found = self._training.refresh()
+        self._state = "running" if found else "waiting for a model (the bot makes the first one)"
+        self.stats.model_version = self._training.version if found else self.stats.model_version
+        return found
 
-    def _take_and_learn(self) -> bool:
-        assert self._model is not None
-        batch = self._spool.next_batch(self._model.expected, self._settings.batch_games, self._settings.max_file_age)
+    def _take_and_learn(self, request: StopRequest) -> bool:
+        batch = self._training.next_batch()
         if batch:
             self.stats.state = "training"
             self.stats.active_workers = self._jobs.workers.running + 1
+            self.stats.jobs = self.stats.jobs | {"train running": 1}
+            self._say(f"Training on {len(batch)} game files...")
             try:
-                self._learn(self._model, batch)
+                self._training.learn(
+                    batch,
+                    interrupted=partial(self._between_steps, request),
+                    published=self._report_batch,
+                    refused=self._count_error,
+                )
             finally:
                 self._collect_jobs()
         self._collect()
         return bool(batch)
 
-    def _learn(self, model: LiveModel, batch: Sequence[WaitingGame]) -> None:
-        """Train on a batch and publish. Of games that cannot be trained on, the others are learned all the same."""
-        self._say(f"Training on {len(batch)} game files...")
-        start = time.perf_counter()
-        try:
-            update = model.trainer.update([game.episode for game in batch])
-        except NonFiniteError as error:
-            self._split(model, batch, error)
-            return
-        behind = [model.version - (game.episode.meta.model_version or model.version) for game in batch]
-        seconds = time.perf_counter() - start
-        facts = {**dataclasses.asdict(update), "staleness": sum(behind) / len(behind), "seconds": seconds}
-        try:
-            model.publish(self._store, publisher="learner", consumed=[game.record for game in batch], stats=facts)
-        except AlreadyLearned as error:
-            logger.warning("%s The others are learned with the next batch.", error)
-            model.adopt(model.base)
-            return
-        except (ModelError, OSError, RunDirError):
-            model.adopt(model.base)
-            raise
-        self.stats.add_batch(len(batch), update.total_steps, update.loss, seconds, time.time())
-        self._spool.settle(batch)
-        self._report_batch(len(batch), facts)
+    def _between_steps(self, request: StopRequest) -> bool:
+        """Between two steps of a batch workers go on, and the game goes first. True if the batch is to end here."""
+        if time.monotonic() >= self._next_look:
+            self._jobs.turn(0.0)
+            self._collect_jobs()
+            while self._jobs.paused and not request.event.is_set():
+                self._jobs.turn(_PAUSE_SECONDS)
+                self._collect_jobs()
+            self.stats.state = "training"
+            self.stats.active_workers += 1
+            self.stats.jobs["train running"] = 1
+            self._next_look = time.monotonic() + _LOOK_SECONDS
+        return request.overdue
 
-    def _split(self, model: LiveModel, batch: Sequence[WaitingGame], error: NonFiniteError) -> None:
-        if len(batch) == 1:
-            self._count_error(f"{batch[0].path.name} was rejected: {error}")
-            self._spool.reject(batch[0].path, f"Training on this game fails. {error}")
-            return
-        middle = len(batch) // 2
-        self._learn(model, batch[:middle])
-        self._learn(model, batch[middle:])
-
-    def _report_batch(self, games: int, facts: dict[str, Any]) -> None:
-        assert self._model is not None
-        stats = self.stats
-        stats.model_version = self._model.version
+    def _report_batch(self, trained: Trained) -> None:
+        stats, facts = self.stats, trained.facts
+        stats.add_batch(trained.games, facts["total_steps"], facts["loss"], facts["seconds"], time.time())
+        stats.model_version = trained.version
         stats.staleness, stats.effective_sample_size = facts["staleness"], facts["effective_sample_size"]
-        entry = reports.batch_facts(games, facts, stats.as_dict())
-        numbers = {**facts, "games": games, "version": stats.model_version}
+        entry = reports.batch_facts(trained.games, facts, stats.as_dict())
+        numbers = {**facts, "games": trained.games, "version": trained.version}
         reports.append_entry(self._run.log, "Batch Training Complete", entry, time.time(), numbers)
         self._write_status()
-        self._say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {games} files")
+        self._say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {trained.games} files")
 
     def _wait(self, request: StopRequest, seen: float) -> None:
         """Until a game comes, the time for another look, or the end."""
@@ -283,7 +269,7 @@ class LearnerLoop:
                 self._collect_jobs()
             except (OSError, RunDirError) as error:
                 self._trouble(request, f"{error}")
-            if _changed_at(self._run.buffer) != seen or self._heed(request):
+            if self._heed(request) or self._jobs.training_is_due() or _changed_at(self._run.buffer) != seen:
                 return
 
     # ---- what others see --------------------------------------------------------------------------------------------
@@ -330,21 +316,41 @@ class LearnerLoop:
             self._count_error(f"{error}")
 
     def _collect_jobs(self) -> None:
-        """Bring in the figures that the dispatcher keeps."""
+        """Bring in the figures that the dispatcher and its works keep, and log what is new in them."""
         stats = self.stats
         for name, value in self._jobs.facts().items():
             setattr(stats, name, value)
-        if (replays := self._jobs.replays) is not None:
-            stats.replays_analyzed, stats.replays_rejected = replays.analysed, replays.rejected
-            if replays.files_written > self._build_orders_reported:
-                self._build_orders_reported = replays.files_written
-                facts = {"Analyzed": f"{replays.analysed} replays", "Rejected": f"{replays.rejected} replays"}
-                reports.append_entry(self._run.log, "Build Orders Updated", facts, time.time())
+        stats.jobs |= {"train done": stats.batches_trained, "train set aside": self._training.set_aside}
+        if self._replays is not None:
+            self._collect_replays(self._replays)
+        if self._evaluation is not None:
+            self._collect_evaluation(self._evaluation)
         state = stats.state if self._troubled else self._jobs.state(self._state)
         if state != stats.state and "training" not in (state, stats.state):
             facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
             reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
         stats.state = state
+
+    def _collect_replays(self, replays: ReplayJobs) -> None:
+        self.stats.replays_analyzed, self.stats.replays_rejected = replays.done, replays.set_aside
+        if replays.files_written > self._build_orders_reported:
+            self._build_orders_reported = replays.files_written
+            facts = {"Analyzed": f"{replays.done} replays", "Rejected": f"{replays.set_aside} replays"}
+            reports.append_entry(self._run.log, "Build Orders Updated", facts, time.time())
+
+    def _collect_evaluation(self, evaluation: EvaluationJobs) -> None:
+        latest = evaluation.latest
+        if latest is None:
+            return
+        self.stats.evaluation = latest.as_dict()
+        if evaluation.is_whole(latest.version) and latest.version != self._evaluation_reported:
+            self._evaluation_reported = latest.version
+            text = reports.evaluation(self.stats.evaluation)
+            reports.append_entry(self._run.log, "Model Evaluated", {"Result": text}, time.time())
+            self._say(f"Evaluation: {text}")
+        if evaluation.trouble is not None:
+            self._count_error(evaluation.trouble)
+            evaluation.trouble = None
 
     def _collect(self) -> None:
         """Bring in the figures that the spool keeps."""

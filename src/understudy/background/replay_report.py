@@ -1,8 +1,11 @@
-"""`understudy replays DIR`: analyses a folder in the foreground, with a progress bar, and ends with a table."""
+"""`understudy replays DIR`: analyses a folder in the foreground, with a progress bar, and ends with a table.
+
+With `--warm-start`, a new policy then learns to do what the winners of these games did.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import hashlib
 import signal
 import statistics
 import sys
@@ -15,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from understudy.background.dispatch import Dispatcher
-from understudy.background.replays import ReplayJobs, require_reader
+from understudy.background.jobs import MOST_ATTEMPTS, Job, Kind, Outcome
+from understudy.background.loop import StopRequest, hold_run
+from understudy.background.replays import ReplayJobs, replay_files, require_reader
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
-from understudy.settings import Settings
+from understudy.settings import ReplaySettings, Settings
 
 _BAR = 30
 _LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
@@ -28,12 +33,11 @@ def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
     """Analyse every new replay of a folder; Ctrl-C keeps what is done. Return an exit code."""
     require_reader()
     run.create()
-    settings = dataclasses.replace(settings, replays=dataclasses.replace(settings.replays, scan_seconds=1e9))
     began = time.perf_counter()
     with Ledger(run.ledger) as ledger:
-        replays = ReplayJobs(folder, run, ledger, settings.replays, settled_seconds=0.0)
+        replays = ReplayJobs(folder, run, ledger, settings.replays, at_once=True)
         before = ledger.known_replays()
-        dispatcher = Dispatcher(run, settings, replays, governed=False)
+        dispatcher = Dispatcher(run, settings, [replays], governed=False)
         with _stop_at_interrupt() as stop:
             try:
                 _run(dispatcher, stop)
@@ -43,6 +47,72 @@ def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
         rows = [row for row in ledger.replays() if row[0] not in before]
         _show(rows, replays.copies, dispatcher.workers.deaths, seconds, settings.learner.max_workers, run)
     return 130 if stop.is_set() else 0
+
+
+def warm_start_from(folder: Path, run: RunDir, settings: Settings) -> int:
+    """Train the policy of a new run on what the winners in a folder's replays did. Return an exit code."""
+    from understudy.games.zerg.replays.warm_start import warm_start  # noqa: PLC0415 - the bot is an optional door
+
+    examples = _ExampleJobs(folder, settings.replays)
+    dispatcher = Dispatcher(run, settings, [examples], governed=False)
+    with hold_run(run, StopRequest(), wait=False):
+        with _stop_at_interrupt() as stop:
+            try:
+                _run(dispatcher, stop)
+            finally:
+                dispatcher.close()
+        if stop.is_set():
+            return 130
+        done = warm_start(run, [game for key in sorted(examples.games) for game in examples.games[key]])
+    facts = {
+        "Games won by Zerg": done.games,
+        "Examples": f"{done.examples} ({', '.join(f'{name} {count}' for name, count in done.strategies.items())})",
+        "Loss on games held out": f"{done.imitation.loss_before:.3f} before, {done.imitation.loss:.3f} after",
+        "Same strategy as theirs": f"{done.imitation.accuracy:.0%} of the examples held out",
+        "Model version": f"{done.version} in {run.models}",
+    }
+    print("\nWarm start:")
+    print("\n".join(f"  {name + ':':<24} {value}" for name, value in facts.items()))
+    return 0
+
+
+class _ExampleJobs:
+    """Every replay of a folder once more, for the decisions of those who won. Nothing of it is kept."""
+
+    kind: Kind = "analyse"
+    looking = False
+    set_aside = 0
+
+    def __init__(self, folder: Path, settings: ReplaySettings) -> None:
+        self._files = list(replay_files(folder))
+        self._settings = settings
+        self._failures: Counter[str] = Counter()
+        self.games: dict[str, list[Any]] = {}
+
+    @property
+    def done(self) -> int:
+        return len(self.games)
+
+    def look(self, *, idle: bool) -> list[Job]:
+        files, self._files = self._files, []
+        return [self._job_for(path) for path in files]
+
+    def _job_for(self, path: Path) -> Job:
+        settings = self._settings
+        argument = {"path": str(path), "at_most": settings.file_bytes, "starting_workers": settings.starting_workers}
+        key = hashlib.sha256(path.read_bytes()).hexdigest()  # a copy is the same job
+        function = "understudy.games.zerg.replays.examples:examples"
+        return Job(self.kind, key, path.name, function, argument, settings.time_limit, settings.memory_limit)
+
+    def settle(self, outcome: Outcome) -> bool:
+        key = outcome.job.key
+        if outcome.result is not None:
+            self.games[key] = outcome.result["games"]
+        self._failures[key] += outcome.failure is not None
+        return outcome.failure is None or self._failures[key] >= MOST_ATTEMPTS
+
+    def close(self) -> None:
+        return
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,8 @@ def status_report(stats: Mapping[str, Any]) -> str:
             else f"{stats['errors']} (last: {stats['last_error']})",
             "Last Training": "never" if stats["last_training_time"] is None else clock(stats["last_training_time"]),
             "State": stats["state"],
+            "Workers": workers(stats["workers"]),
+            "Jobs": jobs(stats["jobs"]),
             "Load": load(stats["resources"]),
         },
         "Replay Analysis": {
@@ -97,6 +99,7 @@ def status_report(stats: Mapping[str, Any]) -> str:
             "Replays Rejected": stats["replays_rejected"],
             "Replays Waiting": stats["jobs"].get("analyse waiting", 0),
         },
+        "Evaluation": {"Is It Better": evaluation(stats["evaluation"])},
     }
     lines = [_rule(), "[BACKGROUND LEARNER] STATUS REPORT", _rule()]
     for title, facts in sections.items():
@@ -108,6 +111,7 @@ def statistics_table(stats: Mapping[str, Any]) -> str:
     """The figures that a runner prints every few games."""
     facts = {
         "Replays Analyzed": stats["replays_analyzed"],
+        "Replays Rejected": stats["replays_rejected"],
         "Models Trained": stats["models_trained"],
         "Experience Files Processed": stats["files_processed"],
         "Batch Training Runs": stats["batches_trained"],
@@ -116,7 +120,11 @@ def statistics_table(stats: Mapping[str, Any]) -> str:
         "Total Processing Time": f"{stats['total_processing_time']:.2f}s",
         "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
         "Errors": stats["errors"],
+        "State": stats["state"],
+        "Workers": workers(stats["workers"]),
+        "Jobs": jobs(stats["jobs"]),
         "Load": load(stats["resources"]),
+        "Evaluation": evaluation(stats["evaluation"]),
     }
     lines = [f"{name}: {value}" for name, value in facts.items()]
     return "\n".join([_rule(), "[BACKGROUND LEARNING] STATISTICS", _rule(), *lines, _rule()])
@@ -137,6 +145,37 @@ def load(readings: Mapping[str, float | None]) -> str:
     names = {"cpu": "CPU", "memory": "memory", "gpu_memory": "GPU memory"}
     known = [f"{names[name]} {value:.0f} %" for name, value in readings.items() if value is not None]
     return ", ".join(known) or "-"
+
+
+def jobs(counts: Mapping[str, int]) -> str:
+    """Jobs by kind and state, as far as there are any: "train 12 done; analyse 3 waiting, 1 running"."""
+    kinds: dict[str, list[str]] = {}
+    for name, count in counts.items():
+        kind, _, state = name.partition(" ")
+        if count:
+            kinds.setdefault(kind, []).append(f"{count} {state}")
+    return "; ".join(f"{kind} {', '.join(states)}" for kind, states in kinds.items()) or "-"
+
+
+def workers(states: Sequence[str]) -> str:
+    """What each worker is doing."""
+    return "; ".join(states) or "-"
+
+
+def evaluation(facts: Mapping[str, Any] | None) -> str:
+    """How good the model is, and whether it is better than the one evaluated before."""
+    if facts is None:
+        return "-"
+    alone = (
+        f"version {facts['version']} won {facts['win_rate']:.0%} of {facts['games']} games"
+        f" ({facts['low']:.0%} to {facts['high']:.0%})"
+    )
+    if facts["against"] is None:
+        return alone
+    return (
+        f"{alone}; against version {facts['against']} {100 * facts['difference']:+.0f} points"
+        f" ({100 * facts['difference_low']:+.0f} to {100 * facts['difference_high']:+.0f}): {facts['verdict']}"
+    )
 
 
 def _rule() -> str:

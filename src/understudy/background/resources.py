@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from understudy.background import cgroup
 from understudy.files import write_atomically
 from understudy.settings import ResourceSettings
 
@@ -28,7 +29,7 @@ except ImportError:
 _MARGIN = 10.0  # percent below a threshold at which work begins again
 _CALM_SECONDS = 3.0  # of load below that, for each worker that comes back
 _STEP_TIME_SECONDS = 5.0  # after which what the game said of itself is out of date
-_CGROUP = Path("/sys/fs/cgroup")
+PAUSED = "paused for the game"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Governor:
         settings = self._settings
         budget = settings.step_budget * (1 - margin / 100)
         if budget and step_seconds is not None and step_seconds > budget:
-            return "paused for the game"
+            return PAUSED
         for name, value, threshold in (
             ("CPU", reading.cpu, settings.cpu_threshold),
             ("memory", reading.memory, settings.memory_threshold),
@@ -156,13 +157,8 @@ def _cpu_seconds(pid: int) -> float | None:
 
 def _cpu_used_and_available() -> tuple[float, float]:
     """Seconds of CPU time, since some moment: of the container where its share is limited, else of the machine."""
-    try:
-        quota, period = (_CGROUP / "cpu.max").read_text(encoding="ascii").split()
-        usage = int((_CGROUP / "cpu.stat").read_text(encoding="ascii").split()[1]) / 1e6
-        if quota != "max":
-            return usage, time.monotonic() * int(quota) / int(period)
-    except (OSError, ValueError, IndexError):
-        pass
+    if (share := cgroup.cpu_seconds()) is not None:
+        return share
     times = psutil.cpu_times()
     total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)  # counted in user already
     return total - times.idle - getattr(times, "iowait", 0.0), total
@@ -171,10 +167,9 @@ def _cpu_used_and_available() -> tuple[float, float]:
 def _memory_percent() -> float:
     """Of the container's limit where there is one that is lower than the machine's memory."""
     memory = psutil.virtual_memory()
-    limit = _cgroup_number("memory.max")
-    used = _cgroup_number("memory.current")
-    if limit is not None and used is not None and limit < memory.total:
-        return 100.0 * max(used - (_cgroup_statistic("inactive_file") or 0), 0) / limit
+    share = cgroup.memory_bytes()
+    if share is not None and share.available < memory.total:
+        return 100.0 * share.used / share.available
     return float(memory.percent)
 
 
@@ -189,19 +184,3 @@ def _gpu_memory_percent() -> float | None:
     except pynvml.NVMLError:
         return None
     return max((100.0 * memory.used / memory.total for memory in memories), default=None)
-
-
-def _cgroup_number(name: str) -> int | None:
-    try:
-        text = (_CGROUP / name).read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return int(text) if text.isdigit() else None
-
-
-def _cgroup_statistic(name: str) -> int | None:
-    try:
-        lines = (_CGROUP / "memory.stat").read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name} ")), None)

@@ -41,6 +41,7 @@ class Statistics:
     workers: list[str] = field(default_factory=list)
     worker_deaths: int = 0
     resources: dict[str, float | None] = field(default_factory=dict)
+    evaluation: dict[str, Any] | None = None
 
     @classmethod
     def of_run(cls, ledger: Ledger) -> Statistics:

@@ -1,4 +1,4 @@
-"""Worker processes with a time and a memory limit. Whatever happens in one, the learner goes on.
+"""Worker processes, which hold every job to its limits. Whatever happens in one, the learner goes on.
 
 A worker gets a function's name and plain values as JSON over a pipe, and answers the same way: nothing that a worker
 says is unpickled. It ends with its parent. On Linux the operating system holds it to its memory; elsewhere psutil, if
@@ -21,8 +21,8 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from understudy.background.jobs import Job, Outcome
-from understudy.background.priority import lower_priority
+from understudy.background.jobs import Job, Kind, Outcome
+from understudy.background.priority import stand_back
 from understudy.background.resources import memory_of
 from understudy.errors import UnderstudyError
 
@@ -32,14 +32,6 @@ if sys.platform == "linux":
 _LOOK_SECONDS = 0.25  # between two looks at the memory of workers that nothing else limits
 _END_SECONDS = 1.0
 _ENDED_BY_LIMIT = 86  # exit code of a worker that ran out of memory
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one job may use."""
-
-    seconds: float
-    memory: int
 
 
 @dataclass(slots=True, eq=False)
@@ -57,8 +49,7 @@ class Workers:
     The process that makes it must be importable again (spawn): a script needs its `if __name__ == "__main__"`.
     """
 
-    def __init__(self, limits: Limits, *, gentle: bool = True) -> None:
-        self._limits = limits
+    def __init__(self, *, gentle: bool = True) -> None:
         self._gentle = gentle  # every other process goes first
         self._workers: list[_Worker] = []
         self._context = multiprocessing.get_context("spawn")
@@ -68,6 +59,10 @@ class Workers:
     def running(self) -> int:
         """How many workers have a job."""
         return sum(worker.job is not None for worker in self._workers)
+
+    def running_of(self, kind: Kind) -> int:
+        """How many workers have a job of this kind."""
+        return sum(worker.job is not None and worker.job.kind == kind for worker in self._workers)
 
     @property
     def idle(self) -> int:
@@ -94,7 +89,7 @@ class Workers:
         while len(self._workers) < count:
             ours, theirs = self._context.Pipe()
             process = self._context.Process(
-                target=_serve, args=(theirs, self._limits.memory, self._gentle), name="understudy worker", daemon=True
+                target=_serve, args=(theirs, self._gentle), name="understudy worker", daemon=True
             )
             process.start()
             theirs.close()
@@ -104,7 +99,8 @@ class Workers:
         """Give a job to an idle worker; False if none took it."""
         for worker in self._workers:
             if worker.ready and worker.job is None:
-                message = json.dumps({"function": job.function, "argument": dict(job.argument)}).encode()
+                task = {"function": job.function, "argument": dict(job.argument), "memory": job.memory}
+                message = json.dumps(task).encode()
                 try:
                     worker.pipe.send_bytes(message)
                 except OSError:  # it has just died; `finished` notices
@@ -116,7 +112,7 @@ class Workers:
 
     def finished(self, timeout: float) -> list[Outcome]:
         """Wait until something happens, at most `timeout` seconds, and return the jobs that have ended."""
-        deadlines = [w.since + self._limits.seconds for w in self._workers if w.job is not None]
+        deadlines = [w.since + w.job.seconds for w in self._workers if w.job is not None]
         wait = max(min([time.monotonic() + timeout, *deadlines]) - time.monotonic(), 0.0)
         if self.running and sys.platform != "linux":
             wait = min(wait, _LOOK_SECONDS)
@@ -124,7 +120,7 @@ class Workers:
         if not self._workers:
             time.sleep(wait)
         outcomes = [self._hear(worker) for worker in list(self._workers) if worker.pipe in readable]
-        outcomes += [self._judge(worker) for worker in list(self._workers) if worker.job is not None]
+        outcomes += [self._judge(w, w.job) for w in list(self._workers) if w.job is not None]
         return [outcome for outcome in outcomes if outcome is not None]
 
     def close(self) -> None:
@@ -151,19 +147,19 @@ class Workers:
             seconds=time.monotonic() - worker.since,
         )
 
-    def _judge(self, worker: _Worker) -> Outcome | None:
+    def _judge(self, worker: _Worker, job: Job) -> Outcome | None:
         """End a worker whose job is over its limits."""
-        if time.monotonic() - worker.since >= self._limits.seconds:
-            return self._kill(worker, f"It took longer than {self._limits.seconds:g} s and was ended.")
-        if sys.platform != "linux" and (memory_of(worker.process.pid) or 0) > self._limits.memory:
-            return self._kill(worker, f"It needed more than {self._limits.memory:,} bytes of memory and was ended.")
+        if time.monotonic() - worker.since >= job.seconds:
+            return self._kill(worker, f"It took longer than {job.seconds:g} s and was ended.")
+        if sys.platform != "linux" and (memory_of(worker.process.pid) or 0) > job.memory:
+            return self._kill(worker, f"It needed more than {job.memory:,} bytes of memory and was ended.")
         return None
 
     def _bury(self, worker: _Worker) -> Outcome | None:
         worker.process.join(_END_SECONDS)
         code = worker.process.exitcode
-        if code == _ENDED_BY_LIMIT:
-            return self._kill(worker, f"It needed more than {self._limits.memory:,} bytes of memory.")
+        if code == _ENDED_BY_LIMIT and worker.job is not None:
+            return self._kill(worker, f"It needed more than {worker.job.memory:,} bytes of memory.")
         how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
         return self._kill(worker, f"Its worker {how}.")
 
@@ -182,19 +178,20 @@ class Workers:
         worker.process.close()
 
 
-def _serve(pipe: connection.Connection, memory: int, gentle: bool) -> None:
+def _serve(pipe: connection.Connection, gentle: bool) -> None:
     """What a worker process does until its parent closes the pipe, or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     if gentle:
-        lower_priority()
+        stand_back()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _limit_memory(memory)
+    before = _memory_now()
     pipe.send_bytes(b'{"ready": true}')
     while True:
         try:
             message = json.loads(pipe.recv_bytes())
         except (EOFError, OSError):
             return
+        _limit_memory(before + message["memory"])
         try:
             answer = _do(message["function"], message["argument"])
         except MemoryError:
@@ -222,10 +219,14 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _limit_memory(memory: int) -> None:
-    """Allow this much more than the process has now. Only Linux counts what RLIMIT_AS counts in a useful way."""
+def _memory_now() -> int:
+    """The memory that this process has, as RLIMIT_AS counts it: only Linux does so in a useful way."""
+    if sys.platform != "linux":
+        return 0
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+
+
+def _limit_memory(limit: int) -> None:
     if sys.platform == "linux":
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        limit = pages * resource.getpagesize() + memory
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,21 +74,26 @@ class Trainer:
         self.games = 0
         self.steps = 0
 
-    def update(self, episodes: Sequence[Episode], deadline: float = math.inf) -> UpdateStats:
+    def update(
+        self, episodes: Sequence[Episode], deadline: float = math.inf, interrupted: Callable[[], bool] | None = None
+    ) -> UpdateStats:
         """Learn from a batch of games. All or nothing: when it raises, the model is as it was before.
 
         NonFiniteError says what was NaN or infinite, EpisodeError what does not fit. No gradient step begins once
-        `time.monotonic()` has passed `deadline`, but for the first.
+        `time.monotonic()` has passed `deadline`, or `interrupted` says so, but for the first.
         """
-        return self.update_batch(lay_out(episodes, self.network.state_dim, self.network.n_actions), deadline)
+        batch = lay_out(episodes, self.network.state_dim, self.network.n_actions)
+        return self.update_batch(batch, deadline, interrupted)
 
-    def update_batch(self, batch: Batch, deadline: float = math.inf) -> UpdateStats:
+    def update_batch(
+        self, batch: Batch, deadline: float = math.inf, interrupted: Callable[[], bool] | None = None
+    ) -> UpdateStats:
         """The same for games that are laid end to end already."""
         before = self.state_arrays(), self.counters()
         try:
             # Overflow is not worth a warning here: every result is checked, and a bad one is refused.
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                return self._learn(batch, deadline)
+                return self._learn(batch, deadline, interrupted)
         except BaseException:
             self.restore(*before)
             raise
@@ -123,7 +128,7 @@ class Trainer:
         self.updates, self.games, self.steps = counters["updates"], counters["games"], counters["steps"]
         self.adam.steps = counters["adam_steps"]
 
-    def _learn(self, batch: Batch, deadline: float) -> UpdateStats:
+    def _learn(self, batch: Batch, deadline: float, interrupted: Callable[[], bool] | None) -> UpdateStats:
         self.normalizer.update(batch.states)
         _require_finite("the states", self.normalizer.squares)
         states = self.normalizer.apply(batch.states)
@@ -150,7 +155,7 @@ class Trainer:
         # Value errors are about as large as advantages, and those are normalised: without this, large rewards would
         # leave the policy little of the shared layers.
         value_weight = self.settings.value_coefficient / max(1.0, float(np.square(targets.values - values).mean()))
-        passes = self._passes(samples, value_weight, deadline)
+        passes = self._passes(samples, value_weight, deadline, interrupted)
         _require_finite("the parameters", self.network.parameters)
 
         self.updates += 1
@@ -190,7 +195,9 @@ class Trainer:
         returns = discounted_returns(rewards, settings.gamma, bootstraps, starts)
         return Targets(returns, returns - values.astype(np.float32))
 
-    def _passes(self, samples: Samples, value_weight: float, deadline: float) -> list[list[_Step]]:
+    def _passes(
+        self, samples: Samples, value_weight: float, deadline: float, interrupted: Callable[[], bool] | None
+    ) -> list[list[_Step]]:
         """REINFORCE: one step on everything. PPO: epochs of minibatches, fewer when the policy moves `target_kl`."""
         if self.settings.algorithm == "reinforce":
             return [[self._gradient_step(samples, value_weight)]]
@@ -202,7 +209,7 @@ class Trainer:
             passes.append(steps)
             for part in samples.minibatches(self.settings.minibatch, rng):
                 steps.append(self._gradient_step(part, value_weight))
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or (interrupted is not None and interrupted()):
                     return passes
             if 0 < self.settings.target_kl < _mean_kl(steps):
                 break

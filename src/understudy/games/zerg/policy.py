@@ -33,6 +33,12 @@ def zerg_settings(
     return dataclasses.replace(base, network=network, training=training)
 
 
+def evaluated(base: Settings = SETTINGS) -> Settings:
+    """Settings of a run whose learner also has versions of the model play fixed games, to see which one is better."""
+    function = "understudy.games.zerg.direct.evaluation:evaluate"
+    return dataclasses.replace(base, evaluation=dataclasses.replace(base.evaluation, function=function))
+
+
 def zerg_agent(
     run_dir: str | os.PathLike[str] | None = DEFAULT_RUN_DIR, *, settings: Settings = SETTINGS, **more: Any
 ) -> RLAgent:

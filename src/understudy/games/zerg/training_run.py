@@ -19,7 +19,7 @@ from understudy.errors import UnderstudyError
 from understudy.games.zerg.challenges import Challenge, next_challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one, practise
-from understudy.games.zerg.policy import zerg_settings
+from understudy.games.zerg.policy import evaluated, zerg_settings
 from understudy.games.zerg.run_options import parse_options
 
 CRASHES_THAT_STOP = 5
@@ -58,7 +58,7 @@ class TrainingRun:
             explore=not options.no_exploration,
             time_limit=options.time_limit,
         )
-        settings = zerg_settings(options.policy, options.algorithm)
+        settings = evaluated(zerg_settings(options.policy, options.algorithm))
         self._learner = BackgroundParallelLearner(
             run_dir=self._run_dir,
             settings=settings,

@@ -8,15 +8,15 @@ import pytest
 
 from games.zerg.replays.recordings import REAL, loaded, needs_real_replays, real_replays
 from games.zerg.replays.replay_files import archive, beginning, replay_file, started, supply
-from understudy.errors import EpisodeError
+from understudy.errors import ReplayError
 from understudy.games.zerg.replays.loading import parse, read_bytes
 from understudy.games.zerg.replays.milestones import observe, why_nothing
 
 
 def test_a_file_that_is_no_replay_is_refused_in_plain_words() -> None:
-    with pytest.raises(EpisodeError, match="no StarCraft II replay"):
+    with pytest.raises(ReplayError, match="no StarCraft II replay"):
         parse(b"PK\x03\x04 something else")
-    with pytest.raises(EpisodeError, match="header cannot be read; the file is damaged"):
+    with pytest.raises(ReplayError, match="header cannot be read; the file is damaged"):
         parse(b"MPQ\x1b" + bytes(100))
 
 
@@ -42,17 +42,17 @@ def test_the_clock_before_legacy_of_the_void_had_sixteen_frames_a_second() -> No
 
 
 def test_damaged_events_are_refused_even_if_all_else_is_well() -> None:
-    with pytest.raises(EpisodeError, match=r"Replay\.tracker\.events cannot be read"):
+    with pytest.raises(ReplayError, match=r"Replay\.tracker\.events cannot be read"):
         parse(replay_file(b"\x03\x00\x09\x00\x09\x7e\x05\x00"))
 
 
 def test_empty_and_oversized_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.SC2Replay"
     path.write_bytes(b"")
-    with pytest.raises(EpisodeError, match="empty"):
+    with pytest.raises(ReplayError, match="empty"):
         read_bytes(path, 10)
     path.write_bytes(b"x" * 11)
-    with pytest.raises(EpisodeError, match="larger than 10 bytes"):
+    with pytest.raises(ReplayError, match="larger than 10 bytes"):
         read_bytes(path, 10)
 
 
@@ -107,7 +107,7 @@ def test_damaged_replays_load_or_are_refused_and_nothing_else() -> None:
             data = data[: chance.randrange(4, len(data))]
         try:
             observe(parse(bytes(data)))
-        except EpisodeError as error:
+        except ReplayError as error:
             reasons.append(str(error))
     assert len(reasons) > 5
     assert all(reason.endswith(".") for reason in reasons)

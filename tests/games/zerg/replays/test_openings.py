@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.errors import EpisodeError
+from understudy.errors import ReplayError
 from understudy.games.zerg.replays.openings import Step, name_of, opening_text, parse_opening, steps_of
 
 STANDARD = {
@@ -27,7 +27,7 @@ def test_the_text_gives_the_steps_back() -> None:
 
 @pytest.mark.parametrize("text", ["hatch 17", "17", "17 hatch; 18 gas", "-3 pool"])
 def test_other_text_is_an_error_that_shows_the_form(text: str) -> None:
-    with pytest.raises(EpisodeError, match="17 hatch"):
+    with pytest.raises(ReplayError, match="17 hatch"):
         parse_opening(text)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import EpisodeError
+from understudy.errors import ReplayError
 from understudy.files import write_atomically
 from understudy.games.zerg.replays.openings import Step, name_of, opening_text, parse_opening, steps_of
 
@@ -81,15 +81,26 @@ def write_build_orders(path: Path, content: Any) -> bool:
     """Write the file if there is something to say and it is not what the file says already; whether it was written."""
     if content is None:
         return False
-    text = (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
+    text = _text(content).encode()
     if path.exists() and path.read_bytes() == text:
         return False
     write_atomically(path, lambda stream: stream.write(text))
     return True
 
 
+def _text(content: Mapping[str, Any]) -> str:
+    """What people read, indented, and the evidence, a line each: there may be thousands, and indenting is slow."""
+    summary = json.dumps(
+        {name: value for name, value in content.items() if name != "evidence"}, indent=1, sort_keys=True
+    )
+    evidence = [
+        f"  {json.dumps(key)}: {json.dumps(facts, sort_keys=True)}" for key, facts in content["evidence"].items()
+    ]
+    return f'{summary.removesuffix("}").rstrip()},\n "evidence": {{\n' + ",\n".join(sorted(evidence)) + "\n }\n}\n"
+
+
 def read_evidence(path: Path) -> dict[str, Any]:
-    """The observations that a file carries, none if there is no file; EpisodeError if it is not one of this schema."""
+    """The observations that a file carries, none if there is no file; ReplayError if it is not one of this schema."""
     if not path.exists():
         return {}
     evidence: Any = read_build_orders(path).content.get("evidence")
@@ -98,7 +109,7 @@ def read_evidence(path: Path) -> dict[str, Any]:
     except (AttributeError, TypeError):
         whole = False
     if not whole:
-        raise EpisodeError(f"{path} carries no evidence that could be merged with.")
+        raise ReplayError(f"{path} carries no evidence that could be merged with.")
     return dict(evidence)
 
 
@@ -113,7 +124,7 @@ class BuildOrders:
         found = self._matchup(matchup)
         named = {cluster["name"]: cluster["opening"] for cluster in found["clusters"]}
         if name is not None and name not in named:
-            raise EpisodeError(f"There is no opening {name!r} in {matchup}; known are {', '.join(sorted(named))}.")
+            raise ReplayError(f"There is no opening {name!r} in {matchup}; known are {', '.join(sorted(named))}.")
         return parse_opening(found["opening"] if name is None else named[name])
 
     def openings(self, matchup: str) -> dict[str, float]:
@@ -131,14 +142,14 @@ class BuildOrders:
 
 
 def read_build_orders(path: Path) -> BuildOrders:
-    """Read the file; EpisodeError if it is not one of this schema."""
+    """Read the file; ReplayError if it is not one of this schema."""
     try:
         content = json.loads(path.read_bytes())
         known = content["schema"] == SCHEMA and OVERALL in content["matchups"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise EpisodeError(f"{path} holds no build orders: {error}. `understudy replays` makes the file.") from error
+        raise ReplayError(f"{path} holds no build orders: {error}. `understudy replays` makes the file.") from error
     if not known:
-        raise EpisodeError(f"{path} is of schema {content['schema']}; this version reads schema {SCHEMA}.")
+        raise ReplayError(f"{path} is of schema {content['schema']}; this version reads schema {SCHEMA}.")
     return BuildOrders(content)
 
 

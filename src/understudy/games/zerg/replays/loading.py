@@ -25,7 +25,7 @@ from mpyq import MPQArchive
 from sc2reader.decoders import BitPackedDecoder
 from sc2reader.readers import DetailsReader, InitDataReader, TrackerEventsReader
 
-from understudy.errors import EpisodeError
+from understudy.errors import ReplayError
 
 RACES = {"Hatchery": "Z", "CommandCenter": "T", "Nexus": "P"}
 WORKERS = frozenset({"Drone", "SCV", "Probe"})
@@ -89,20 +89,20 @@ def content_hash(data: bytes) -> str:
 
 
 def read_bytes(path: Path, at_most: int) -> bytes:
-    """The file's bytes; EpisodeError if it is empty or larger than the limit."""
+    """The file's bytes; ReplayError if it is empty or larger than the limit."""
     with path.open("rb") as stream:
         data = stream.read(at_most + 1)
     if not data:
-        raise EpisodeError("The file is empty.")
+        raise ReplayError("The file is empty.")
     if len(data) > at_most:
-        raise EpisodeError(f"The file is larger than {at_most:,} bytes, the limit for a replay.")
+        raise ReplayError(f"The file is larger than {at_most:,} bytes, the limit for a replay.")
     return data
 
 
 def parse(data: bytes) -> Recording:
-    """Read a replay; EpisodeError, with a reason that a person understands, if that cannot be done."""
+    """Read a replay; ReplayError, with a reason that a person understands, if that cannot be done."""
     if data[:3] != b"MPQ":
-        raise EpisodeError("This is no StarCraft II replay: it does not begin like one.")
+        raise ReplayError("This is no StarCraft II replay: it does not begin like one.")
     archive: MPQArchive = _decoded("the archive", lambda: MPQArchive(io.BytesIO(data), listfile=False))
     header = _decoded("the header", lambda: _Header.of(archive))
     parts = _Parts(archive, header)
@@ -111,11 +111,11 @@ def parse(data: bytes) -> Recording:
     metadata = parts.read("replay.gamemetadata.json", lambda text, _: json.loads(text))
     events = parts.read("replay.tracker.events", TrackerEventsReader(), required=True) or []
     if details is None and metadata is None and not events:
-        raise EpisodeError("The replay holds neither its players nor any events; the file is damaged.")
+        raise ReplayError("The replay holds neither its players nor any events; the file is damaged.")
     try:
         return _assemble(header, details or {}, lobby or {}, metadata or {}, events)
     except _DAMAGE as error:
-        raise EpisodeError(f"The replay contradicts itself; the file is damaged ({_cause(error)}).") from error
+        raise ReplayError(f"The replay contradicts itself; the file is damaged ({_cause(error)}).") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class _Parts:
                 data = _decoded(candidate, partial(self._extracted, candidate))
                 if data:
                     return _decoded(candidate, partial(reader, data, self._header))
-            except EpisodeError as error:
+            except ReplayError as error:
                 if required:
                     raise
                 logger.debug("%s", error)
@@ -168,7 +168,7 @@ def _decoded(what: str, decode: Callable[[], Any]) -> Any:
     try:
         return decode()
     except _DAMAGE as error:
-        raise EpisodeError(f"{what.capitalize()} cannot be read; the file is damaged ({_cause(error)}).") from error
+        raise ReplayError(f"{what.capitalize()} cannot be read; the file is damaged ({_cause(error)}).") from error
 
 
 def _cause(error: BaseException) -> str:

@@ -38,6 +38,7 @@ class Observation:
     kind: str
     computer: bool
     name: str
+    opponent: str
     map_name: str
     starting_workers: int
     seconds: float
@@ -217,6 +218,7 @@ def _observation(recording: Recording, me: Player, other: Player) -> Observation
         kind=recording.kind,
         computer=me.computer,
         name=me.name,
+        opponent=other.name,
         map_name=recording.map_name,
         starting_workers=me.starting_workers,
         seconds=round(recording.seconds(recording.frames), 2),

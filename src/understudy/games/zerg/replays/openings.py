@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from understudy.errors import EpisodeError
+from understudy.errors import ReplayError
 
 OPENING_SECONDS = 180.0  # what is begun later is no longer the opening
 
@@ -39,12 +39,12 @@ def opening_text(steps: list[Step]) -> str:
 
 
 def parse_opening(text: str) -> list[Step]:
-    """The steps of an opening's text form; EpisodeError if it is not one."""
+    """The steps of an opening's text form; ReplayError if it is not one."""
     steps = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _STEP.fullmatch(part)
         if match is None:
-            raise EpisodeError(f"{part!r} is no step of an opening; write a supply and a building, as in '17 hatch'.")
+            raise ReplayError(f"{part!r} is no step of an opening; write a supply and a building, as in '17 hatch'.")
         steps.append(Step(int(match[1]), _NAMES.get(match[2], match[2].replace(" ", "_"))))
     return steps
 

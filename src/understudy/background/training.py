@@ -1,0 +1,122 @@
+"""Training jobs: a batch of games from the buffer into the next version of the model.
+
+They are done in the learner process itself, which alone writes models. Training needs no protection from what it reads:
+games are checked when they are opened, their size is bounded, and no gradient step begins after the time limit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from understudy.errors import AlreadyLearned, ModelError, ModelMissing, NonFiniteError, RunDirError
+from understudy.experience.spool import Spool, WaitingGame
+from understudy.models.live import LiveModel, trained_by
+from understudy.models.store import ModelStore, Signature
+from understudy.settings import LearnerSettings
+
+logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Trained:
+    """A batch that was published."""
+
+    games: int
+    version: int
+    facts: dict[str, Any]
+
+
+class Training:
+    """The model of one run and the games that wait for it."""
+
+    def __init__(
+        self, store: ModelStore, spool: Spool, settings: LearnerSettings, training: Mapping[str, Any] | None
+    ) -> None:
+        self._store = store
+        self._spool = spool
+        self._settings = settings
+        self._training = dict(training or {})  # what the model is told once, and then has in its file
+        self._model: LiveModel | None = None
+        self._signature: Signature | None = None
+        self.set_aside = 0
+
+    @property
+    def version(self) -> int | None:
+        """The version that training goes on from."""
+        return None if self._model is None else self._model.version
+
+    def forget(self) -> None:
+        """Load the model anew before the next batch: the store has been mended."""
+        self._signature = None
+
+    def refresh(self) -> bool:
+        """Work with the newest published model; False if there is none yet."""
+        signature = self._store.signature()
+        if self._model is not None and signature == self._signature:
+            return True
+        try:
+            head = self._store.load()
+        except ModelMissing:
+            return False
+        if self._training:
+            head = trained_by(self._store, head, dataclasses.replace(head.training, **self._training))
+            self._training = {}
+        if self._model is None or head.spec != self._model.base.spec:
+            self._model = LiveModel(head)
+        elif head.version != self._model.version:
+            self._model.adopt(head)
+        self._signature = signature
+        return True
+
+    def next_batch(self) -> list[WaitingGame]:
+        """The games to learn from next; they stay in the buffer until they have been."""
+        assert self._model is not None
+        return self._spool.next_batch(self._model.expected, self._settings.batch_games, self._settings.max_file_age)
+
+    def learn(
+        self,
+        batch: Sequence[WaitingGame],
+        *,
+        interrupted: Callable[[], bool],
+        published: Callable[[Trained], None],
+        refused: Callable[[str], None],
+    ) -> None:
+        """Train on a batch and publish. Of games that cannot be trained on, the others are learned all the same."""
+        assert self._model is not None
+        start = time.perf_counter()
+        deadline = time.monotonic() + self._settings.batch_seconds
+        try:
+            update = self._model.trainer.update([game.episode for game in batch], deadline, interrupted)
+        except (NonFiniteError, MemoryError) as error:
+            reason = f"{error}" if isinstance(error, NonFiniteError) else "There is not enough memory for it."
+            if len(batch) == 1:
+                self.set_aside += 1
+                self._spool.reject(batch[0].path, f"Training on this game fails. {reason}")
+                refused(f"{batch[0].path.name} was rejected: {reason}")
+                return
+            middle = len(batch) // 2
+            for half in (batch[:middle], batch[middle:]):
+                self.learn(half, interrupted=interrupted, published=published, refused=refused)
+            return
+        facts = {**dataclasses.asdict(update), "seconds": time.perf_counter() - start}
+        if self._publish(self._model, batch, facts):
+            published(Trained(len(batch), self._model.version, facts))
+
+    def _publish(self, model: LiveModel, batch: Sequence[WaitingGame], facts: dict[str, Any]) -> bool:
+        behind = [model.version - (game.episode.meta.model_version or model.version) for game in batch]
+        facts["staleness"] = sum(behind) / len(behind)
+        try:
+            model.publish(self._store, publisher="learner", consumed=[game.record for game in batch], stats=facts)
+        except AlreadyLearned as error:
+            logger.warning("%s The others are learned with the next batch.", error)
+            model.adopt(model.base)
+            return False
+        except (ModelError, OSError, RunDirError):
+            model.adopt(model.base)
+            raise
+        self._spool.settle(batch)
+        return True

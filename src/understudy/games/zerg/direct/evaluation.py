@@ -1,0 +1,39 @@
+"""How good is a model? Games of the fixed mix on the direct environment, the same ones for every model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from understudy.games.zerg.direct.bulk import MAPS, mixed_opponent
+from understudy.games.zerg.direct.game import StrategyGame
+from understudy.models.live import LiveModel
+from understudy.models.state import read_model
+from understudy.sampling import best, draw
+
+FIRST = 60_000_000  # number of the first evaluation game: neither training nor `zerg-check` gets there
+
+_LETTERS = {"Victory": "W", "Defeat": "L", "Tie": "T"}
+
+
+def evaluate(model: str, first: int, games: int, *, sample: bool = False) -> dict[str, str]:
+    """The job of a worker: {"results": "WLTW…"} of a model file in evaluation games `first` to `first + games`.
+
+    Each decision is the most probable one; with `sample` it is drawn, as an untrained policy plays. The same model and
+    numbers give the same games.
+    """
+    live = LiveModel(read_model(Path(model)))
+    return {"results": "".join(_play(live, FIRST + number, sample) for number in range(first, first + games))}
+
+
+def _play(live: LiveModel, number: int, sample: bool) -> str:
+    game = StrategyGame(mixed_opponent(number), map_seed=number % MAPS, seed=number)
+    chance = np.random.default_rng(number)
+    live.network.begin_episode()
+    while True:
+        logits, _ = live.network.step(live.trainer.normalizer.apply(game.state()))
+        choice = draw(logits, None, 0.0, chance.random()) if sample else best(logits, None)
+        turn = game.play(choice.action)
+        if turn.result:
+            return _LETTERS[turn.result]
