@@ -14,13 +14,13 @@ from understudy.games.shogi.inference import BACKENDS, Evaluator, installed
 from understudy.games.shogi.policy import ACTIONS
 from understudy.learning.losses import entropy, log_softmax, ppo_clip, value_loss
 from understudy.learning.optimizers import Adam, clip_global_norm
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
 ROUNDS, MINIBATCH = 5, 256
 LEGAL = 40  # actions a position
 
 
-def flops(settings: ResNetSettings) -> float:
+def flops(settings: NetworkSettings) -> float:
     """Multiplications and additions of the convolutions for one position; the rest is small beside them."""
     c = settings.channels
     return 2 * 81 * 9 * (PLANES * c + settings.blocks * 2 * c * c)
@@ -29,7 +29,7 @@ def flops(settings: ResNetSettings) -> float:
 class Update:
     """PPO gradient steps with the objective of the NumPy networks."""
 
-    def __init__(self, settings: ResNetSettings) -> None:
+    def __init__(self, settings: NetworkSettings) -> None:
         rng = np.random.default_rng(0)
         self.network = new_network(settings)
         self.adam = Adam(self.network.parameters, 3e-4)
@@ -86,7 +86,7 @@ def measure() -> list[Row]:
     torch.set_num_threads(1)
     rows = []
     for blocks, channels in ((2, 32), (4, 64)):
-        settings = ResNetSettings(blocks=blocks, channels=channels)
+        settings = NetworkSettings(policy="resnet", blocks=blocks, channels=channels)
         network = new_network(settings)
         made = {name: BACKENDS[name][0](network) for name in installed()}
         name = f"{blocks} blocks × {channels} channels"

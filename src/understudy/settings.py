@@ -45,12 +45,20 @@ class _Section:
 class NetworkSettings(_Section):
     """The shape of the network, given by the bot that makes the model. Another shape means another model."""
 
-    policy: Literal["mlp", "transformer"] = _setting("mlp", "the kind of network")
+    policy: Literal["mlp", "transformer", "resnet"] = _setting("mlp", "the kind of network; resnet needs torch")
     hidden: tuple[int, ...] = _setting((128, 64), "mlp: width of each hidden layer", 1)
     context: int = _setting(16, "transformer: how many of the last states a layer looks at", 1)
     width: int = _setting(64, "transformer: width of a layer; a multiple of heads", 1)
     heads: int = _setting(4, "transformer: attention heads", 1)
     layers: int = _setting(2, "transformer: number of layers", 1)
+    blocks: int = _setting(9, "resnet: residual blocks", 0)
+    channels: int = _setting(256, "resnet: width of the tower", 1)
+    se_ratio: float = _setting(
+        0.25, "resnet: width of the squeeze-and-excitation layers as a share of channels; 0 = none", 0, 1
+    )
+    policy_head: Literal["attention", "linear"] = _setting("attention", "resnet: from-to attention, or a linear layer")
+    attention_width: int = _setting(32, "resnet: length of the attention head's queries and keys", 1)
+    value_width: int = _setting(64, "resnet: width of the value head's hidden layer", 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class Game(ABC):
 
 
 def open_game(name: str, matches: int) -> Game:
-    """Make the game of this name: `drift`, `tictactoe`, `gym:ID` of Gymnasium, or `package.module:factory`.
+    """Make the game of this name: `drift`, `shogi`, `tictactoe`, `gym:ID` of Gymnasium, or `package.module:factory`.
 
     A factory is called with the number of matches. A name is all that a worker process needs to make its own.
     """
@@ -91,6 +91,7 @@ def open_game(name: str, matches: int) -> Game:
 # Where games live; each is imported when it is played, so that none needs another one's libraries.
 _GAMES = {
     "drift": ("understudy.games.drift", "Drift"),
+    "shogi": ("understudy.games.shogi.matches", "ShogiMatches"),
     "tictactoe": ("understudy.games.tictactoe", "TicTacToe"),
 }
 

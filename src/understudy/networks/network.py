@@ -63,6 +63,10 @@ class Network(ABC):
     def backward(self, d_logits: Floats, d_values: Floats) -> None:
         """Overwrite `gradients` with those of the loss whose derivatives by the last forward's outputs are given."""
 
+    def evaluate(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
+        """What forward gives, up to rounding, where no backward follows: some networks are faster at it."""
+        return self.forward(states, starts)
+
     @abstractmethod
     def begin_episode(self) -> None:
         """Forget the states of the last game in play."""

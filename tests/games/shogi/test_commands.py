@@ -8,13 +8,13 @@ import pytest
 from understudy.games.shogi.__main__ import main
 from understudy.games.shogi.checkpoint import Checkpoint, new_network, save_checkpoint
 from understudy.games.shogi.record import read_records
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> str:
     path = tmp_path / "net.npz"
-    save_checkpoint(path, Checkpoint(new_network(ResNetSettings(blocks=1, channels=4))))
+    save_checkpoint(path, Checkpoint(new_network(NetworkSettings(policy="resnet", blocks=1, channels=4))))
     return str(path)
 
 

@@ -12,7 +12,7 @@ from understudy.games.shogi.errors import EngineError
 from understudy.games.shogi.players import RandomPlayer, play
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.usi_client import UsiPlayer, find_engines
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
 SCRIPT = """
 import sys
@@ -66,7 +66,7 @@ def test_an_engine_that_dies_or_does_not_start_is_an_engine_error(tmp_path: Path
 
 def test_our_own_engine_plays_a_game_over_usi(tmp_path: Path) -> None:
     checkpoint = tmp_path / "net.npz"
-    save_checkpoint(checkpoint, Checkpoint(new_network(ResNetSettings(blocks=1, channels=4), seed=1)))
+    save_checkpoint(checkpoint, Checkpoint(new_network(NetworkSettings(policy="resnet", blocks=1, channels=4), seed=1)))
     command = [sys.executable, "-m", "understudy.games.shogi", "usi", str(checkpoint)]
     with UsiPlayer(command, "nodes 4", {"Backend": "torch"}, patience=60) as engine:
         assert engine.name.startswith("Understudy")

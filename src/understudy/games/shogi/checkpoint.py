@@ -18,7 +18,7 @@ from understudy.games.shogi.batch import PLANES
 from understudy.games.shogi.policy import ACTIONS
 from understudy.networks.factory import model_factory
 from understudy.networks.resnet import ActorCriticResTower
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 from understudy.npz import read_npz, write_npz
 
 SCHEMA = 1
@@ -35,7 +35,7 @@ class Checkpoint:
     counters: Mapping[str, int] = field(default_factory=dict)
 
 
-def new_network(settings: ResNetSettings, seed: int = 0) -> ActorCriticResTower:
+def new_network(settings: NetworkSettings, seed: int = 0) -> ActorCriticResTower:
     """An untrained network for shogi."""
     network = model_factory(PLANES * 81, ACTIONS, settings, np.random.default_rng(seed))
     assert isinstance(network, ActorCriticResTower)
@@ -47,7 +47,6 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     network = checkpoint.network
     if not np.isfinite(network.parameters).all():
         raise NonFiniteError(f"The network holds NaN or infinity; {path} is left as it was.")
-    assert isinstance(network.settings, ResNetSettings)
     meta = {
         "kind": KIND,
         "schema": SCHEMA,
@@ -70,7 +69,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         if meta.get("kind") != KIND or meta["schema"] != SCHEMA:
             raise ModelMismatch(f"{path} is no shogi checkpoint of schema {SCHEMA}, which this version reads.")
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["network"].items()}
-        network = new_network(ResNetSettings(**values))
+        network = new_network(NetworkSettings(**values))
         parameters = arrays.pop("parameters")
         counters = {name: int(count) for name, count in meta["counters"].items()}
         layout = tuple((name, tuple(shape)) for name, shape in meta["layout"])

@@ -154,10 +154,10 @@ def _learn_games(options: argparse.Namespace) -> int:
     import torch
 
     from understudy.games.shogi.supervised import learn_games
-    from understudy.networks.resnet_settings import ResNetSettings
+    from understudy.settings import NetworkSettings
 
     torch.set_num_threads(1)
-    network = ResNetSettings(blocks=options.blocks, channels=options.channels)
+    network = NetworkSettings(policy="resnet", blocks=options.blocks, channels=options.channels)
     learn_games(
         options.records,
         options.checkpoint,
