@@ -164,6 +164,7 @@ class ParallelSettings(_Section):
     worker_seed_offset: int = _setting(1000, "distance between the seeds of two workers", 1)
     compression_enabled: bool = _setting(False, "compress weights on their way to the workers (fast deflate); slower")
     checkpoint_updates: int = _setting(50, "updates between two published versions", 1)
+    learner_threads: int = _setting(1, "threads of an update, with a network in torch; 0 = as many as cores", 0)
 
 
 @dataclass(frozen=True, slots=True)

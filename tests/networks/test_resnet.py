@@ -22,7 +22,15 @@ HEADS: list[Head] = ["attention", "linear"]
 
 def settings(head: Head = "attention", **changes: Any) -> NetworkSettings:
     return NetworkSettings(
-        **{"policy": "resnet", "blocks": 2, "channels": 6, "attention_width": 4, "value_width": 5, "policy_head": head, **changes}
+        **{
+            "policy": "resnet",
+            "blocks": 2,
+            "channels": 6,
+            "attention_width": 4,
+            "value_width": 5,
+            "policy_head": head,
+            **changes,
+        }
     )
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,13 +74,16 @@ class Game(ABC):
 def open_game(name: str, matches: int) -> Game:
     """Make the game of this name: `drift`, `shogi`, `tictactoe`, `gym:ID` of Gymnasium, or `package.module:factory`.
 
-    A factory is called with the number of matches. A name is all that a worker process needs to make its own.
+    `shogi:FOLDER` also plays against the versions of a model in that folder. A factory is called with the number of
+    matches. A name is all that a worker process needs to make its own.
     """
     if name in _GAMES:
         return _factory(*_GAMES[name])(matches)
     kind, _, rest = name.partition(":")
     if kind == "gym":
         return _factory("understudy.games.gym", "GymnasiumGame")(rest, matches)
+    if kind == "shogi":
+        return _factory("understudy.games.shogi.league", "open_shogi")(matches, rest)
     if not rest:
         raise SettingsError(
             f"There is no game {name!r}; there is {', '.join(sorted(_GAMES))}, gym:ID and package.module:factory."
@@ -88,10 +91,31 @@ def open_game(name: str, matches: int) -> Game:
     return _factory(kind, rest)(matches)
 
 
+def suggested_settings(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """What differs from the defaults, by section, for a new model of this game, unless somebody says otherwise."""
+    return _SUGGESTED.get(name, {})
+
+
+_SUGGESTED: dict[str, dict[str, dict[str, Any]]] = {
+    "shogi": {
+        "network": {"policy": "resnet", "blocks": 2, "channels": 32},
+        "training": {
+            "learning_rate": 4e-3,
+            "gae_lambda": 0.8,
+            "epochs": 1,
+            "minibatch": 512,
+            "normalize_states": False,
+            "exploration": 0.0,
+        },
+        # Learning takes far longer than playing: both in turn, with all cores each, on the newest weights.
+        "parallel": {"games_per_worker": 64, "batch_size": 2048, "max_staleness": 0, "learner_threads": 0},
+    }
+}
+
 # Where games live; each is imported when it is played, so that none needs another one's libraries.
 _GAMES = {
     "drift": ("understudy.games.drift", "Drift"),
-    "shogi": ("understudy.games.shogi.matches", "ShogiMatches"),
+    "shogi": ("understudy.games.shogi.league", "open_shogi"),
     "tictactoe": ("understudy.games.tictactoe", "TicTacToe"),
 }
 

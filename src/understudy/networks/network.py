@@ -67,6 +67,10 @@ class Network(ABC):
         """What forward gives, up to rounding, where no backward follows: some networks are faster at it."""
         return self.forward(states, starts)
 
+    def use_threads(self, count: int) -> None:
+        """Compute with this many threads in this process, 0 for as many as cores; NumPy's are chosen at its import."""
+        return
+
     @abstractmethod
     def begin_episode(self) -> None:
         """Forget the states of the last game in play."""

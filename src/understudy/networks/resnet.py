@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -270,6 +271,10 @@ class ActorCriticResTower(Network):
         for module in self.tower.modules():
             if isinstance(module, RunningNorm):
                 module.follow()
+
+    def use_threads(self, count: int) -> None:
+        """See Network.use_threads."""
+        torch.set_num_threads(count or os.cpu_count() or 1)
 
     def begin_episode(self) -> None:
         """Nothing to forget: every state stands alone."""

@@ -101,6 +101,7 @@ class TrainingLoopManager:
             store, interface, None, given["network"], given["training"], seed=seed, publish=True
         )
         require_batches(self.model.network)
+        self.model.network.use_threads(settings.parallel.learner_threads)
         spec, training = self.model.base.spec, self.model.base.training
         offset = settings.parallel.worker_seed_offset
         self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)

@@ -12,7 +12,9 @@ from understudy.settings import NetworkSettings
 TINY = NetworkSettings(policy="resnet", blocks=1, channels=4, attention_width=4, value_width=4)
 
 
-@pytest.mark.parametrize("settings", [TINY, NetworkSettings(policy="resnet", blocks=2, channels=8, policy_head="linear", se_ratio=0.0)])
+@pytest.mark.parametrize(
+    "settings", [TINY, NetworkSettings(policy="resnet", blocks=2, channels=8, policy_head="linear", se_ratio=0.0)]
+)
 def test_a_checkpoint_of_any_size_comes_back(settings: NetworkSettings, tmp_path: Path) -> None:
     network = new_network(settings, seed=5)
     m = np.arange(network.parameters.size, dtype=np.float32)

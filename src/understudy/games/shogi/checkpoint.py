@@ -18,8 +18,8 @@ from understudy.games.shogi.batch import PLANES
 from understudy.games.shogi.policy import ACTIONS
 from understudy.networks.factory import model_factory
 from understudy.networks.resnet import ActorCriticResTower
-from understudy.settings import NetworkSettings
 from understudy.npz import read_npz, write_npz
+from understudy.settings import NetworkSettings
 
 SCHEMA = 1
 MAX_BYTES = 4 << 30

@@ -42,6 +42,14 @@ def add_commands(commands: Any) -> None:
     _add_strength(match)
     match.set_defaults(run=_match)
 
+    check = commands.add_parser("shogi-check", help="does it learn shogi? from nothing, against simple players")
+    check.add_argument("--run-dir", type=Path, default=Path("shogi_check"), metavar="RUN_DIR", help="a new folder")
+    check.add_argument("--minutes", type=float, default=25.0, metavar="M", help="of training at most (default: 25)")
+    check.add_argument("--workers", type=int, default=2, metavar="N", help="processes that play; 0 = none (default: 2)")
+    check.add_argument("--games", type=int, default=200, metavar="N", help="of the final contests (default: 200)")
+    check.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    check.set_defaults(run=_check)
+
     learn = commands.add_parser("learn-games", help="teach a network from game records (.csa, .kif, .kifu)")
     learn.add_argument("records", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
     learn.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="is continued if it exists")
@@ -148,6 +156,28 @@ def _match(options: argparse.Namespace) -> int:
             print(f"{player.name}: {player.answers} moves, the slowest after {player.slowest:.2f} s")
     print(f"{first.name} against {second.name}: {score}")
     return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from understudy.games.shogi.learn_check import GOALS, LearnCheck, write_curve
+    from understudy.rundir import RunDir
+
+    run = RunDir.at(options.run_dir)
+    if run.model.exists():
+        raise SettingsError(
+            f"There is a model in {run.root} already; the check begins from nothing: name a new folder."
+        )
+    check = LearnCheck(run, options.minutes, options.workers, options.seed, lambda line: print(line, flush=True))
+    scores = check.run(options.games)
+    reached = True
+    for name, score in scores.items():
+        won = score.wins / score.games
+        reached &= won >= GOALS[name]
+        print(f"without search against {name}: won {won:.1%} (goal {GOALS[name]:.0%}); {score}")
+    if (picture := write_curve(check.points, run.root)) is not None:
+        print(f"The curve is in {picture}.")
+    print(f"The model is {run.model}.")
+    return 0 if reached else 1
 
 
 def _learn_games(options: argparse.Namespace) -> int:

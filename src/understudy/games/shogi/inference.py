@@ -11,7 +11,6 @@ import io
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch

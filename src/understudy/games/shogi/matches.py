@@ -6,8 +6,9 @@ is a place in that list. So nothing is ever as wide as all actions, of which a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +16,35 @@ from numpy.typing import NDArray
 from understudy.games.game import Game, Step
 from understudy.games.shogi.batch import PLANES, write_planes
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.players import Player
 from understudy.games.shogi.policy import actions_of_moves
 from understudy.games.shogi.rules import Ending, ShogiGame
 
 MOST_LEGAL = 593  # no position of shogi has more legal moves
 BOARD = PLANES * 81
 SELF_PLAY_MOVES = 320  # a longer game is cut: what two beginners do after that teaches little
-Rival = Callable[[np.random.Generator], Player]
+
+
+class Rival(Protocol):
+    """Somebody who plays against the learner, in several matches at a time."""
+
+    def prepare(self, rng: np.random.Generator) -> None:
+        """All matches begin anew; all lots that are drawn from here on come from this generator."""
+        ...
+
+    def answer(self, games: Sequence[ShogiGame]) -> Sequence[int | None]:
+        """A legal move in each of these games, None to resign; the games are left as they were."""
+        ...
+
+
+class Entry(NamedTuple):
+    """A rival and the number of matches it plays."""
+
+    rival: Rival
+    matches: int
 
 
 class ShogiMatches(Game):
-    """B matches from the start position. In the first of them a rival, if there are any, plays the other side.
+    """B matches from the start position. In the first of them rivals, if there are any, play the other side.
 
     A rival's moves are part of the step: nobody learns from them. Matches with rivals change sides after each game.
     """
@@ -34,24 +52,27 @@ class ShogiMatches(Game):
     name, players, state_dim, masked = "shogi", 2, BOARD + MOST_LEGAL, True
     actions = tuple(f"legal move {place}" for place in range(MOST_LEGAL))
 
-    def __init__(self, matches: int, max_moves: int = SELF_PLAY_MOVES, rivals: Sequence[Rival] = ()) -> None:
-        """`rivals`: who plays against the learner in the matches 0, 1, …; the others are its own on both sides."""
+    def __init__(self, matches: int, max_moves: int = SELF_PLAY_MOVES, rivals: Sequence[Entry] = ()) -> None:
+        """`rivals` take the first matches, in this order; in the others the learner plays both sides."""
         super().__init__(matches)
         self._max_moves = max_moves
-        self._make_rivals = rivals
-        self._rivals: list[Player] = []
-        self._learner_side = np.zeros(len(rivals), np.int8)
+        self._entries = rivals
+        ends = np.cumsum([0, *(entry.matches for entry in rivals)]).tolist()
+        self._rows = [range(a, b) for a, b in pairwise(ends)]
+        self.with_rivals: int = ends[-1]
+        """How many matches are played against rivals: the first ones."""
+        self._learner_side = np.zeros(self.with_rivals, np.int8)
         self.games: list[ShogiGame] = []
         self._finals = np.zeros((matches, self.state_dim), np.float32)
         self._final_sides = np.zeros(matches, np.int8)
 
     def reset(self, seed: np.random.SeedSequence) -> None:
         """Begin all matches anew; only rivals draw lots."""
-        self._rivals = [make(np.random.default_rng(s)) for make, s in zip(self._make_rivals, seed.spawn(len(self._make_rivals)), strict=True)]
-        self._learner_side[:] = np.arange(len(self._rivals)) % 2
+        for entry, own in zip(self._entries, seed.spawn(len(self._entries)), strict=True):
+            entry.rival.prepare(np.random.default_rng(own))
+        self._learner_side[:] = np.arange(self.with_rivals) % 2
         self.games = [ShogiGame(max_moves=self._max_moves) for _ in range(self.matches)]
-        for i in range(len(self._rivals)):
-            self._reply(i)
+        self._let_rivals_move()
 
     def observe(self, out: NDArray[np.float32]) -> None:
         """Write the positions and their legal moves (B, S), each as the player to move sees it."""
@@ -68,38 +89,41 @@ class ShogiMatches(Game):
 
     def step(self, actions: NDArray[np.int64]) -> Step:
         """Decide once in every match; the arrays are valid until the next step. GameError for an illegal action."""
-        n = self.matches
-        rewards, over, cut = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        movers = self.to_move()
         for i, (game, place) in enumerate(zip(self.games, actions.tolist(), strict=True)):
             if not 0 <= place < len(game.legal_moves):
                 raise GameError(f"Match {i}: there is no legal move {place} in {game.board.sfen()}.")
-            player = game.turn
-            result = game.push(game.legal_moves[place])
-            if result is None and i < len(self._rivals):
-                result = self._reply(i)
-            if result is None:
-                continue
-            cut[i] = result.ending is Ending.MAX_MOVES
-            over[i] = not cut[i]
-            rewards[i] = result.for_player(player)
-            self._end(i, bool(cut[i]))
+            game.push(game.legal_moves[place])
+        self._let_rivals_move()
+        n = self.matches
+        rewards, over, cut = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        for i, game in enumerate(self.games):
+            if game.result is not None:
+                cut[i] = game.result.ending is Ending.MAX_MOVES
+                over[i] = not cut[i]
+                rewards[i] = game.result.for_player(movers[i])
+                self._begin_anew(i)
+        if over.any() or cut.any():
+            self._let_rivals_move()
         return Step(rewards, over, cut, self._finals, self._final_sides)
 
-    def _reply(self, i: int):
-        game = self.games[i]
-        if game.turn == self._learner_side[i]:
-            return None
-        move = self._rivals[i].choose(game).move
-        return game.resign() if move is None else game.push(move)
+    def _let_rivals_move(self) -> None:
+        """Every rival answers in the matches where it is to move."""
+        for entry, rows in zip(self._entries, self._rows, strict=True):
+            games = [g for i in rows if (g := self.games[i]).result is None and g.turn != self._learner_side[i]]
+            for game, move in zip(games, entry.rival.answer(games) if games else (), strict=True):
+                if move is None:
+                    game.resign()
+                else:
+                    game.push(move)
 
-    def _end(self, i: int, cut: bool) -> None:
-        if cut:
-            write_states([self.games[i]], self._finals[i : i + 1])
-            self._final_sides[i] = self.games[i].turn
+    def _begin_anew(self, i: int) -> None:
+        game = self.games[i]
+        write_states([game], self._finals[i : i + 1])
+        self._final_sides[i] = game.turn
         self.games[i] = ShogiGame(max_moves=self._max_moves)
-        if i < len(self._rivals):
+        if i < self.with_rivals:
             self._learner_side[i] ^= 1
-            self._reply(i)
 
 
 def write_states(games: Sequence[ShogiGame], out: NDArray[np.float32]) -> None:
