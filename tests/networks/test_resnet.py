@@ -82,10 +82,10 @@ def test_gradients_are_those_of_finite_differences(head: Head, rng: np.random.Ge
     for place in rng.choice(trainable, 60, replace=False):
         shifted = []
         for sign in (1, -1):
-            network.parameters[place] = before[place] + sign * 1e-6
+            network.parameters[place] = before[place] + sign * 1e-7
             shifted.append(loss())
         network.parameters[place] = before[place]
-        assert gradients[place] == pytest.approx((shifted[0] - shifted[1]) / 2e-6, rel=2e-4, abs=2e-4)
+        assert gradients[place] == pytest.approx((shifted[0] - shifted[1]) / 2e-7, rel=2e-4, abs=2e-4)
 
 
 def test_attention_logits_are_query_times_key_in_the_order_of_the_actions(rng: np.random.Generator) -> None:

@@ -190,6 +190,7 @@ class Tower(nn.Module):
         self.value_norm = RunningNorm(2)
         self.value_hidden = nn.Linear(2 * SQUARES, settings.value_width)
         self.value = nn.Linear(settings.value_width, 3)
+        self.counts = nn.Linear(planes, 3, bias=False)  # what is on the board, straight to the value: learned at once
 
     def forward(self, planes: Tensor, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
         """Logits of the policy, of all actions or of the listed ones, and of win, draw and loss."""
@@ -198,7 +199,8 @@ class Tower(nn.Module):
             x = block(x)
         value = functional.relu_(self.value_norm.after(self.value_conv, x)).flatten(1)
         policy = self.policy(x) if moves is None else self.policy.of_listed(x, moves)
-        return policy, self.value(functional.relu(self.value_hidden(value)))
+        material = self.counts(planes.sum(dim=(2, 3)).sqrt())  # the root brings few and many to a scale
+        return policy, self.value(functional.relu(self.value_hidden(value))) + material
 
 
 class ActorCriticResTower(Network):
@@ -301,6 +303,8 @@ class ActorCriticResTower(Network):
                 view[...] = rng.standard_normal(view.shape) * math.sqrt(2 / fan_in)
             else:
                 view[...] = name.endswith(("norm.weight", "norm1.weight", "running_var"))
+            if name == "counts.weight":
+                view[...] = 0
             if name in ("policy.query.weight", "policy.drops.weight", "policy.linear.weight", "value.weight"):
                 np.multiply(view, 0.01, out=view)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.league import OneByOne, PastSelf
 from understudy.games.shogi.matches import BOARD, MOST_LEGAL, Entry, ShogiMatches
 from understudy.games.shogi.players import RandomPlayer
@@ -133,6 +134,20 @@ def test_a_run_that_was_interrupted_goes_on_bit_for_bit(tmp_path: Path) -> None:
     assert state.arrays.keys() == whole.arrays.keys()
     for name, array in whole.arrays.items():
         np.testing.assert_array_equal(state.arrays[name], array, err_msg=name)
+
+
+def test_the_model_of_a_run_plays_like_any_checkpoint(tmp_path: Path) -> None:
+    loop, _ = trained(tmp_path, 1)
+    network = load_checkpoint(RunDir.at(tmp_path).model).network
+    matches = ShogiMatches(2)
+    matches.reset(np.random.SeedSequence(0))
+    states = np.empty((2, matches.state_dim), np.float32)
+    matches.observe(states)
+    logits, values = loop.model.network.evaluate(states)
+    all_logits, same_values = network.evaluate(states[:, :BOARD])
+    listed = states[:, BOARD : BOARD + 30].astype(int)
+    np.testing.assert_allclose(logits[:, :30], np.take_along_axis(all_logits, listed, 1), atol=1e-6)
+    np.testing.assert_allclose(values, same_values, atol=1e-6)
 
 
 def test_a_past_self_is_one_of_the_versions_and_the_same_lots_draw_the_same_one(tmp_path: Path) -> None:

@@ -80,3 +80,14 @@ def test_fairy_stockfish_plays() -> None:
     with UsiPlayer(find_engines()["fairy-stockfish"], "nodes 200", {"Skill Level": -20}) as engine:
         record = play(RandomPlayer(np.random.default_rng(0)), engine, max_moves=30)
     assert record.result is not None
+
+
+@pytest.mark.parametrize(("go", "limit"), [("byoyomi 1000", 1.0), ("movetime 250", 0.25), ("nodes 5", None)])
+def test_answers_later_than_the_time_that_was_given_are_counted(go: str, limit: float | None) -> None:
+    with UsiPlayer(scripted("bestmove 7g7f"), go) as engine:
+        assert engine.limit == limit
+        engine.choose(ShogiGame())
+        assert engine.late == 0
+        engine.limit = 1e-9
+        engine.choose(ShogiGame())
+        assert (engine.answers, engine.late) == (2, 1)

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
 from understudy.files import write_atomically
 from understudy.games.shogi.batch import PLANES
+from understudy.games.shogi.matches import ShogiMatches
 from understudy.games.shogi.policy import ACTIONS
+from understudy.models.state import ModelState, read_model
 from understudy.networks.factory import model_factory
 from understudy.networks.resnet import ActorCriticResTower
 from understudy.npz import read_npz, write_npz
@@ -59,13 +61,18 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
-    """Read a checkpoint of any size; ModelMissing, ModelDamaged or ModelMismatch say what is wrong with it."""
+    """Read a checkpoint of any size, or the model of a self-play run.
+
+    ModelMissing, ModelDamaged or ModelMismatch say what is wrong with it.
+    """
     try:
         arrays = read_npz(path, max_bytes=MAX_BYTES, error=ModelDamaged)
     except FileNotFoundError:
         raise ModelMissing(f"There is no checkpoint at {path}.") from None
     try:
         meta = json.loads(arrays.pop("meta").item())
+        if "kind" not in meta:
+            return _of_run(read_model(path), path)
         if meta.get("kind") != KIND or meta["schema"] != SCHEMA:
             raise ModelMismatch(f"{path} is no shogi checkpoint of schema {SCHEMA}, which this version reads.")
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["network"].items()}
@@ -79,3 +86,14 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
     network.parameters[:] = parameters
     return Checkpoint(network, arrays, counters)
+
+
+def _of_run(state: ModelState, path: Path) -> Checkpoint:
+    """A model that plays from lists of legal moves has the same weights as one that judges all actions."""
+    if state.spec.network.policy != "resnet" or state.spec.state_dim != ShogiMatches.state_dim:
+        raise ModelMismatch(f"The model {path} is not one of shogi.")
+    network = new_network(state.spec.network)
+    if state.spec.layout != network.layout:
+        raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
+    network.parameters[:] = state.arrays["parameters"]
+    return Checkpoint(network, counters=state.counters)

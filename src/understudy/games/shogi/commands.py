@@ -15,7 +15,10 @@ from understudy.errors import SettingsError
 if TYPE_CHECKING:
     from understudy.games.shogi.players import Player
 
-_WHO = "random, greedy, a checkpoint (.npz), fairy-stockfish if it is installed, or usi:COMMAND for any USI engine"
+_WHO = (
+    "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish if it is installed, or usi:COMMAND for any "
+    "USI engine"
+)
 
 
 def add_commands(commands: Any) -> None:
@@ -99,6 +102,9 @@ def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack) 
             raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
         settings = dict(option.split("=", 1) for option in options.option)
         return stack.enter_context(UsiPlayer(command, options.go, settings))
+    path, _, nodes = who.rpartition("@")
+    if path.endswith(".npz") and nodes.isdecimal():
+        return _network_player(Path(path), int(nodes))
     if who.endswith(".npz"):
         return _network_player(Path(who), options.nodes)
     raise SettingsError(f"There is no player {who!r}; a player is {_WHO}.")
@@ -114,7 +120,8 @@ def _network_player(path: Path, nodes: int) -> Player:
     torch.set_num_threads(1)
     evaluate, about = make_evaluator(load_checkpoint(path).network, batch=8 if nodes else 1)
     print(f"{path}: {about}", file=sys.stderr)
-    return SearchPlayer(evaluate, nodes, path.stem) if nodes else PolicyPlayer(evaluate, name=path.stem)
+    name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
+    return SearchPlayer(evaluate, nodes, name) if nodes else PolicyPlayer(evaluate, name=name)
 
 
 def _play(options: argparse.Namespace) -> int:
@@ -138,22 +145,29 @@ def _usi(options: argparse.Namespace) -> int:
 def _match(options: argparse.Namespace) -> int:
     import numpy as np
 
-    from understudy.games.shogi.players import play_match
-    from understudy.games.shogi.record import write_record
+    from understudy.games.shogi.players import outcome, play_match
+    from understudy.games.shogi.record import GameRecord, write_record
     from understudy.games.shogi.usi_client import UsiPlayer
 
+    def on_game(number: int, record: GameRecord) -> None:
+        if options.save is not None:
+            write_record(options.save / f"{number:04d}.kifu", record)
+        print(
+            f"game {number:>3}: {' - '.join(record.names)}: {outcome(record.result)}, {len(record.moves)} moves",
+            flush=True,
+        )
+
+    if options.save is not None:
+        options.save.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         first = _player(options.first, options, options.seed + 1, stack)
         second = _player(options.second, options, options.seed + 2, stack)
         rng = np.random.default_rng(options.seed)
-        score, records = play_match(first, second, options.games, rng, max_moves=options.max_moves)
-    if options.save is not None:
-        options.save.mkdir(parents=True, exist_ok=True)
-        for number, record in enumerate(records, start=1):
-            write_record(options.save / f"{number:04d}.kifu", record)
+        score = play_match(first, second, options.games, rng, max_moves=options.max_moves, on_game=on_game)
     for player in (first, second):
         if isinstance(player, UsiPlayer):
-            print(f"{player.name}: {player.answers} moves, the slowest after {player.slowest:.2f} s")
+            late = "" if player.limit is None else f", {player.late} of them later than the {player.limit:g} s allowed"
+            print(f"{player.name}: {player.answers} moves{late}; the slowest took {player.slowest:.2f} s")
     print(f"{first.name} against {second.name}: {score}")
     return 0
 
