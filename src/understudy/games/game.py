@@ -100,8 +100,8 @@ _SUGGESTED: dict[str, dict[str, dict[str, Any]]] = {
     "shogi": {
         "network": {"policy": "resnet", "blocks": 2, "channels": 32},
         "training": {
-            "learning_rate": 4e-3,
-            "gae_lambda": 0.8,
+            "learning_rate": 3e-3,
+            "gae_lambda": 0.75,
             "epochs": 1,
             "minibatch": 512,
             "normalize_states": False,
