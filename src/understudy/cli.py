@@ -135,7 +135,7 @@ def _learn(options: argparse.Namespace) -> int:
 def _add_selfplay(commands: Any) -> None:
     text = "train a model by self-play until Ctrl-C, or until a limit is reached"
     selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
-    selfplay.add_argument("game", nargs="?", metavar="GAME", help="drift, tictactoe or package.module:factory")
+    selfplay.add_argument("game", nargs="?", metavar="GAME", help="zerg, drift, tictactoe or package.module:factory")
     selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment, in place of GAME")
     selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
     selfplay.add_argument("--workers", type=int, metavar="N", help="play in N processes; default: as the settings say")
@@ -149,17 +149,18 @@ def _add_selfplay(commands: Any) -> None:
 
 def _selfplay(options: argparse.Namespace) -> int:
     from understudy.background.loop import StopRequest, hold_run
+    from understudy.games.game import default_settings
     from understudy.models.store import ModelStore
     from understudy.parallel.loop import TrainingLoopManager
     from understudy.parallel.progress import Progress
 
     if (options.game is None) == (options.env is None):
         raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
-    settings = load_settings(options.settings, flags=_flags(options))
+    game = options.game or f"gym:{options.env}"
+    settings = load_settings(options.settings, flags=_flags(options), defaults=default_settings(game))
     if options.workers is not None:
         parallel = dataclasses.replace(settings.parallel, enabled=True, num_workers=options.workers)
         settings = dataclasses.replace(settings, parallel=parallel)
-    game = options.game or f"gym:{options.env}"
     run = RunDir.at(options.run_dir)
     run.create()
     request = StopRequest()

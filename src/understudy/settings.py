@@ -179,13 +179,16 @@ def load_settings(
     file: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
     flags: Mapping[str, str] | None = None,
+    defaults: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
     """Fill the settings from a TOML file, then `UNDERSTUDY_…` variables, then flags; later ones win.
 
     `file=None` reads `understudy.toml` in the working directory if it is there. `flags` maps `section.name` to text.
+    `defaults`, by section, take the place of the general ones.
     """
     given = given_settings(file, environment, flags)
-    return Settings(**{name: section(**given[name]) for name, section in SECTIONS.items()})
+    changed = defaults or {}
+    return Settings(**{name: section(**{**changed.get(name, {}), **given[name]}) for name, section in SECTIONS.items()})
 
 
 def given_settings(

@@ -16,7 +16,7 @@ from typing import Any
 
 from understudy.background.loop import StopRequest
 from understudy.errors import NonFiniteError, WorkersFailed
-from understudy.games.game import open_game
+from understudy.games.game import default_settings, open_game
 from understudy.learning.trainer import UpdateStats
 from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.store import ModelStore
@@ -66,7 +66,7 @@ class TrainingLoopManager:
     """Trains one model by self-play. With a store, it goes on from what is published there, and publishes.
 
     `given` says, by section, which settings of network and training a published model must take over; None means those
-    that differ from the defaults.
+    that differ from the defaults. What it does not say, a new model has as the game recommends.
     """
 
     def __init__(
@@ -97,13 +97,13 @@ class TrainingLoopManager:
             given = {
                 name: _changes(getattr(settings, name), getattr(defaults, name)) for name in ("network", "training")
             }
-        self.model: LiveModel = open_model(
-            store, interface, None, given["network"], given["training"], seed=seed, publish=True
-        )
+        own = default_settings(game) if store is None or not store.model.exists() else {}
+        network, training = ({**own.get(name, {}), **given[name]} for name in ("network", "training"))
+        self.model: LiveModel = open_model(store, interface, None, network, training, seed=seed, publish=True)
         require_batches(self.model.network)
-        spec, training = self.model.base.spec, self.model.base.training
+        model = self.model.base
         offset = settings.parallel.worker_seed_offset
-        self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)
+        self._players = PlayerSpec(game, matches, model.spec, model.training.normalize_states, seed, offset)
         self._published_at = self.model.trainer.updates
         self._status_at = 0.0
         self.workers: ParallelManager | SequentialWorkers | None = None
