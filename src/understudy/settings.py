@@ -47,6 +47,7 @@ class NetworkSettings(_Section):
 
     policy: Literal["mlp", "transformer"] = _setting("mlp", "the kind of network")
     hidden: tuple[int, ...] = _setting((128, 64), "mlp: width of each hidden layer", 1)
+    separate: bool = _setting(False, "mlp: policy and value each have hidden layers of their own")
     context: int = _setting(16, "transformer: how many of the last states a layer looks at", 1)
     width: int = _setting(64, "transformer: width of a layer; a multiple of heads", 1)
     heads: int = _setting(4, "transformer: attention heads", 1)
