@@ -144,6 +144,9 @@ class ParallelSettings(_Section):
     """Self-play, in this process or in workers."""
 
     enabled: bool = _setting(False, "play in worker processes; false = the same workers, one after the other, in here")
+    backend: Literal["local", "ray"] = _setting(
+        "local", "where workers live: processes of this machine, or actors of Ray (the extra `ray`)"
+    )
     num_workers: int = _setting(2, "how many workers play", 1)
     games_per_worker: int = _setting(32, "matches that a worker plays at the same time", 1)
     batch_size: int = _setting(2048, "decisions that a worker hands over at a time", 1)

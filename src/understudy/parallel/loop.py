@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.background.loop import StopRequest
 from understudy.errors import NonFiniteError, WorkersFailed
@@ -26,6 +26,11 @@ from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
 from understudy.parallel.sequential import SequentialWorkers
 from understudy.settings import NetworkSettings, Settings, TrainingSettings
 from understudy.status import write_status
+
+if TYPE_CHECKING:
+    from understudy.parallel.ray_workers import RayWorkers
+
+    Workers = ParallelManager | SequentialWorkers | RayWorkers
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +111,7 @@ class TrainingLoopManager:
         self._players = PlayerSpec(game, matches, model.spec, model.training.normalize_states, seed, offset)
         self._published_at = self.model.trainer.updates
         self._status_at = 0.0
-        self.workers: ParallelManager | SequentialWorkers | None = None
+        self.workers: Workers | None = None
         """Who plays; None before the first run."""
 
     def run(
@@ -166,7 +171,7 @@ class TrainingLoopManager:
             stats.returns.extend(rollout.results()[0].tolist())
         return update
 
-    def _learn(self, workers: ParallelManager | SequentialWorkers, rollouts: Sequence[Rollout]) -> None:
+    def _learn(self, workers: Workers, rollouts: Sequence[Rollout]) -> None:
         learned = self.perform_ppo_update(rollouts)
         if self._on_update is not None and learned is not None:
             self._on_update(self.stats, rollouts)
@@ -186,10 +191,10 @@ class TrainingLoopManager:
     def _synchronous(self) -> bool:
         return self.stats.mode == "sequential" or self.settings.parallel.max_staleness == 0
 
-    def _start(self) -> ParallelManager | SequentialWorkers:
+    def _start(self) -> Workers:
         generation = self.model.trainer.updates
         if self.settings.parallel.enabled:
-            manager = ParallelManager(self._players, self._shape, self.settings.parallel)
+            manager = self._worker_processes()
             self.stats.mode = "parallel"
             try:
                 manager.start_workers(self.model, generation)
@@ -200,7 +205,14 @@ class TrainingLoopManager:
         workers.start_workers(self.model, generation)
         return workers
 
-    def _fall_back(self, failed: ParallelManager | SequentialWorkers, error: WorkersFailed) -> SequentialWorkers:
+    def _worker_processes(self) -> ParallelManager | RayWorkers:
+        if self.settings.parallel.backend == "local":
+            return ParallelManager(self._players, self._shape, self.settings.parallel)
+        from understudy.parallel.ray_workers import RayWorkers  # noqa: PLC0415 - the door to Ray
+
+        return RayWorkers(self._players, self._shape, self.settings.parallel)
+
+    def _fall_back(self, failed: Workers, error: WorkersFailed) -> SequentialWorkers:
         """Go on in this process, with matches that no worker has begun."""
         logger.warning("%s The run goes on sequentially, in this process.", error)
         failed.stop_workers()
