@@ -76,6 +76,7 @@ def differences(one: ModelState, other: ModelState) -> list[str]:
 
 
 def main() -> int:
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--game", default="shogi")
     parser.add_argument("--kills", type=int, default=20)

@@ -18,7 +18,7 @@ from understudy.errors import LearnerBusy, SettingsError, UnderstudyError
 from understudy.games.shogi import commands as shogi
 from understudy.games.zerg import commands as zerg
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.settings import LEARNER_SECTIONS, SECTIONS, Settings, describe, given_settings, load_settings
+from understudy.settings import LEARNER_SECTIONS, describe, given_settings, load_settings
 
 if TYPE_CHECKING:
     from understudy.background.loop import StopRequest
@@ -135,7 +135,9 @@ def _learn(options: argparse.Namespace) -> int:
 def _add_selfplay(commands: Any) -> None:
     text = "train a model by self-play until Ctrl-C, or until a limit is reached"
     selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
-    selfplay.add_argument("game", nargs="?", metavar="GAME", help="drift, shogi, tictactoe or package.module:factory")
+    selfplay.add_argument(
+        "game", nargs="?", metavar="GAME", help="zerg, shogi, drift, tictactoe or package.module:factory"
+    )
     selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment, in place of GAME")
     selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
     selfplay.add_argument("--workers", type=int, metavar="N", help="play in N processes; default: as the settings say")
@@ -149,31 +151,30 @@ def _add_selfplay(commands: Any) -> None:
 
 def _selfplay(options: argparse.Namespace) -> int:
     from understudy.background.loop import StopRequest, hold_run
+    from understudy.games.game import default_settings
     from understudy.models.store import ModelStore
     from understudy.parallel.loop import TrainingLoopManager
     from understudy.parallel.progress import Progress
 
     if (options.game is None) == (options.env is None):
         raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
-    run = RunDir.at(options.run_dir)
-    run.create()
-    name = options.game or f"gym:{options.env}"
-    given = _given_for(name, run, given_settings(options.settings, flags=_flags(options)))
-    settings = Settings(**{section: SECTIONS[section](**given[section]) for section in SECTIONS})
+    game = options.game or f"gym:{options.env}"
+    settings = load_settings(options.settings, flags=_flags(options), defaults=default_settings(game))
     if options.workers is not None:
         parallel = dataclasses.replace(settings.parallel, enabled=True, num_workers=options.workers)
         settings = dataclasses.replace(settings, parallel=parallel)
-    game = f"shogi:{run.versions}" if name == "shogi" else name  # its past selves play too
+    run = RunDir.at(options.run_dir)
+    run.create()
     request = StopRequest()
     _stop_on_signals(request)
     with hold_run(run, request, wait=False):
         store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         store.recover()
-        progress = Progress(name, run.model)
+        progress = Progress(game, run.model)
         loop = TrainingLoopManager(
-            game,
+            f"shogi:{run.versions}" if game == "shogi" else game,  # its past versions play too
             settings,
-            given,
+            given_settings(options.settings, flags=_flags(options)),
             store=store,
             seed=options.seed,
             status=run.status,
@@ -183,15 +184,6 @@ def _selfplay(options: argparse.Namespace) -> int:
         loop.run(request, updates=options.updates, decisions=options.decisions, seconds=options.seconds)
         progress.end(loop)
     return 0
-
-
-def _given_for(game: str, run: RunDir, given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What was said, on top of what the game suggests; a model that is there keeps its network and training."""
-    from understudy.games.game import suggested_settings
-
-    fixed = ("network", "training") if run.model.exists() else ()
-    suggested = {name: values for name, values in suggested_settings(game).items() if name not in fixed}
-    return {name: {**suggested.get(name, {}), **values} for name, values in given.items()}
 
 
 def _stop_on_signals(request: StopRequest) -> None:

@@ -47,6 +47,7 @@ class NetworkSettings(_Section):
 
     policy: Literal["mlp", "transformer", "resnet"] = _setting("mlp", "the kind of network; resnet needs torch")
     hidden: tuple[int, ...] = _setting((128, 64), "mlp: width of each hidden layer", 1)
+    separate: bool = _setting(False, "mlp: policy and value each have hidden layers of their own")
     context: int = _setting(16, "transformer: how many of the last states a layer looks at", 1)
     width: int = _setting(64, "transformer: width of a layer; a multiple of heads", 1)
     heads: int = _setting(4, "transformer: attention heads", 1)
@@ -151,6 +152,9 @@ class ParallelSettings(_Section):
     """Self-play, in this process or in workers."""
 
     enabled: bool = _setting(False, "play in worker processes; false = the same workers, one after the other, in here")
+    backend: Literal["local", "ray"] = _setting(
+        "local", "where workers live: processes of this machine, or actors of Ray (the extra `ray`)"
+    )
     num_workers: int = _setting(2, "how many workers play", 1)
     games_per_worker: int = _setting(32, "matches that a worker plays at the same time", 1)
     batch_size: int = _setting(2048, "decisions that a worker hands over at a time", 1)
@@ -188,13 +192,16 @@ def load_settings(
     file: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
     flags: Mapping[str, str] | None = None,
+    defaults: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
     """Fill the settings from a TOML file, then `UNDERSTUDY_…` variables, then flags; later ones win.
 
     `file=None` reads `understudy.toml` in the working directory if it is there. `flags` maps `section.name` to text.
+    `defaults`, by section, take the place of the general ones.
     """
     given = given_settings(file, environment, flags)
-    return Settings(**{name: section(**given[name]) for name, section in SECTIONS.items()})
+    changed = defaults or {}
+    return Settings(**{name: section(**{**changed.get(name, {}), **given[name]}) for name, section in SECTIONS.items()})
 
 
 def given_settings(

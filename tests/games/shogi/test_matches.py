@@ -6,7 +6,8 @@ import pytest
 from games.shogi import slow_shogi
 from understudy.games.game import open_game
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.matches import BOARD, MOST_LEGAL, ShogiMatches
+from understudy.games.shogi.league import OneByOne
+from understudy.games.shogi.matches import BOARD, MOST_LEGAL, Entry, ShogiMatches
 from understudy.games.shogi.players import Choice, GreedyPlayer, RandomPlayer
 from understudy.games.shogi.policy import PolicyOutputMapper
 from understudy.games.shogi.rules import ShogiGame
@@ -59,7 +60,7 @@ def test_matches_begin_anew_and_cut_ones_leave_their_last_position() -> None:
 
 
 def test_a_rival_answers_within_the_step_and_its_wins_are_losses() -> None:
-    matches, rng = ShogiMatches(4, max_moves=400, rivals=(GreedyPlayer,) * 3), np.random.default_rng(2)
+    matches, rng = ShogiMatches(4, max_moves=400, rivals=[Entry(OneByOne(GreedyPlayer), 3)]), np.random.default_rng(2)
     matches.reset(SEED)
     sides, lost = [0, 1, 0], 0
     for _ in range(400):
@@ -81,7 +82,7 @@ def test_a_rival_that_resigns_has_lost() -> None:
         def choose(self, game: ShogiGame) -> Choice:
             return Choice(None) if game.moves else Choice(game.legal_moves[0])
 
-    matches = ShogiMatches(2, rivals=(lambda _: Coward(),))
+    matches = ShogiMatches(2, rivals=[Entry(OneByOne(lambda _: Coward()), 1)])
     matches.reset(SEED)
     step = matches.step(np.array([0, 0]))
     assert (step.rewards[0], step.over[0], step.cut[0]) == (1, True, False)
@@ -90,7 +91,7 @@ def test_a_rival_that_resigns_has_lost() -> None:
 def test_the_same_seed_and_decisions_give_the_same_matches() -> None:
     played = []
     for seed in (5, 5, 6):
-        matches, rng = ShogiMatches(2, rivals=(RandomPlayer,)), np.random.default_rng(0)
+        matches, rng = ShogiMatches(2, rivals=[Entry(OneByOne(RandomPlayer), 1)]), np.random.default_rng(0)
         matches.reset(np.random.SeedSequence(seed))
         for _ in range(20):
             matches.step(np.array([rng.integers(len(game.legal_moves)) for game in matches.games]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,12 +70,28 @@ class PastSelf:
         return [game.legal_moves[place] for game, place in zip(games, places.tolist(), strict=True)]
 
 
-def open_shogi(matches: int, versions: str = "") -> ShogiMatches:
+class ShogiLeague(ShogiMatches):
     """The matches of a training run. `versions` is the folder of its model's versions: then past ones play too."""
-    entries = [
-        Entry(OneByOne(GreedyPlayer), int(GREEDY * matches)),
-        Entry(OneByOne(RandomPlayer), int(RANDOM * matches)),
-    ]
-    if versions:
-        entries.append(Entry(PastSelf(Path(versions)), int(PAST * matches)))
-    return ShogiMatches(matches, rivals=entries)
+
+    settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "network": {"policy": "resnet", "blocks": 2, "channels": 32},
+        "training": {
+            "learning_rate": 3e-3,
+            "gae_lambda": 0.75,
+            "epochs": 1,
+            "minibatch": 512,
+            "normalize_states": False,
+            "exploration": 0.0,
+        },
+        # Learning takes far longer than playing: both in turn, with all cores each, on the newest weights.
+        "parallel": {"games_per_worker": 64, "batch_size": 2048, "max_staleness": 0, "learner_threads": 0},
+    }
+
+    def __init__(self, matches: int, versions: str = "") -> None:
+        entries = [
+            Entry(OneByOne(GreedyPlayer), int(GREEDY * matches)),
+            Entry(OneByOne(RandomPlayer), int(RANDOM * matches)),
+        ]
+        if versions:
+            entries.append(Entry(PastSelf(Path(versions)), int(PAST * matches)))
+        super().__init__(matches, rivals=entries)

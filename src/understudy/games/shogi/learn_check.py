@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from understudy.background.loop import StopRequest
-from understudy.games.game import suggested_settings
 from understudy.games.shogi.contest import contest
-from understudy.games.shogi.league import OneByOne
+from understudy.games.shogi.league import OneByOne, ShogiLeague
 from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, Score
 from understudy.models.store import ModelStore
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.rollout import Rollout
 from understudy.rundir import RunDir
-from understudy.settings import SECTIONS, Settings
+from understudy.settings import ParallelSettings, Settings
 
 GOALS = {"random": 0.95, "greedy": 0.7}
 """The share of games to be won against each."""
@@ -59,13 +58,10 @@ class LearnCheck:
         self._request = StopRequest()
         self.points: list[Point] = []
         run.create()
-        given = {name: {**suggested_settings("shogi").get(name, {})} for name in SECTIONS}
-        settings = Settings(**{name: section(**given[name]) for name, section in SECTIONS.items()})
-        parallel = dataclasses.replace(settings.parallel, enabled=workers > 0, num_workers=max(workers, 1))
+        parallel = {**ShogiLeague.settings["parallel"], "enabled": workers > 0, "num_workers": max(workers, 1)}
         self.loop = TrainingLoopManager(
             f"shogi:{run.versions}",
-            dataclasses.replace(settings, parallel=parallel),
-            given,
+            Settings(parallel=ParallelSettings(**parallel)),
             store=ModelStore(run.model, run.ledger),
             seed=seed,
             status=run.status,

@@ -21,7 +21,9 @@ from understudy.games.shogi.inference import Evaluator, make_evaluator
 from understudy.games.shogi.rules import Ending, ShogiGame, game_of_position
 from understudy.games.shogi.search import Limits, Search, Thought, centipawns
 
-NETWORK_DELAY = 300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
+NETWORK_DELAY = (
+    300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
+)
 _UNLIMITED = 1 << 20  # moves: the program with the board decides when a game is too long
 
 
