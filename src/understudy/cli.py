@@ -22,6 +22,9 @@ from understudy.settings import LEARNER_SECTIONS, describe, given_settings, load
 
 if TYPE_CHECKING:
     from understudy.background.loop import StopRequest
+    from understudy.models.live import LiveModel
+    from understudy.parallel.loop import LoopStats
+    from understudy.parallel.rollout import Rollout
 
 _PROVING_GROUND = "StarCraft II's API without StarCraft II: play, serve, install, watch and more"
 _EXTRAS = "pip install 'understudy[zerg]', [replays], [resources], [gym] or [shogi]; docs/architecture.md says which."
@@ -171,6 +174,12 @@ def _selfplay(options: argparse.Namespace) -> int:
         store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         store.recover()
         progress = Progress(game, run.model)
+        samples = _sample_games(game, run, settings.parallel.checkpoint_updates)
+
+        def on_update(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+            progress.on_update(stats, rollouts)
+            samples(loop.model)
+
         loop = TrainingLoopManager(
             f"shogi:{run.versions}" if game == "shogi" else game,  # its past versions play too
             settings,
@@ -178,12 +187,21 @@ def _selfplay(options: argparse.Namespace) -> int:
             store=store,
             seed=options.seed,
             status=run.status,
-            on_update=progress.on_update,
+            on_update=on_update,
         )
         progress.begin(loop)
         loop.run(request, updates=options.updates, decisions=options.decisions, seconds=options.seconds)
         progress.end(loop)
     return 0
+
+
+def _sample_games(game: str, run: RunDir, every: int) -> Callable[[LiveModel], object]:
+    """What to call after every update, so that there are games to look at."""
+    if game != "shogi":
+        return lambda _: None
+    from understudy.games.shogi.sample_games import SampleGames
+
+    return SampleGames(run.games, every).after_update
 
 
 def _stop_on_signals(request: StopRequest) -> None:

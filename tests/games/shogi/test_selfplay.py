@@ -13,6 +13,8 @@ from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.league import OneByOne, PastSelf
 from understudy.games.shogi.matches import BOARD, MOST_LEGAL, Entry, ShogiMatches
 from understudy.games.shogi.players import RandomPlayer
+from understudy.games.shogi.record import read_records
+from understudy.games.shogi.sample_games import SampleGames
 from understudy.learning.batch import Batch
 from understudy.learning.trainer import Trainer
 from understudy.models.state import ModelState
@@ -163,3 +165,18 @@ def test_a_past_self_is_one_of_the_versions_and_the_same_lots_draw_the_same_one(
     assert len(set(drawn)) == 3  # new, after two updates, after four
     assert state.arrays["parameters"].tobytes() in drawn
     assert loop.model.version == 3
+
+
+def test_games_to_look_at_are_kept_with_their_evaluations_up_to_a_number(tmp_path: Path) -> None:
+    loop, _ = trained(tmp_path, 2)
+    samples = SampleGames(tmp_path / "games", every=2, keep=1)
+    first = samples.after_update(loop.model)
+    assert first is not None
+    (record,) = read_records(first)
+    assert record.names == ("update 2", "update 2")
+    assert len(record.evaluations) == len(record.moves) > 0
+    loop.model.trainer.updates = 3
+    assert samples.after_update(loop.model) is None
+    loop.model.trainer.updates = 4
+    second = samples.after_update(loop.model)
+    assert list((tmp_path / "games").iterdir()) == [second]

@@ -19,6 +19,7 @@ from understudy.games.shogi.matches import ShogiMatches
 from understudy.games.shogi.policy import ACTIONS
 from understudy.models.state import ModelState, read_model
 from understudy.networks.factory import model_factory
+from understudy.networks.network import Floats
 from understudy.networks.resnet import ActorCriticResTower
 from understudy.npz import read_npz, write_npz
 from understudy.settings import NetworkSettings
@@ -88,12 +89,18 @@ def load_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(network, arrays, counters)
 
 
+def judging_all_actions(settings: NetworkSettings, parameters: Floats) -> ActorCriticResTower:
+    """The network that judges all 13,527 actions, with the parameters of one that plays from lists of legal moves."""
+    network = new_network(settings)
+    network.parameters[:] = parameters
+    return network
+
+
 def _of_run(state: ModelState, path: Path) -> Checkpoint:
-    """A model that plays from lists of legal moves has the same weights as one that judges all actions."""
-    if state.spec.network.policy != "resnet" or state.spec.state_dim != ShogiMatches.state_dim:
+    spec = state.spec
+    if spec.network.policy != "resnet" or spec.state_dim != ShogiMatches.state_dim:
         raise ModelMismatch(f"The model {path} is not one of shogi.")
-    network = new_network(state.spec.network)
-    if state.spec.layout != network.layout:
+    network = judging_all_actions(spec.network, state.arrays["parameters"])
+    if spec.layout != network.layout:
         raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
-    network.parameters[:] = state.arrays["parameters"]
     return Checkpoint(network, counters=state.counters)

@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import sys
+import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,7 @@ def add_commands(commands: Any) -> None:
     match.set_defaults(run=_match)
 
     check = commands.add_parser("shogi-check", help="does it learn shogi? from nothing, against simple players")
-    check.add_argument("--run-dir", type=Path, default=Path("shogi_check"), metavar="RUN_DIR", help="a new folder")
+    check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: among temporary files)")
     check.add_argument("--minutes", type=float, default=25.0, metavar="M", help="of training at most (default: 25)")
     check.add_argument("--workers", type=int, default=2, metavar="N", help="processes that play; 0 = none (default: 2)")
     check.add_argument("--games", type=int, default=200, metavar="N", help="of the final contests (default: 200)")
@@ -176,7 +177,7 @@ def _check(options: argparse.Namespace) -> int:
     from understudy.games.shogi.learn_check import GOALS, LearnCheck, write_curve
     from understudy.rundir import RunDir
 
-    run = RunDir.at(options.run_dir)
+    run = RunDir.at(options.run_dir or tempfile.mkdtemp(prefix="shogi_check_"))
     if run.model.exists():
         raise SettingsError(
             f"There is a model in {run.root} already; the check begins from nothing: name a new folder."
