@@ -89,8 +89,8 @@ class PlainTorch:
             self.batch.observe(self.planes[t], self.legal[t])
             with torch.no_grad():
                 policy, _ = self.policy(torch.from_numpy(self.planes[t]), torch.from_numpy(self.legal[t]))
-                self.actions[t] = policy.sample()
-                self.log_probs[t] = policy.log_prob(self.actions[t])
+                self.actions[t] = policy.sample()  # type: ignore[no-untyped-call]
+                self.log_probs[t] = policy.log_prob(self.actions[t])  # type: ignore[no-untyped-call]
             stepped = self.batch.step(self.actions[t].numpy(), self.legal[t])
             self.batch.reset(np.flatnonzero(stepped.over))
 
@@ -100,9 +100,10 @@ class PlainTorch:
         legal = torch.from_numpy(self.legal).flatten(0, 1)
         actions, old = self.actions.flatten(), self.log_probs.flatten()
         for _ in range(TRAINING.epochs):
-            for rows in torch.randperm(len(actions)).split(TRAINING.minibatch):
+            for rows in torch.split(torch.randperm(len(actions)), TRAINING.minibatch):
                 policy, value = self.policy(planes[rows], legal[rows])
-                ratio = (policy.log_prob(actions[rows]) - old[rows]).exp()
+                log_probs = policy.log_prob(actions[rows])  # type: ignore[no-untyped-call]
+                ratio = (log_probs - old[rows]).exp()
                 entropy = -torch.where(legal[rows], policy.probs * policy.logits, 0).sum(1).mean()
                 loss = -torch.minimum(ratio, ratio.clamp(0.8, 1.2)).mean() + value.square().mean() - 0.01 * entropy
                 self.adam.zero_grad()

@@ -72,7 +72,7 @@ def kill_at_random(run: RunDir, game: str, updates: int, kills: int, chance: ran
 def differences(one: ModelState, other: ModelState) -> list[str]:
     """The arrays and counters in which two models differ."""
     names = [name for name in one.counters if one.counters[name] != other.counters.get(name)]
-    return names + [name for name in one.arrays if not np.array_equal(one.arrays[name], other.arrays.get(name))]
+    return names + [name for name in one.arrays if not np.array_equal(one.arrays[name], other.arrays[name])]
 
 
 def main() -> int:

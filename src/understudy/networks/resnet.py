@@ -109,14 +109,15 @@ def listed(lists: Floats) -> Listed:
     targets += targets >= origins
     moved = rows[on_board]
     order = np.concatenate([np.flatnonzero(on_board), np.flatnonzero(drops)])
-    arrays = (
+    places, origins, targets, dropped, actions = (
         places[order],
         moved + origins,
         2 * (moved + targets) + (rest & 1),
         DROPS * rows[drops] + actions[drops] - BOARD_ACTIONS,
         (places // k * ACTIONS + actions)[order],
     )
-    return Listed(*(torch.from_numpy(array) for array in arrays), (n, k))
+    tensor = torch.from_numpy
+    return Listed(tensor(places), tensor(origins), tensor(targets), tensor(dropped), tensor(actions), (n, k))
 
 
 def spread(logits: Tensor, moves: Listed) -> Tensor:
@@ -288,7 +289,7 @@ class ActorCriticResTower(Network):
 
     def _inputs(self, states: Floats) -> tuple[Tensor, Listed | None]:
         states = np.asarray(states, self.parameters.dtype)
-        planes = torch.from_numpy(states[:, : self.planes * SQUARES]).unflatten(1, (self.planes, SIDE, SIDE))
+        planes = torch.from_numpy(states[:, : self.planes * SQUARES]).reshape(-1, self.planes, SIDE, SIDE)
         moves = listed(states[:, self.planes * SQUARES :]) if self._lists else None
         return planes.contiguous(memory_format=torch.channels_last), moves  # the fastest layout on CPUs
 

@@ -39,7 +39,9 @@ def test_matches_begin_anew_and_cut_ones_leave_their_last_position() -> None:
             assert states[i, BOARD:].tolist() == listed + [-1] * (MOST_LEGAL - len(listed))
             assert legal[i].tolist() == [True] * len(listed) + [False] * (MOST_LEGAL - len(listed))
         mates = [mating_move(game) for game in matches.games]
-        step = matches.step(np.array([game.legal_moves.index(player.choose(game).move) for game in matches.games]))
+        moves = [player.choose(game).move or 0 for game in matches.games]
+        places = [game.legal_moves.index(move) for game, move in zip(matches.games, moves, strict=True)]
+        step = matches.step(np.array(places))
         assert step.over.tolist() == [bool(mate) for mate in mates]
         assert step.rewards.tolist() == [float(bool(mate)) for mate in mates]
         assert not (step.over & step.cut).any()

@@ -11,6 +11,7 @@ from games.shogi.material import material
 from understudy.games.shogi.players import (
     Choice,
     GreedyPlayer,
+    Player,
     PolicyPlayer,
     RandomPlayer,
     Score,
@@ -40,10 +41,13 @@ def test_the_greedy_player_mates_then_takes_the_most_valuable_piece() -> None:
     assert len(chosen(player, ShogiGame().start)) > 5
 
 
-def match_of(*arguments: Any, **options: Any) -> tuple[Score, list[GameRecord]]:
+Played = tuple[Score, list[GameRecord]]
+
+
+def match_of(first: Player, second: Player, games: int, chance: np.random.Generator, **options: Any) -> Played:
     """A match and its games, which come one by one."""
     records: dict[int, GameRecord] = {}
-    score = play_match(*arguments, **options, on_game=records.__setitem__)
+    score = play_match(first, second, games, chance, **options, on_game=records.__setitem__)
     assert list(records) == list(range(1, score.games + 1))
     return score, list(records.values())
 

@@ -23,6 +23,7 @@ from understudy.networks.factory import model_factory
 from understudy.parallel.loop import TrainingLoopManager
 from understudy.parallel.player import Player
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
+from understudy.parallel.sequential import SequentialWorkers
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
 
@@ -118,9 +119,9 @@ def trained(folder: Path, updates: int) -> tuple[TrainingLoopManager, ModelState
 def test_an_update_changes_the_network_that_plays(tmp_path: Path) -> None:
     before, _ = trained(tmp_path / "before", 0)
     loop, _ = trained(tmp_path / "after", 2)
-    players = loop.workers._players  # type: ignore[union-attr]
-    for player in players:
-        np.testing.assert_array_equal(player.network.parameters, loop.model.network.parameters)  # type: ignore[union-attr]
+    assert isinstance(loop.workers, SequentialWorkers)
+    for player in loop.workers._players:
+        np.testing.assert_array_equal(player.network.parameters, loop.model.network.parameters)
     changed = loop.model.network.parameters != before.model.network.parameters
     assert all(view.any() for name, view in loop.model.network.views(changed).items() if "weight" in name)
     states = np.zeros((1, ShogiMatches.state_dim), np.float32)

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from understudy.background.loop import StopRequest
 from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne, ShogiLeague
-from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, Score
+from understudy.games.shogi.players import GreedyPlayer, Player, RandomPlayer, Score
 from understudy.models.store import ModelStore
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.rollout import Rollout
@@ -24,7 +26,7 @@ from understudy.settings import ParallelSettings, Settings
 
 GOALS = {"random": 0.95, "greedy": 0.7}
 """The share of games to be won against each."""
-_MAKERS = {"random": RandomPlayer, "greedy": GreedyPlayer}
+_MAKERS: dict[str, Callable[[np.random.Generator], Player]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
 _ON_THE_WAY = 60  # games of a measurement during training
 _SPARE = 0.05  # training ends early when it is that much better than the goals, twice in a row
 _FINAL_SEED = 1_000_000
@@ -112,5 +114,5 @@ def write_curve(points: Sequence[Point], folder: Path) -> Path | None:
     axes.legend(title="against", loc="lower right")
     axes.grid(alpha=0.3)
     path = folder / "shogi_learning.png"
-    FigureCanvasAgg(figure).print_png(path)
+    FigureCanvasAgg(figure).print_png(str(path))  # type: ignore[no-untyped-call]
     return path
