@@ -25,16 +25,17 @@ from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 
 SMALL = [
-    *("--network.blocks", "1", "--network.channels", "8", "--parallel.games-per-worker", "8"),
-    *("--parallel.batch-size", "128", "--parallel.checkpoint-updates", "2", "--parallel.learner-threads", "1"),
+    *("--parallel.games-per-worker", "8", "--parallel.batch-size", "128", "--parallel.checkpoint-updates", "2"),
+    *("--parallel.learner-threads", "1"),
 ]
+TINY_TOWER = ["--network.blocks", "1", "--network.channels", "8"]
 
 
 def start(run: RunDir, game: str, updates: int) -> subprocess.Popen[bytes]:
     """The command that people use, for so many more updates."""
     command = [sys.executable, "-m", "understudy", "selfplay", game, "--run-dir", str(run.root)]
     return subprocess.Popen(
-        [*command, "--updates", str(updates), *(SMALL if game == "shogi" else ())],
+        [*command, "--updates", str(updates), *SMALL, *(TINY_TOWER if game == "shogi" else ())],
         env={**os.environ, **ONE_BLAS_THREAD},
         stdout=subprocess.DEVNULL,
     )
@@ -52,15 +53,18 @@ def finish(run: RunDir, game: str, updates: int) -> ModelState:
     return ModelStore(run.model, run.ledger).load()
 
 
-def kill_at_random(run: RunDir, game: str, updates: int, kills: int, chance: random.Random, seconds: float) -> int:
-    """Kill the run again and again, `seconds` after its beginning at most; how often it took place."""
+def kill_at_random(run: RunDir, game: str, updates: int, kills: int, chance: random.Random) -> int:
+    """Kill the run again and again, a random while after it began or made some progress; how often it took place."""
     killed = 0
-    while killed < kills and (left := updates - done(run)) > 0:
-        process = start(run, game, left)
-        deadline = time.monotonic() + chance.uniform(0.2, 1) * seconds
+    while killed < kills and (before := done(run)) < updates:
+        process = start(run, game, updates - before)
+        progress = chance.choice((0, 0, 1, 3))
+        while process.poll() is None and done(run) < before + progress:
+            time.sleep(0.01)
+        deadline = time.monotonic() + chance.uniform(0, 1 if progress else 4)
         while process.poll() is None and time.monotonic() < deadline:
             done(run)
-            time.sleep(0.05)
+            time.sleep(0.01)
         if process.poll() is None:
             process.kill()
             killed += 1
@@ -81,13 +85,12 @@ def main() -> int:
     parser.add_argument("--game", default="shogi")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--updates", type=int, default=100, help="an even number (default: 100)")
-    parser.add_argument("--seconds", type=float, default=20.0, help="longest life of a process (default: 20)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         whole, parts = RunDir.at(Path(folder) / "whole"), RunDir.at(Path(folder) / "parts")
         chance = random.Random(options.seed)
-        killed = kill_at_random(parts, options.game, options.updates, options.kills, chance, options.seconds)
+        killed = kill_at_random(parts, options.game, options.updates, options.kills, chance)
         disturbed = finish(parts, options.game, options.updates)
         undisturbed = finish(whole, options.game, options.updates)
     found = differences(undisturbed, disturbed)
