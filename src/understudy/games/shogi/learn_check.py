@@ -27,7 +27,8 @@ from understudy.settings import ParallelSettings, Settings
 GOALS = {"random": 0.95, "greedy": 0.7}
 """The share of games to be won against each."""
 _MAKERS: dict[str, Callable[[np.random.Generator], Player]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
-_ON_THE_WAY = 60  # games of a measurement during training
+_ON_THE_WAY = 40  # games of a measurement during training
+_LAST_RATE = 0.1  # the learning rate falls to this share of its beginning, in proportion to the time
 _SPARE = 0.05  # training ends early when it is that much better than the goals, twice in a row
 _FINAL_SEED = 1_000_000
 
@@ -69,7 +70,7 @@ class LearnCheck:
             status=run.status,
             on_update=self._on_update,
         )
-        self._every = max(self._limit / 20, 30.0)
+        self._every = max(self._limit / 15, 30.0)
         self._next = self._every
 
     def run(self, games: int) -> dict[str, Score]:
@@ -80,6 +81,9 @@ class LearnCheck:
 
     def _on_update(self, stats: LoopStats, _rollouts: Sequence[Rollout]) -> None:
         seconds = time.monotonic() - self._began
+        trainer = self.loop.model.trainer
+        left = max(1 - seconds / self._limit, 0.0)
+        trainer.adam.learning_rate = trainer.settings.learning_rate * (_LAST_RATE + (1 - _LAST_RATE) * left)
         if seconds < self._next:
             return
         self._next = seconds + self._every
