@@ -19,7 +19,7 @@ from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.matches import ShogiMatches
 from understudy.games.shogi.policy import ACTIONS
 from understudy.models.live import Interface, LiveModel, new_model
-from understudy.networks.resnet import expectation
+from understudy.networks.tower import expectation
 from understudy.parallel.manager import ParallelManager
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import RolloutShape, as_batch

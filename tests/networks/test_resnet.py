@@ -11,7 +11,8 @@ from understudy.learning.losses import log_softmax, ppo_clip
 from understudy.learning.optimizers import Adam
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats
-from understudy.networks.resnet import ACTIONS, ActorCriticResTower, RunningNorm, expectation
+from understudy.networks.resnet import ActorCriticResTower
+from understudy.networks.tower import ACTIONS, RunningNorm, expectation
 from understudy.settings import NetworkSettings
 
 PLANES = 5

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
-from understudy.networks.resnet import ActorCriticResTower, Tower, folded
+from understudy.networks.resnet import ActorCriticResTower
+from understudy.networks.tower import Tower, folded
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 Evaluator = Callable[[NDArray[np.float32]], Outputs]

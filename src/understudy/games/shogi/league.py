@@ -16,7 +16,7 @@ from understudy.models.state import read_model
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Network
 
-GREEDY, RANDOM, PAST = 0.5, 0.125, 0.125
+GREEDY, RANDOM, PAST = 0.75, 0.125, 0.0625
 """Shares of the matches; in the rest the learner plays both sides."""
 
 
@@ -76,7 +76,7 @@ class ShogiLeague(ShogiMatches):
     settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "network": {"policy": "resnet", "blocks": 2, "channels": 32},
         "training": {
-            "learning_rate": 3e-3,
+            "learning_rate": 4e-3,
             "gae_lambda": 0.75,
             "epochs": 1,
             "minibatch": 512,
