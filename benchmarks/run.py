@@ -1,4 +1,4 @@
-"""All benchmarks, one subject after the other, each in a process of its own with one BLAS thread; about 3 minutes.
+"""All benchmarks, one subject after the other, each in a process of its own with one BLAS thread; about 5 minutes.
 
 python benchmarks/run.py                     every subject
 python benchmarks/run.py decision training   some of them
@@ -19,7 +19,17 @@ from typing import Any
 
 from understudy.background.priority import ONE_BLAS_THREAD
 
-SUBJECTS = ("decision", "training", "files", "latency", "live_loop", "selfplay")
+SUBJECTS = (
+    "decision",
+    "training",
+    "files",
+    "latency",
+    "live_loop",
+    "selfplay",
+    "shogi_rules",
+    "shogi_network",
+    "shogi_selfplay",
+)
 
 
 def main() -> int:

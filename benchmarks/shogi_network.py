@@ -11,34 +11,35 @@ from measure import Row, quantile, run_alone, take_turns
 from understudy.games.shogi.batch import PLANES, SHAPE
 from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.inference import BACKENDS, Evaluator, installed
+from understudy.games.shogi.matches import BOARD, MOST_LEGAL
 from understudy.games.shogi.policy import ACTIONS
 from understudy.learning.losses import entropy, log_softmax, ppo_clip, value_loss
 from understudy.learning.optimizers import Adam, clip_global_norm
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.networks.factory import model_factory
+from understudy.settings import NetworkSettings
 
 ROUNDS, MINIBATCH = 5, 256
-LEGAL = 40  # actions a position
+LEGAL = 90  # moves a position
 
 
-def flops(settings: ResNetSettings) -> float:
+def flops(settings: NetworkSettings) -> float:
     """Multiplications and additions of the convolutions for one position; the rest is small beside them."""
     c = settings.channels
     return 2 * 81 * 9 * (PLANES * c + settings.blocks * 2 * c * c)
 
 
 class Update:
-    """PPO gradient steps with the objective of the NumPy networks."""
+    """PPO gradient steps on lists of legal moves, as in self-play, with the objective of the NumPy networks."""
 
-    def __init__(self, settings: ResNetSettings) -> None:
+    def __init__(self, settings: NetworkSettings) -> None:
         rng = np.random.default_rng(0)
-        self.network = new_network(settings)
+        self.network = model_factory(BOARD + MOST_LEGAL, MOST_LEGAL, settings, rng)
         self.adam = Adam(self.network.parameters, 3e-4)
-        self.states = (rng.random((MINIBATCH, PLANES * 81)) < 0.1).astype(np.float32)
-        self.legal = np.zeros((MINIBATCH, ACTIONS), np.bool_)
-        self.actions = rng.integers(0, ACTIONS, MINIBATCH)
-        for row, action in zip(self.legal, self.actions, strict=True):
-            row[rng.integers(0, ACTIONS, LEGAL)] = True
-            row[action] = True
+        self.states = (rng.random((MINIBATCH, BOARD + MOST_LEGAL)) < 0.1).astype(np.float32)
+        self.states[:, BOARD:] = -1
+        self.states[:, BOARD : BOARD + LEGAL] = rng.integers(0, ACTIONS, (MINIBATCH, LEGAL))
+        self.legal = np.tile(np.arange(MOST_LEGAL) < LEGAL, (MINIBATCH, 1))
+        self.actions = rng.integers(0, LEGAL, MINIBATCH)
         self.advantages, self.targets = (rng.normal(size=MINIBATCH).astype(np.float32) for _ in range(2))
         self.old = np.full(MINIBATCH, -np.log(LEGAL), np.float32)
 
@@ -86,7 +87,7 @@ def measure() -> list[Row]:
     torch.set_num_threads(1)
     rows = []
     for blocks, channels in ((2, 32), (4, 64)):
-        settings = ResNetSettings(blocks=blocks, channels=channels)
+        settings = NetworkSettings(policy="resnet", blocks=blocks, channels=channels)
         network = new_network(settings)
         made = {name: BACKENDS[name][0](network) for name in installed()}
         name = f"{blocks} blocks × {channels} channels"

@@ -24,6 +24,9 @@ from understudy.watch import commands as watch
 
 if TYPE_CHECKING:
     from understudy.background.loop import StopRequest
+    from understudy.models.live import LiveModel
+    from understudy.parallel.loop import LoopStats
+    from understudy.parallel.rollout import Rollout
 
 _PROVING_GROUND = "StarCraft II's API without StarCraft II: play, serve, install, watch and more"
 _EXTRAS = (
@@ -145,7 +148,9 @@ def _learn(options: argparse.Namespace) -> int:
 def _add_selfplay(commands: Any) -> None:
     text = "train a model by self-play until Ctrl-C, or until a limit is reached"
     selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
-    selfplay.add_argument("game", nargs="?", metavar="GAME", help="drift, tictactoe or package.module:factory")
+    selfplay.add_argument(
+        "game", nargs="?", metavar="GAME", help="zerg, shogi, drift, tictactoe or package.module:factory"
+    )
     selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment, in place of GAME")
     selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
     selfplay.add_argument("--workers", type=int, metavar="N", help="play in N processes; default: as the settings say")
@@ -160,17 +165,18 @@ def _add_selfplay(commands: Any) -> None:
 def _selfplay(options: argparse.Namespace) -> int:
     from understudy.background.control import stop_when_asked
     from understudy.background.loop import StopRequest, hold_run
+    from understudy.games.game import default_settings
     from understudy.models.store import ModelStore
     from understudy.parallel.loop import TrainingLoopManager
     from understudy.parallel.progress import Progress
 
     if (options.game is None) == (options.env is None):
         raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
-    settings = load_settings(options.settings, flags=_flags(options))
+    game = options.game or f"gym:{options.env}"
+    settings = load_settings(options.settings, flags=_flags(options), defaults=default_settings(game))
     if options.workers is not None:
         parallel = dataclasses.replace(settings.parallel, enabled=True, num_workers=options.workers)
         settings = dataclasses.replace(settings, parallel=parallel)
-    game = options.game or f"gym:{options.env}"
     run = RunDir.at(options.run_dir)
     run.create()
     request = StopRequest()
@@ -180,19 +186,34 @@ def _selfplay(options: argparse.Namespace) -> int:
         store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         store.recover()
         progress = Progress(game, run.model)
+        samples = _sample_games(game, run, settings.parallel.checkpoint_updates)
+
+        def on_update(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+            progress.on_update(stats, rollouts)
+            samples(loop.model)
+
         loop = TrainingLoopManager(
-            game,
+            f"shogi:{run.versions}" if game == "shogi" else game,  # its past versions play too
             settings,
             given_settings(options.settings, flags=_flags(options)),
             store=store,
             seed=options.seed,
             status=run.status,
-            on_update=progress.on_update,
+            on_update=on_update,
         )
         progress.begin(loop)
         loop.run(request, updates=options.updates, decisions=options.decisions, seconds=options.seconds)
         progress.end(loop)
     return 0
+
+
+def _sample_games(game: str, run: RunDir, every: int) -> Callable[[LiveModel], object]:
+    """What to call after every update, so that there are games to look at."""
+    if game != "shogi":
+        return lambda _: None
+    from understudy.games.shogi.sample_games import SampleGames
+
+    return SampleGames(run.games, every).after_update
 
 
 def _stop_on_signals(request: StopRequest) -> None:

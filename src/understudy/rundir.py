@@ -59,6 +59,11 @@ class RunDir:
         return self.models / "versions"
 
     @property
+    def games(self) -> Path:
+        """Games of self-play to look at, where the game has records."""
+        return self.root / "games"
+
+    @property
     def logs(self) -> Path:
         """Logs for people and programs."""
         return self.root / "logs"

@@ -45,12 +45,21 @@ class _Section:
 class NetworkSettings(_Section):
     """The shape of the network, given by the bot that makes the model. Another shape means another model."""
 
-    policy: Literal["mlp", "transformer"] = _setting("mlp", "the kind of network")
+    policy: Literal["mlp", "transformer", "resnet"] = _setting("mlp", "the kind of network; resnet needs torch")
     hidden: tuple[int, ...] = _setting((128, 64), "mlp: width of each hidden layer", 1)
+    separate: bool = _setting(False, "mlp: policy and value each have hidden layers of their own")
     context: int = _setting(16, "transformer: how many of the last states a layer looks at", 1)
     width: int = _setting(64, "transformer: width of a layer; a multiple of heads", 1)
     heads: int = _setting(4, "transformer: attention heads", 1)
     layers: int = _setting(2, "transformer: number of layers", 1)
+    blocks: int = _setting(9, "resnet: residual blocks", 0)
+    channels: int = _setting(256, "resnet: width of the tower", 1)
+    se_ratio: float = _setting(
+        0.25, "resnet: width of the squeeze-and-excitation layers as a share of channels; 0 = none", 0, 1
+    )
+    policy_head: Literal["attention", "linear"] = _setting("attention", "resnet: from-to attention, or a linear layer")
+    attention_width: int = _setting(32, "resnet: length of the attention head's queries and keys", 1)
+    value_width: int = _setting(64, "resnet: width of the value head's hidden layer", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +172,9 @@ class ParallelSettings(_Section):
     """Self-play, in this process or in workers."""
 
     enabled: bool = _setting(False, "play in worker processes; false = the same workers, one after the other, in here")
+    backend: Literal["local", "ray"] = _setting(
+        "local", "where workers live: processes of this machine, or actors of Ray (the extra `ray`)"
+    )
     num_workers: int = _setting(2, "how many workers play", 1)
     games_per_worker: int = _setting(32, "matches that a worker plays at the same time", 1)
     batch_size: int = _setting(2048, "decisions that a worker hands over at a time", 1)
@@ -176,6 +188,7 @@ class ParallelSettings(_Section):
     worker_seed_offset: int = _setting(1000, "distance between the seeds of two workers", 1)
     compression_enabled: bool = _setting(False, "compress weights on their way to the workers (fast deflate); slower")
     checkpoint_updates: int = _setting(50, "updates between two published versions", 1)
+    learner_threads: int = _setting(1, "threads of an update, with a network in torch; 0 = as many as cores", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,13 +225,16 @@ def load_settings(
     file: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
     flags: Mapping[str, str] | None = None,
+    defaults: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
     """Fill the settings from a TOML file, then `UNDERSTUDY_…` variables, then flags; later ones win.
 
     `file=None` reads `understudy.toml` in the working directory if it is there. `flags` maps `section.name` to text.
+    `defaults`, by section, take the place of the general ones.
     """
     given = given_settings(file, environment, flags)
-    return Settings(**{name: section(**given[name]) for name, section in SECTIONS.items()})
+    changed = defaults or {}
+    return Settings(**{name: section(**{**changed.get(name, {}), **given[name]}) for name, section in SECTIONS.items()})
 
 
 def given_settings(

@@ -115,7 +115,7 @@ def test_the_same_seed_gives_the_same_matches() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("chess", "There is no game 'chess'; there is drift, tictactoe"),
+        ("chess", "There is no game 'chess'; there is drift, shogi, tictactoe"),
         ("gym:NoSuch-v0", "Gymnasium cannot make 'NoSuch-v0'"),
         ("gym:Pendulum-v1", "only Discrete ones"),
         ("nowhere.at_all:Game", "cannot be loaded"),

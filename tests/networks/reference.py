@@ -22,14 +22,20 @@ def outputs_of(
     network: Network, weights: dict[str, torch.Tensor], states: Floats, starts: Integers
 ) -> tuple[torch.Tensor, torch.Tensor]:
     x = torch.tensor(states.astype(network.parameters.dtype))
+    if isinstance(network, Mlp) and network.settings.separate:
+        return _mlp(network, weights, x, "policy."), _mlp(network, weights, x, "value.")[:, 0]
     if isinstance(network, Mlp):
-        for i in range(len(network.settings.hidden)):
-            x = torch.relu(_affine(x, weights[f"hidden{i}"]))
+        outputs = _mlp(network, weights, x)
     else:
         assert isinstance(network, TransformerDecisionModel)
-        x = _transformer_trunk(network, weights, x, starts)
-    outputs = _affine(x, weights["head"])
+        outputs = _affine(_transformer_trunk(network, weights, x, starts), weights["head"])
     return outputs[:, :-1], outputs[:, -1]
+
+
+def _mlp(network: Mlp, weights: dict[str, torch.Tensor], x: torch.Tensor, prefix: str = "") -> torch.Tensor:
+    for i in range(len(network.settings.hidden)):
+        x = torch.relu(_affine(x, weights[f"{prefix}hidden{i}"]))
+    return _affine(x, weights[f"{prefix}head"])
 
 
 def flat_gradient(network: Network, weights: dict[str, torch.Tensor]) -> Floats:

@@ -19,6 +19,7 @@ STARTS = np.array([0, 1, 9, 12])
 N = 29
 SETTINGS = {
     "mlp": NetworkSettings(hidden=(6, 5)),
+    "separate": NetworkSettings(hidden=(6, 5), separate=True),
     "linear": NetworkSettings(hidden=()),
     "transformer": NetworkSettings(policy="transformer", context=5, width=8, heads=2, layers=2),
     "one head, context 1": NetworkSettings(policy="transformer", context=1, width=6, heads=1, layers=1),

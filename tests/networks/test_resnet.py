@@ -11,8 +11,9 @@ from understudy.learning.losses import log_softmax, ppo_clip
 from understudy.learning.optimizers import Adam
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats
-from understudy.networks.resnet import ACTIONS, ActorCriticResTower, RunningNorm, expectation
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.networks.resnet import ActorCriticResTower
+from understudy.networks.tower import ACTIONS, RunningNorm, expectation
+from understudy.settings import NetworkSettings
 
 PLANES = 5
 S = PLANES * 81
@@ -20,9 +21,17 @@ Head = Literal["attention", "linear"]
 HEADS: list[Head] = ["attention", "linear"]
 
 
-def settings(head: Head = "attention", **changes: Any) -> ResNetSettings:
-    return ResNetSettings(
-        **{"blocks": 2, "channels": 6, "attention_width": 4, "value_width": 5, "policy_head": head, **changes}
+def settings(head: Head = "attention", **changes: Any) -> NetworkSettings:
+    return NetworkSettings(
+        **{
+            "policy": "resnet",
+            "blocks": 2,
+            "channels": 6,
+            "attention_width": 4,
+            "value_width": 5,
+            "policy_head": head,
+            **changes,
+        }
     )
 
 
@@ -34,7 +43,7 @@ def rng() -> np.random.Generator:
 def double(head: Head, rng: np.random.Generator) -> ActorCriticResTower:
     """In float64, away from the initial parameters."""
     network = ActorCriticResTower(S, ACTIONS, settings(head), rng, np.float64)
-    network.parameters += np.abs(rng.normal(scale=0.3, size=network.parameters.size))
+    network.parameters += np.abs(rng.normal(scale=0.1, size=network.parameters.size))
     return network
 
 
@@ -153,7 +162,7 @@ def test_the_objective_of_the_numpy_networks_teaches_it(rng: np.random.Generator
     actions, advantages = rng.integers(0, ACTIONS, 16), np.ones(16, np.float32)
     adam = Adam(network.parameters, 3e-3)
     old: Floats | None = None
-    for _ in range(30):
+    for _ in range(60):
         logits, values = network.forward(states)
         log_probs = log_softmax(logits)
         now = log_probs[np.arange(16), actions]
@@ -200,4 +209,52 @@ def test_the_squeeze_can_be_left_out(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("bad", [{"blocks": -1}, {"se_ratio": 2.0}, {"policy_head": "magic"}, {"channels": 0}])
 def test_impossible_settings_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
-        settings(**bad) if "policy_head" not in bad else ResNetSettings(**bad)
+        settings(**bad) if "policy_head" not in bad else NetworkSettings(policy="resnet", **bad)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_listed_moves_get_the_logits_and_gradients_that_all_actions_would_give_them(
+    head: Head, rng: np.random.Generator
+) -> None:
+    K = 9
+    dense = double(head, rng)
+    sparse = ActorCriticResTower(S + K, K, settings(head), rng, np.float64)
+    sparse.parameters[:] = dense.parameters
+    boards, lists = rng.random((4, S)), np.full((4, K), -1.0)
+    for row, count in zip(lists, (1, 4, K, 6), strict=True):
+        row[:count] = rng.choice(ACTIONS, count, replace=False)
+    lists[2, 0], lists[2, 1] = 12_959, 12_960  # the last move on the board, the first drop
+    taken = lists >= 0
+    rows, actions = np.nonzero(taken)[0], lists[taken].astype(int)
+    d_logits, d_values = np.where(taken, rng.normal(size=(4, K)), 0.0), rng.normal(size=4)
+    d_dense = np.zeros((4, ACTIONS))
+    d_dense[rows, actions] = d_logits[taken]
+    states = np.hstack([boards, lists])
+
+    all_logits, values = dense.forward(boards)
+    dense.backward(d_dense, d_values)
+    logits, same_values = sparse.forward(states)
+    sparse.backward(d_logits, d_values)
+
+    np.testing.assert_allclose(logits[taken], all_logits[rows, actions], atol=1e-12)
+    np.testing.assert_allclose(same_values, values, atol=1e-12)
+    np.testing.assert_allclose(sparse.gradients, dense.gradients, atol=1e-12)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_evaluation_agrees_with_forward_and_sees_every_change_of_the_parameters(
+    head: Head, rng: np.random.Generator
+) -> None:
+    network, states = double(head, rng), rng.random((3, S))
+    before, _ = network.evaluate(states)
+    network.parameters += 0.01
+    after = network.evaluate(states)
+    for ours, theirs in zip(after, network.forward(states), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-10)
+    assert not np.allclose(after[0], before)
+
+
+@pytest.mark.parametrize(("state_dim", "n_actions"), [(S, 9), (S + 8, 9), (9, 9)])
+def test_a_state_that_is_not_planes_and_a_list_is_refused(state_dim: int, n_actions: int) -> None:
+    with pytest.raises(SettingsError, match="81 squares"):
+        ActorCriticResTower(state_dim, n_actions, settings(), np.random.default_rng(0))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ class Game(ABC):
     """Of the names of the features, where a model must know that they are the same."""
     masked: bool
     """Whether `legal` says something."""
+    settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """What a run of this game has as defaults, by section, where they differ from the general ones."""
 
     def __init__(self, matches: int) -> None:
         self.matches = matches
@@ -72,27 +74,42 @@ class Game(ABC):
 
 
 def open_game(name: str, matches: int) -> Game:
-    """Make the game of this name: `drift`, `tictactoe`, `gym:ID` of Gymnasium, or `package.module:factory`.
+    """Make the game of this name: `drift`, `shogi`, `tictactoe`, `zerg`, `gym:ID`, or `package.module:factory`.
 
-    A factory is called with the number of matches. A name is all that a worker process needs to make its own.
+    `shogi:FOLDER` also plays against the versions of a model in that folder. A factory is called with the number of
+    matches. A name is all that a worker process needs to make its own.
     """
-    if name in _GAMES:
-        return _factory(*_GAMES[name])(matches)
     kind, _, rest = name.partition(":")
     if kind == "gym":
         return _factory("understudy.games.gym", "GymnasiumGame")(rest, matches)
-    if not rest:
-        raise SettingsError(
-            f"There is no game {name!r}; there is {', '.join(sorted(_GAMES))}, gym:ID and package.module:factory."
-        )
-    return _factory(kind, rest)(matches)
+    return _factory(*_place(name))(matches, *([rest] if rest and kind in _GAMES else []))
+
+
+def default_settings(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """The `settings` of the game of this name."""
+    own: Mapping[str, Mapping[str, Any]] = {}
+    return own if name.startswith("gym:") else getattr(_factory(*_place(name)), "settings", own)
 
 
 # Where games live; each is imported when it is played, so that none needs another one's libraries.
 _GAMES = {
     "drift": ("understudy.games.drift", "Drift"),
+    "shogi": ("understudy.games.shogi.league", "ShogiLeague"),
     "tictactoe": ("understudy.games.tictactoe", "TicTacToe"),
+    "zerg": ("understudy.games.zerg.direct.selfplay", "ZergMatches"),
 }
+
+
+def _place(name: str) -> tuple[str, str]:
+    """The module and the name of a game's factory."""
+    module, _, factory = name.partition(":")
+    if module in _GAMES:
+        return _GAMES[module]
+    if not factory:
+        raise SettingsError(
+            f"There is no game {name!r}; there is {', '.join(sorted(_GAMES))}, gym:ID and package.module:factory."
+        )
+    return module, factory
 
 
 def _factory(module: str, name: str) -> Callable[..., Game]:

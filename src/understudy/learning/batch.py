@@ -38,7 +38,8 @@ class Batch:
 
     def of_decisions(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The part of something computed for `states` that belongs to decisions."""
-        return rows if len(rows) == len(self.decisions) else rows[self.decisions]
+        n = len(self.decisions)
+        return rows[:n] if self.decisions[-1] == n - 1 else rows[self.decisions]  # a view where finals come last
 
     def pieces(self, size: int, whole_episodes: bool) -> Iterator[tuple[slice, Integers, slice]]:
         """All states in nearly equal parts of about `size`: their rows, starts within them, and which decisions."""
@@ -107,13 +108,12 @@ class Samples:
         units = rng.permutation(len(begins))
         ends = np.concatenate(([0], np.cumsum(lengths[units])))
         order = np.repeat(begins[units] - ends[:-1], lengths[units]) + np.arange(n)
-        shuffled = self._shuffled(order)
         for first, last in itertools.pairwise(_cuts(ends, size).tolist()):
             starts = None if self.starts is None else ends[first:last] - ends[first]
-            yield shuffled._rows(slice(ends[first], ends[last]), starts)
+            yield self._taken(order[ends[first] : ends[last]], starts)
 
-    def _shuffled(self, order: Integers) -> Samples:
-        """All rows in this order; np.take is faster than indexing."""
+    def _taken(self, order: Integers, starts: Integers | None) -> Samples:
+        """These rows, in this order; np.take is faster than indexing."""
         return Samples(
             states=self.states.take(order, axis=0),
             actions=self.actions.take(order),
@@ -121,17 +121,6 @@ class Samples:
             old_log_probs=self.old_log_probs.take(order),
             advantages=self.advantages.take(order),
             targets=self.targets.take(order),
-            starts=None,
-        )
-
-    def _rows(self, rows: slice, starts: Integers | None) -> Samples:
-        return Samples(
-            states=self.states[rows],
-            actions=self.actions[rows],
-            legal=None if self.legal is None else self.legal[rows],
-            old_log_probs=self.old_log_probs[rows],
-            advantages=self.advantages[rows],
-            targets=self.targets[rows],
             starts=starts,
         )
 

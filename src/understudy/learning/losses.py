@@ -14,6 +14,7 @@ from understudy.networks.network import Floats, Integers
 
 # e^20 lies far outside any clip range; much beyond it, float32 overflows.
 _MAX_LOG_RATIO = 20.0
+_FINITE = -1e30  # stands in for the −inf of an impossible action where it is multiplied by its probability, 0
 
 
 class PolicyLoss(NamedTuple):
@@ -29,8 +30,9 @@ def log_softmax(logits: Floats, legal: NDArray[np.bool_] | None = None, out: Flo
     """Log-probabilities of the actions (N, A); −inf for illegal ones. Every row needs a legal action."""
     if legal is not None:
         logits = np.where(legal, logits, logits.dtype.type(-np.inf))
-    out = np.subtract(logits, logits.max(axis=1, keepdims=True), out=out)
-    total = np.exp(out).sum(axis=1, keepdims=True)
+    # Reductions of ufuncs spare the Python layer of the methods: minibatches are small, and calls count.
+    out = np.subtract(logits, np.maximum.reduce(logits, axis=1, keepdims=True), out=out)
+    total = np.add.reduce(np.exp(out), axis=1, keepdims=True)
     np.subtract(out, np.log(total, out=total), out=out)
     return out
 
@@ -64,10 +66,10 @@ def ppo_clip(
     within = np.minimum(np.maximum(ratio, 1 - clip), 1 + clip)
     surrogate = ratio * advantages
     clipped = within * advantages
-    loss = -float(np.minimum(surrogate, clipped).sum()) / n
+    loss = -float(np.add.reduce(np.minimum(surrogate, clipped))) / n
     # ∂(r·A)/∂log π(a) = r·A; where the clipped branch is the smaller one, the objective is flat.
     d_log_prob = surrogate * (surrogate <= clipped) * (-1 / n)
-    kl = float((ratio - 1 - log_ratio).sum()) / n  # Schulman's k3: never negative, low variance
+    kl = float(np.add.reduce(ratio - 1 - log_ratio)) / n  # Schulman's k3: never negative, low variance
     clip_fraction = np.count_nonzero(within != ratio) / n
     return PolicyLoss(loss, _through_softmax(log_probs, actions, d_log_prob, out), kl, clip_fraction)
 
@@ -75,14 +77,13 @@ def ppo_clip(
 def entropy(log_probs: Floats, out: Floats | None = None) -> tuple[float, Floats]:
     """The mean entropy H of the policy, and its gradient ∂H/∂z_j = −p_j·(log p_j + H)."""
     p = np.exp(log_probs)
-    # An impossible action has p = 0 and log p = −inf; a finite stand-in makes their product the 0 that it should be.
-    p_log_p = np.maximum(log_probs, np.finfo(log_probs.dtype).min)
+    p_log_p = np.maximum(log_probs, _FINITE)
     p_log_p *= p
-    negative_h = p_log_p.sum(axis=1, keepdims=True)
+    negative_h = np.add.reduce(p_log_p, axis=1, keepdims=True)
     p *= negative_h
     out = np.subtract(p, p_log_p, out=out)
     out *= 1 / len(log_probs)
-    return -float(negative_h.sum()) / len(log_probs), out
+    return -float(np.add.reduce(negative_h, axis=None)) / len(log_probs), out
 
 
 def value_loss(values: Floats, targets: Floats, out: Floats | None = None) -> tuple[float, Floats]:

@@ -168,7 +168,7 @@ class Trainer:
         dtype = self.network.parameters.dtype
         log_probs, values = np.empty(len(batch.actions), dtype), np.empty(len(states), dtype)
         for rows, starts, decisions in batch.pieces(_PIECE, self.network.sequential):
-            logits, values[rows] = self.network.forward(states[rows], starts)
+            logits, values[rows] = self.network.evaluate(states[rows], starts)
             logits = logits[batch.decisions[decisions] - rows.start]
             legal = None if batch.legal is None else batch.legal[decisions]
             log_probs[decisions] = chosen(log_softmax(logits, legal), batch.actions[decisions])

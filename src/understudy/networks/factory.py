@@ -7,7 +7,6 @@ import numpy as np
 from understudy.errors import SettingsError
 from understudy.networks.mlp import Mlp
 from understudy.networks.network import Network
-from understudy.networks.resnet_settings import ResNetSettings
 from understudy.networks.transformer import TransformerDecisionModel
 from understudy.settings import NetworkSettings
 
@@ -19,8 +18,8 @@ def model_factory(state_dim: int, n_actions: int, settings: NetworkSettings, rng
             return Mlp(state_dim, n_actions, settings, rng)
         case "transformer":
             return TransformerDecisionModel(state_dim, n_actions, settings, rng)
-    if isinstance(settings, ResNetSettings):
-        from understudy.networks.resnet import ActorCriticResTower  # noqa: PLC0415 - the door to torch
+        case "resnet":
+            from understudy.networks.resnet import ActorCriticResTower  # noqa: PLC0415 - the door to torch
 
-        return ActorCriticResTower(state_dim, n_actions, settings, rng)
+            return ActorCriticResTower(state_dim, n_actions, settings, rng)
     raise SettingsError(f"network.policy is {settings.policy!r}; there is mlp, transformer and resnet.")

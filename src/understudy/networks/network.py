@@ -63,6 +63,14 @@ class Network(ABC):
     def backward(self, d_logits: Floats, d_values: Floats) -> None:
         """Overwrite `gradients` with those of the loss whose derivatives by the last forward's outputs are given."""
 
+    def evaluate(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
+        """What forward gives, up to rounding, where no backward follows: some networks are faster at it."""
+        return self.forward(states, starts)
+
+    def use_threads(self, count: int) -> None:
+        """Compute with this many threads in this process, 0 for as many as cores; NumPy's are chosen at its import."""
+        return
+
     @abstractmethod
     def begin_episode(self) -> None:
         """Forget the states of the last game in play."""
@@ -83,9 +91,11 @@ def orthogonal(rng: np.random.Generator, fan_in: int, fan_out: int, gain: float)
     return gain * (q if fan_in >= fan_out else q.T)
 
 
-def initialise_head(rng: np.random.Generator, head: Floats) -> None:
-    """Fill the last matrix (width + 1, A + 1): nearly uniform policy, value of unit gain, no bias."""
-    width, n_actions = head.shape[0] - 1, head.shape[1] - 1
-    head[:-1, :-1] = orthogonal(rng, width, n_actions, 0.01)
-    head[:-1, -1:] = orthogonal(rng, width, 1, 1.0)
+def initialise_head(rng: np.random.Generator, head: Floats, n_actions: int) -> None:
+    """Fill a last matrix (width + 1, outputs): nearly uniform policy, then, if there is one, a value of unit gain."""
+    width, outputs = head.shape[0] - 1, head.shape[1]
+    if n_actions:
+        head[:-1, :n_actions] = orthogonal(rng, width, n_actions, 0.01)
+    if outputs > n_actions:
+        head[:-1, -1:] = orthogonal(rng, width, 1, 1.0)
     head[-1] = 0

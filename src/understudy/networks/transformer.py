@@ -166,7 +166,7 @@ class TransformerDecisionModel(Network):
             block.up[:-1] = orthogonal(rng, width, 4 * width, math.sqrt(2))
             block.down[:-1] = orthogonal(rng, 4 * width, width, residual_gain)
         self._final_norm[0] = 1
-        initialise_head(rng, self._head)
+        initialise_head(rng, self._head, self.n_actions)
 
 
 class _Player:

@@ -17,6 +17,13 @@ from understudy.parallel.shared import Block, Ring, Segment, WeightBoard
 
 Command = Literal["stop", "pause", "resume", "reset", "report"]
 
+_SHORTEST_NAP, _LONGEST_NAP = 0.0002, 0.002
+
+
+def nap(since: float) -> None:
+    """Sleep a tenth of what was waited since then (monotonic): short waits end at once, long ones cost no core."""
+    time.sleep(min(max((time.monotonic() - since) / 10, _SHORTEST_NAP), _LONGEST_NAP))
+
 
 class Field(IntEnum):
     """The numbers kept for each worker. The learner writes the first group, the worker the second."""

@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.background.loop import StopRequest
 from understudy.errors import NonFiniteError, WorkersFailed
-from understudy.games.game import open_game
+from understudy.games.game import default_settings, open_game
 from understudy.learning.trainer import UpdateStats
 from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.store import ModelStore
@@ -26,6 +26,11 @@ from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
 from understudy.parallel.sequential import SequentialWorkers
 from understudy.settings import NetworkSettings, Settings, TrainingSettings
 from understudy.status import write_status
+
+if TYPE_CHECKING:
+    from understudy.parallel.ray_workers import RayWorkers
+
+    Workers = ParallelManager | SequentialWorkers | RayWorkers
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +71,7 @@ class TrainingLoopManager:
     """Trains one model by self-play. With a store, it goes on from what is published there, and publishes.
 
     `given` says, by section, which settings of network and training a published model must take over; None means those
-    that differ from the defaults.
+    that differ from the defaults. What it does not say, a new model has as the game recommends.
     """
 
     def __init__(
@@ -97,17 +102,18 @@ class TrainingLoopManager:
             given = {
                 name: _changes(getattr(settings, name), getattr(defaults, name)) for name in ("network", "training")
             }
-        self.model: LiveModel = open_model(
-            store, interface, None, given["network"], given["training"], seed=seed, publish=True
-        )
+        own = default_settings(game) if store is None or not store.model.exists() else {}
+        network, training = ({**own.get(name, {}), **given[name]} for name in ("network", "training"))
+        self.model: LiveModel = open_model(store, interface, None, network, training, seed=seed, publish=True)
         require_batches(self.model.network)
-        spec, training = self.model.base.spec, self.model.base.training
+        self.model.network.use_threads(settings.parallel.learner_threads)
+        model = self.model.base
         offset = settings.parallel.worker_seed_offset
-        self._players = PlayerSpec(game, matches, spec, training.normalize_states, seed, offset)
+        self._players = PlayerSpec(game, matches, model.spec, model.training.normalize_states, seed, offset)
         self._published_at = self.model.trainer.updates
         self._published = (0, 0, 0.0)  # games, decisions and seconds of this loop that a version has told of
         self._status_at = 0.0
-        self.workers: ParallelManager | SequentialWorkers | None = None
+        self.workers: Workers | None = None
         """Who plays; None before the first run."""
 
     def run(
@@ -167,7 +173,7 @@ class TrainingLoopManager:
             stats.returns.extend(rollout.results()[0].tolist())
         return update
 
-    def _learn(self, workers: ParallelManager | SequentialWorkers, rollouts: Sequence[Rollout]) -> None:
+    def _learn(self, workers: Workers, rollouts: Sequence[Rollout]) -> None:
         learned = self.perform_ppo_update(rollouts)
         if self._on_update is not None and learned is not None:
             self._on_update(self.stats, rollouts)
@@ -187,10 +193,10 @@ class TrainingLoopManager:
     def _synchronous(self) -> bool:
         return self.stats.mode == "sequential" or self.settings.parallel.max_staleness == 0
 
-    def _start(self) -> ParallelManager | SequentialWorkers:
+    def _start(self) -> Workers:
         generation = self.model.trainer.updates
         if self.settings.parallel.enabled:
-            manager = ParallelManager(self._players, self._shape, self.settings.parallel)
+            manager = self._worker_processes()
             self.stats.mode = "parallel"
             try:
                 manager.start_workers(self.model, generation)
@@ -201,7 +207,14 @@ class TrainingLoopManager:
         workers.start_workers(self.model, generation)
         return workers
 
-    def _fall_back(self, failed: ParallelManager | SequentialWorkers, error: WorkersFailed) -> SequentialWorkers:
+    def _worker_processes(self) -> ParallelManager | RayWorkers:
+        if self.settings.parallel.backend == "local":
+            return ParallelManager(self._players, self._shape, self.settings.parallel)
+        from understudy.parallel.ray_workers import RayWorkers  # noqa: PLC0415 - the door to Ray
+
+        return RayWorkers(self._players, self._shape, self.settings.parallel)
+
+    def _fall_back(self, failed: Workers, error: WorkersFailed) -> SequentialWorkers:
         """Go on in this process, with matches that no worker has begun."""
         logger.warning("%s The run goes on sequentially, in this process.", error)
         failed.stop_workers()

@@ -15,7 +15,7 @@ from typing import Any
 from understudy.background.priority import ONE_BLAS_THREAD
 from understudy.errors import WorkersFailed
 from understudy.models.live import LiveModel
-from understudy.parallel.communicator import Field, Plan, State, WorkerCommunicator
+from understudy.parallel.communicator import Field, Plan, State, WorkerCommunicator, nap
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape
 from understudy.parallel.synchronizer import ModelSynchronizer
@@ -24,9 +24,9 @@ from understudy.settings import ParallelSettings
 
 logger = logging.getLogger(__name__)
 
-_START_SECONDS = 60.0  # to import the libraries of a game, and make its matches
+_START_SECONDS = 180.0  # to import the libraries of a game, on a busy machine
 _STOP_SECONDS = 3.0  # to end when asked; after it a worker is terminated, then killed
-_POLL_SECONDS = 0.0002
+_LOOK_AFTER_SECONDS = 0.02  # asking the system whether processes live costs more than looking for rollouts
 
 
 class ParallelManager:
@@ -66,6 +66,7 @@ class ParallelManager:
         taken. Raises WorkersFailed when a worker died more than `max_restarts` times in a row.
         """
         self._admit()
+        began = looked = time.monotonic()
         while stop is None or not stop.is_set():
             ready = [w for w, ring in enumerate(self._open.rings) if ring.ready]
             awaited = [w for w in range(self._settings.num_workers) if self._plays(w)]
@@ -73,10 +74,12 @@ class ParallelManager:
                 for worker in ready:
                     self._deaths_in_a_row[worker] = 0
                 return self._open.collect_experiences(ready)
-            self._look_after_workers()
+            if not awaited or time.monotonic() - looked > _LOOK_AFTER_SECONDS:
+                looked = time.monotonic()
+                self._look_after_workers()
             if not awaited:
                 self._admit()
-            time.sleep(_POLL_SECONDS)
+            nap(began)
         return []
 
     def release_experiences(self) -> None:
@@ -109,11 +112,11 @@ class ParallelManager:
         """Ask every worker for a sign of life; what is known of each, and whether it has `answered` in time."""
         numbers = self._open.numbers
         self._open.send_control_command("report")
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
+        began = time.monotonic()
+        while time.monotonic() < began + timeout:
             if (numbers[:, Field.REPORT_GIVEN] == numbers[:, Field.REPORT_ASKED]).all():
                 break
-            time.sleep(_POLL_SECONDS)
+            nap(began)
         answered = (numbers[:, Field.REPORT_GIVEN] == numbers[:, Field.REPORT_ASKED]).tolist()
         infos = self._open.get_queue_info()
         return [info | {"answered": did} for info, did in zip(infos, answered, strict=True)]

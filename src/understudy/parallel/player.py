@@ -102,7 +102,7 @@ class Player:
             game.legal(self._legal)
             rollout.legal[t] = np.packbits(self._legal, axis=1)
             legal = self._legal
-        logits, _ = self.network.forward(self.normalizer.apply(states, self._inputs))
+        logits, _ = self.network.evaluate(self.normalizer.apply(states, self._inputs))
         actions, rollout.log_probs[t] = draw_all(logits, legal, self.exploration, self._rng)
         sides = game.to_move()
         rollout.actions[t], rollout.sides[t] = actions, sides

@@ -146,7 +146,7 @@ def as_batch(rollouts: Sequence[Rollout]) -> Batch:
         final_sides = np.ones(len(starts), np.float32)
         final_sides[cut] = 1 - 2 * np.concatenate([part.final_sides for part in parts]).astype(np.float32)
     return Batch(
-        states=np.concatenate([*(part.states for part in parts), *(part.final_states for part in parts)]),
+        states=_all_states(parts),
         state_starts=starts,
         decisions=np.arange(decisions),
         cut=cut,
@@ -168,7 +168,7 @@ class _Part:
 
     def __init__(self, rollout: Rollout) -> None:
         T, B, F = rollout["steps"], rollout.shape.matches, rollout["finals"]
-        self.states = rollout.states[:T].swapaxes(0, 1).reshape(T * B, -1)
+        self.states = rollout.states[:T].swapaxes(0, 1)  # (B, T, S), not copied
         self.actions, self.rewards, self.log_probs, self.sides = (
             array[:T].T.reshape(-1) for array in (rollout.actions, rollout.rewards, rollout.log_probs, rollout.sides)
         )
@@ -181,6 +181,18 @@ class _Part:
         if rollout.shape.masked:
             packed = rollout.legal[:T].swapaxes(0, 1).reshape(T * B, -1)
             self.legal = np.unpackbits(packed, axis=1, count=rollout.shape.n_actions).view(np.bool_)
+
+
+def _all_states(parts: Sequence[_Part]) -> NDArray[np.float32]:
+    """Those of all decisions, then the last positions; they are copied once, for they may be large."""
+    decisions = sum(len(part.actions) for part in parts)
+    states = np.empty((decisions + sum(len(p.final_states) for p in parts), parts[0].states.shape[-1]), np.float32)
+    at, final_at = 0, decisions
+    for part in parts:
+        states[at : at + len(part.actions)].reshape(part.states.shape)[...] = part.states
+        states[final_at : final_at + len(part.final_states)] = part.final_states
+        at, final_at = at + len(part.actions), final_at + len(part.final_states)
+    return states
 
 
 def follow_on(earlier: Rollout, later: Rollout) -> bool:

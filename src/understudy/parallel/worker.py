@@ -10,12 +10,11 @@ import signal
 import time
 from dataclasses import dataclass
 
-from understudy.parallel.communicator import Field, Plan, State, Wanted, WorkerCommunicator
+from understudy.parallel.communicator import Field, Plan, State, Wanted, WorkerCommunicator, nap
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.settings import ParallelSettings
 
-_POLL_SECONDS = 0.0002
 _PARENT_NS = 200_000_000
 
 
@@ -75,14 +74,14 @@ class Worker:
 
     def _wait_for_turn(self) -> bool:
         """Wait until the learner counts on this process, and until not too far ahead of it; False to end."""
-        began = time.monotonic_ns()
+        began = time.monotonic()
         while self._stays():
             admitted = self._numbers[Field.ADMITTED] == self._incarnation + 1
             if admitted and self._ring.waiting <= self._most_ahead:
-                self._numbers[Field.WAITED] += time.monotonic_ns() - began
+                self._numbers[Field.WAITED] += int(1e9 * (time.monotonic() - began))
                 return True
             self._beat(State.WAITING)
-            time.sleep(_POLL_SECONDS)
+            nap(began)
         return False
 
     def _refresh(self) -> None:
@@ -101,6 +100,7 @@ class Worker:
 
     def _stays(self) -> bool:
         """Sleep while paused; False to end."""
+        began = time.monotonic()
         while True:
             numbers = self._numbers
             if numbers[Field.REPORT_GIVEN] != numbers[Field.REPORT_ASKED]:
@@ -114,7 +114,7 @@ class Worker:
             if numbers[Field.WANTED] != Wanted.PAUSE:
                 return bool(numbers[Field.WANTED] == Wanted.RUN)
             self._beat(State.PAUSED)
-            time.sleep(_POLL_SECONDS)
+            nap(began)
 
     def _beat(self, state: State) -> None:
         self._numbers[Field.STATE] = state

@@ -7,13 +7,15 @@ import pytest
 
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError
 from understudy.games.shogi.checkpoint import Checkpoint, load_checkpoint, new_network, save_checkpoint
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
-TINY = ResNetSettings(blocks=1, channels=4, attention_width=4, value_width=4)
+TINY = NetworkSettings(policy="resnet", blocks=1, channels=4, attention_width=4, value_width=4)
 
 
-@pytest.mark.parametrize("settings", [TINY, ResNetSettings(blocks=2, channels=8, policy_head="linear", se_ratio=0.0)])
-def test_a_checkpoint_of_any_size_comes_back(settings: ResNetSettings, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "settings", [TINY, NetworkSettings(policy="resnet", blocks=2, channels=8, policy_head="linear", se_ratio=0.0)]
+)
+def test_a_checkpoint_of_any_size_comes_back(settings: NetworkSettings, tmp_path: Path) -> None:
     network = new_network(settings, seed=5)
     m = np.arange(network.parameters.size, dtype=np.float32)
     save_checkpoint(tmp_path / "net.npz", Checkpoint(network, {"adam_m": m}, {"games": 7}))

@@ -8,13 +8,13 @@ import pytest
 from understudy.games.shogi.__main__ import main
 from understudy.games.shogi.checkpoint import Checkpoint, new_network, save_checkpoint
 from understudy.games.shogi.record import read_records
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> str:
     path = tmp_path / "net.npz"
-    save_checkpoint(path, Checkpoint(new_network(ResNetSettings(blocks=1, channels=4))))
+    save_checkpoint(path, Checkpoint(new_network(NetworkSettings(policy="resnet", blocks=1, channels=4))))
     return str(path)
 
 
@@ -24,10 +24,15 @@ def test_a_match_is_played_and_its_games_can_be_learned_from(
     games = tmp_path / "games"
     command = ["match", "greedy", checkpoint, "--nodes", "2", "--games", "2", "--max-moves", "20", "--save", str(games)]
     assert main(command) == 0
-    assert "greedy against net: +" in capsys.readouterr().out
+    assert "greedy against net, 2 nodes: +" in capsys.readouterr().out
     assert len([record for path in games.iterdir() for record in read_records(path)]) == 2
     assert main(["learn-games", str(games), "--checkpoint", checkpoint, "--epochs", "1"]) == 0
     assert "pass 1:" in capsys.readouterr().out
+
+
+def test_a_player_may_have_nodes_of_its_own(checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", f"{checkpoint}@2", f"{checkpoint}@0", "--games", "1", "--max-moves", "6"]) == 0
+    assert "net, 2 nodes against net, policy: +0 =1 -0" in capsys.readouterr().out
 
 
 def test_a_game_is_played_in_the_terminal(

@@ -11,12 +11,12 @@ from understudy.games.shogi.batch import SHAPE
 from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.inference import BACKENDS, installed, make_evaluator
 from understudy.networks.resnet import ActorCriticResTower
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
 
 def network(head: Literal["attention", "linear"] = "attention") -> ActorCriticResTower:
     """With weights and running statistics that a trained one could have."""
-    made = new_network(ResNetSettings(blocks=2, channels=16, policy_head=head), seed=1)
+    made = new_network(NetworkSettings(policy="resnet", blocks=2, channels=16, policy_head=head), seed=1)
     rng = np.random.default_rng(2)
     for name, view in made.views(made.parameters).items():
         noise = rng.normal(scale=0.1, size=view.shape)

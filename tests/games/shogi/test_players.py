@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import cshogi
 import numpy as np
@@ -10,6 +11,7 @@ from games.shogi.material import material
 from understudy.games.shogi.players import (
     Choice,
     GreedyPlayer,
+    Player,
     PolicyPlayer,
     RandomPlayer,
     Score,
@@ -20,6 +22,7 @@ from understudy.games.shogi.players import (
     play_match,
 )
 from understudy.games.shogi.policy import BLACK, WHITE
+from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.rules import Ending, Result, ShogiGame
 
 
@@ -38,8 +41,19 @@ def test_the_greedy_player_mates_then_takes_the_most_valuable_piece() -> None:
     assert len(chosen(player, ShogiGame().start)) > 5
 
 
+Played = tuple[Score, list[GameRecord]]
+
+
+def match_of(first: Player, second: Player, games: int, chance: np.random.Generator, **options: Any) -> Played:
+    """A match and its games, which come one by one."""
+    records: dict[int, GameRecord] = {}
+    score = play_match(first, second, games, chance, **options, on_game=records.__setitem__)
+    assert list(records) == list(range(1, score.games + 1))
+    return score, list(records.values())
+
+
 def test_a_match_between_players_of_different_strength_shows_it() -> None:
-    score, records = play_match(GreedyPlayer(rng(1)), RandomPlayer(rng(2)), 10, rng(3), max_moves=300)
+    score, records = match_of(GreedyPlayer(rng(1)), RandomPlayer(rng(2)), 10, rng(3), max_moves=300)
     assert score.games == len(records) == 10
     assert score.wins >= 8
     assert score.losses == 0
@@ -47,13 +61,13 @@ def test_a_match_between_players_of_different_strength_shows_it() -> None:
 
 def test_search_beats_the_policy_it_searches_with() -> None:
     search, policy = SearchPlayer(material, 32), PolicyPlayer(material, temperature=1.0, rng=rng(4))
-    score, records = play_match(search, policy, 4, rng(5), max_moves=250)
+    score, records = match_of(search, policy, 4, rng(5), max_moves=250)
     assert score.wins >= 3
     assert {record.names for record in records} == {("search", "policy"), ("policy", "search")}
 
 
 def test_pairs_of_games_share_an_opening_and_exchange_colours() -> None:
-    _, records = play_match(RandomPlayer(rng(6)), GreedyPlayer(rng(7)), 4, rng(8), opening_moves=6, max_moves=60)
+    _, records = match_of(RandomPlayer(rng(6)), GreedyPlayer(rng(7)), 4, rng(8), opening_moves=6, max_moves=60)
     openings = [record.moves[:6] for record in records]
     assert openings[0] == openings[1] != openings[2] == openings[3]
     assert records[0].names == ("random", "greedy")
@@ -80,7 +94,7 @@ def test_a_player_may_resign() -> None:
 def test_the_same_seeds_play_the_same_match() -> None:
     def match() -> list[tuple[str, ...]]:
         players = PolicyPlayer(material, 1.0, rng(1)), RandomPlayer(rng(2))
-        return [record.moves for record in play_match(*players, 2, rng(3), max_moves=40)[1]]
+        return [record.moves for record in match_of(*players, 2, rng(3), max_moves=40)[1]]
 
     assert match() == match()
 

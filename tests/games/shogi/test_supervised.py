@@ -12,9 +12,9 @@ from understudy.games.shogi.policy import WHITE, PolicyOutputMapper
 from understudy.games.shogi.record import GameRecord, write_record
 from understudy.games.shogi.rules import Ending, Result
 from understudy.games.shogi.supervised import Lesson, Position, _lay_out, learn_games
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
-TINY = ResNetSettings(blocks=1, channels=16, attention_width=8, value_width=8)
+TINY = NetworkSettings(policy="resnet", blocks=1, channels=16, attention_width=8, value_width=8)
 
 
 @pytest.fixture(scope="module")

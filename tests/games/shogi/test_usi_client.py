@@ -12,7 +12,7 @@ from understudy.games.shogi.errors import EngineError
 from understudy.games.shogi.players import RandomPlayer, play
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.usi_client import UsiPlayer, find_engines
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
 SCRIPT = """
 import sys
@@ -66,7 +66,7 @@ def test_an_engine_that_dies_or_does_not_start_is_an_engine_error(tmp_path: Path
 
 def test_our_own_engine_plays_a_game_over_usi(tmp_path: Path) -> None:
     checkpoint = tmp_path / "net.npz"
-    save_checkpoint(checkpoint, Checkpoint(new_network(ResNetSettings(blocks=1, channels=4), seed=1)))
+    save_checkpoint(checkpoint, Checkpoint(new_network(NetworkSettings(policy="resnet", blocks=1, channels=4), seed=1)))
     command = [sys.executable, "-m", "understudy.games.shogi", "usi", str(checkpoint)]
     with UsiPlayer(command, "nodes 4", {"Backend": "torch"}, patience=60) as engine:
         assert engine.name.startswith("Understudy")
@@ -80,3 +80,14 @@ def test_fairy_stockfish_plays() -> None:
     with UsiPlayer(find_engines()["fairy-stockfish"], "nodes 200", {"Skill Level": -20}) as engine:
         record = play(RandomPlayer(np.random.default_rng(0)), engine, max_moves=30)
     assert record.result is not None
+
+
+@pytest.mark.parametrize(("go", "limit"), [("byoyomi 1000", 1.0), ("movetime 250", 0.25), ("nodes 5", None)])
+def test_answers_later_than_the_time_that_was_given_are_counted(go: str, limit: float | None) -> None:
+    with UsiPlayer(scripted("bestmove 7g7f"), go) as engine:
+        assert engine.limit == limit
+        engine.choose(ShogiGame())
+        assert engine.late == 0
+        engine.limit = 1e-9
+        engine.choose(ShogiGame())
+        assert (engine.answers, engine.late) == (2, 1)

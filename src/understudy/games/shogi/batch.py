@@ -54,23 +54,28 @@ def observe(games: Sequence[ShogiGame], planes: NDArray[np.float32], legal: NDAr
 
     Both must be contiguous. The rows of a game that is over show no legal action only when it has no legal move.
     """
-    n = len(games)
+    write_planes(games, planes.reshape(len(games), PLANES * 81))
+    if legal is not None:
+        mark_legal(games, np.array([game.board.turn for game in games]), legal)
+
+
+def write_planes(games: Sequence[ShogiGame], out: NDArray[np.float32]) -> None:
+    """Write the observations into the first 46·81 columns of `out`, which must be contiguous as a whole."""
+    n, width = out.shape
     boards = [game.board for game in games]
     pieces = np.frombuffer(b"".join([bytes(board.pieces) for board in boards]), np.uint8).reshape(n, 81)
     turns = np.array([board.turn for board in boards])
     hands = np.frombuffer(bytes(chain.from_iterable(chain.from_iterable(b.pieces_in_hand for b in boards))), np.uint8)
-    flat = planes.reshape(n, PLANES, 81)
-    flat[:, :_PIECE_PLANES] = 0
+    out[:, : _PIECE_PLANES * 81] = 0
     places = _OFFSETS[turns[:, None], _SQUARES, pieces]
-    places += np.arange(0, n * PLANES * 81, PLANES * 81)[:, None]
-    flat.reshape(-1)[places] = 1
+    places += np.arange(0, n * width, width)[:, None]
+    out.reshape(-1)[places] = 1
     own_first = np.where(turns[:, None, None] == BLACK, hands.reshape(n, 2, 7), hands.reshape(n, 2, 7)[:, ::-1])
+    flat = out[:, : PLANES * 81].reshape(n, PLANES, 81)  # a view: only columns are cut off
     flat[:, _PIECE_PLANES:_COLOUR] = own_first.reshape(n, 14, 1) * np.float32(1 / 18)
     last = [(len(game.moves) / game.max_moves, (game.occurrences - 1) / 3, game.in_check) for game in games]
     flat[:, _COLOUR] = (turns == BLACK)[:, None]
     flat[:, _PLY:] = np.array(last, np.float32)[:, :, None]
-    if legal is not None:
-        mark_legal(games, turns, legal)
 
 
 def mark_legal(games: Sequence[ShogiGame], turns: NDArray[np.int64], legal: NDArray[np.bool_]) -> None:

@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
 from understudy.files import write_atomically
 from understudy.games.shogi.batch import PLANES
+from understudy.games.shogi.matches import ShogiMatches
 from understudy.games.shogi.policy import ACTIONS
+from understudy.models.state import ModelState, read_model
 from understudy.networks.factory import model_factory
+from understudy.networks.network import Floats
 from understudy.networks.resnet import ActorCriticResTower
-from understudy.networks.resnet_settings import ResNetSettings
 from understudy.npz import read_npz, write_npz
+from understudy.settings import NetworkSettings
 
 SCHEMA = 1
 MAX_BYTES = 4 << 30
@@ -35,7 +38,7 @@ class Checkpoint:
     counters: Mapping[str, int] = field(default_factory=dict)
 
 
-def new_network(settings: ResNetSettings, seed: int = 0) -> ActorCriticResTower:
+def new_network(settings: NetworkSettings, seed: int = 0) -> ActorCriticResTower:
     """An untrained network for shogi."""
     network = model_factory(PLANES * 81, ACTIONS, settings, np.random.default_rng(seed))
     assert isinstance(network, ActorCriticResTower)
@@ -47,7 +50,6 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     network = checkpoint.network
     if not np.isfinite(network.parameters).all():
         raise NonFiniteError(f"The network holds NaN or infinity; {path} is left as it was.")
-    assert isinstance(network.settings, ResNetSettings)
     meta = {
         "kind": KIND,
         "schema": SCHEMA,
@@ -60,17 +62,22 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
-    """Read a checkpoint of any size; ModelMissing, ModelDamaged or ModelMismatch say what is wrong with it."""
+    """Read a checkpoint of any size, or the model of a self-play run.
+
+    ModelMissing, ModelDamaged or ModelMismatch say what is wrong with it.
+    """
     try:
         arrays = read_npz(path, max_bytes=MAX_BYTES, error=ModelDamaged)
     except FileNotFoundError:
         raise ModelMissing(f"There is no checkpoint at {path}.") from None
     try:
         meta = json.loads(arrays.pop("meta").item())
+        if "kind" not in meta:
+            return _of_run(read_model(path), path)
         if meta.get("kind") != KIND or meta["schema"] != SCHEMA:
             raise ModelMismatch(f"{path} is no shogi checkpoint of schema {SCHEMA}, which this version reads.")
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["network"].items()}
-        network = new_network(ResNetSettings(**values))
+        network = new_network(NetworkSettings(**values))
         parameters = arrays.pop("parameters")
         counters = {name: int(count) for name, count in meta["counters"].items()}
         layout = tuple((name, tuple(shape)) for name, shape in meta["layout"])
@@ -80,3 +87,20 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
     network.parameters[:] = parameters
     return Checkpoint(network, arrays, counters)
+
+
+def judging_all_actions(settings: NetworkSettings, parameters: Floats) -> ActorCriticResTower:
+    """The network that judges all 13,527 actions, with the parameters of one that plays from lists of legal moves."""
+    network = new_network(settings)
+    network.parameters[:] = parameters
+    return network
+
+
+def _of_run(state: ModelState, path: Path) -> Checkpoint:
+    spec = state.spec
+    if spec.network.policy != "resnet" or spec.state_dim != ShogiMatches.state_dim:
+        raise ModelMismatch(f"The model {path} is not one of shogi.")
+    network = judging_all_actions(spec.network, state.arrays["parameters"])
+    if spec.layout != network.layout:
+        raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
+    return Checkpoint(network, counters=state.counters)

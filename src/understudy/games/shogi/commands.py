@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import sys
+import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,10 @@ from understudy.errors import SettingsError
 if TYPE_CHECKING:
     from understudy.games.shogi.players import Player
 
-_WHO = "random, greedy, a checkpoint (.npz), fairy-stockfish if it is installed, or usi:COMMAND for any USI engine"
+_WHO = (
+    "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish if it is installed, or usi:COMMAND for any "
+    "USI engine"
+)
 
 
 def add_commands(commands: Any) -> None:
@@ -41,6 +45,14 @@ def add_commands(commands: Any) -> None:
     match.add_argument("--save", type=Path, metavar="FOLDER", help="save the games there, as .kifu")
     _add_strength(match)
     match.set_defaults(run=_match)
+
+    check = commands.add_parser("shogi-check", help="does it learn shogi? from nothing, against simple players")
+    check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: among temporary files)")
+    check.add_argument("--minutes", type=float, default=25.0, metavar="M", help="of training at most (default: 25)")
+    check.add_argument("--workers", type=int, default=2, metavar="N", help="processes that play; 0 = none (default: 2)")
+    check.add_argument("--games", type=int, default=200, metavar="N", help="of the final contests (default: 200)")
+    check.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    check.set_defaults(run=_check)
 
     learn = commands.add_parser("learn-games", help="teach a network from game records (.csa, .kif, .kifu)")
     learn.add_argument("records", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
@@ -91,6 +103,9 @@ def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack) 
             raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
         settings = dict(option.split("=", 1) for option in options.option)
         return stack.enter_context(UsiPlayer(command, options.go, settings))
+    path, _, nodes = who.rpartition("@")
+    if path.endswith(".npz") and nodes.isdecimal():
+        return _network_player(Path(path), int(nodes))
     if who.endswith(".npz"):
         return _network_player(Path(who), options.nodes)
     raise SettingsError(f"There is no player {who!r}; a player is {_WHO}.")
@@ -106,7 +121,8 @@ def _network_player(path: Path, nodes: int) -> Player:
     torch.set_num_threads(1)
     evaluate, about = make_evaluator(load_checkpoint(path).network, batch=8 if nodes else 1)
     print(f"{path}: {about}", file=sys.stderr)
-    return SearchPlayer(evaluate, nodes, path.stem) if nodes else PolicyPlayer(evaluate, name=path.stem)
+    name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
+    return SearchPlayer(evaluate, nodes, name) if nodes else PolicyPlayer(evaluate, name=name)
 
 
 def _play(options: argparse.Namespace) -> int:
@@ -130,34 +146,63 @@ def _usi(options: argparse.Namespace) -> int:
 def _match(options: argparse.Namespace) -> int:
     import numpy as np
 
-    from understudy.games.shogi.players import play_match
-    from understudy.games.shogi.record import write_record
+    from understudy.games.shogi.players import outcome, play_match
+    from understudy.games.shogi.record import GameRecord, write_record
     from understudy.games.shogi.usi_client import UsiPlayer
 
+    def on_game(number: int, record: GameRecord) -> None:
+        if options.save is not None:
+            write_record(options.save / f"{number:04d}.kifu", record)
+        print(
+            f"game {number:>3}: {' - '.join(record.names)}: {outcome(record.result)}, {len(record.moves)} moves",
+            flush=True,
+        )
+
+    if options.save is not None:
+        options.save.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         first = _player(options.first, options, options.seed + 1, stack)
         second = _player(options.second, options, options.seed + 2, stack)
         rng = np.random.default_rng(options.seed)
-        score, records = play_match(first, second, options.games, rng, max_moves=options.max_moves)
-    if options.save is not None:
-        options.save.mkdir(parents=True, exist_ok=True)
-        for number, record in enumerate(records, start=1):
-            write_record(options.save / f"{number:04d}.kifu", record)
+        score = play_match(first, second, options.games, rng, max_moves=options.max_moves, on_game=on_game)
     for player in (first, second):
         if isinstance(player, UsiPlayer):
-            print(f"{player.name}: {player.answers} moves, the slowest after {player.slowest:.2f} s")
+            late = "" if player.limit is None else f", {player.late} of them later than the {player.limit:g} s allowed"
+            print(f"{player.name}: {player.answers} moves{late}; the slowest took {player.slowest:.2f} s")
     print(f"{first.name} against {second.name}: {score}")
     return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from understudy.games.shogi.learn_check import GOALS, LearnCheck, write_curve
+    from understudy.rundir import RunDir
+
+    run = RunDir.at(options.run_dir or tempfile.mkdtemp(prefix="shogi_check_"))
+    if run.model.exists():
+        raise SettingsError(
+            f"There is a model in {run.root} already; the check begins from nothing: name a new folder."
+        )
+    check = LearnCheck(run, options.minutes, options.workers, options.seed, lambda line: print(line, flush=True))
+    scores = check.run(options.games)
+    reached = True
+    for name, score in scores.items():
+        won = score.wins / score.games
+        reached &= won >= GOALS[name]
+        print(f"without search against {name}: won {won:.1%} (goal {GOALS[name]:.0%}); {score}")
+    if (picture := write_curve(check.points, run.root)) is not None:
+        print(f"The curve is in {picture}.")
+    print(f"The model is {run.model}.")
+    return 0 if reached else 1
 
 
 def _learn_games(options: argparse.Namespace) -> int:
     import torch
 
     from understudy.games.shogi.supervised import learn_games
-    from understudy.networks.resnet_settings import ResNetSettings
+    from understudy.settings import NetworkSettings
 
     torch.set_num_threads(1)
-    network = ResNetSettings(blocks=options.blocks, channels=options.channels)
+    network = NetworkSettings(policy="resnet", blocks=options.blocks, channels=options.channels)
     learn_games(
         options.records,
         options.checkpoint,

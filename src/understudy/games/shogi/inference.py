@@ -6,23 +6,21 @@ is a copy of the network as it was: weights that change afterwards need a new on
 
 from __future__ import annotations
 
-import copy
 import importlib.util
 import io
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
-from understudy.networks.resnet import ActorCriticResTower, Block, LinearPolicy, Tower
+from understudy.networks.resnet import ActorCriticResTower
+from understudy.networks.tower import Tower, folded
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 Evaluator = Callable[[NDArray[np.float32]], Outputs]
@@ -41,28 +39,9 @@ class Player(nn.Module):
         return logits, torch.softmax(wdl, dim=1)
 
 
-def folded(tower: Tower) -> Tower:
-    """A copy that computes the same with fewer steps."""
-    tower = copy.deepcopy(tower).eval().requires_grad_(False)
-
-    def fold(module: Any, conv: str, norm: str) -> None:
-        setattr(module, conv, fuse_conv_bn_eval(getattr(module, conv), getattr(module, norm)))
-        setattr(module, norm, nn.Identity())
-
-    fold(tower, "stem", "stem_norm")
-    fold(tower, "value_conv", "value_norm")
-    for block in tower.blocks:
-        assert isinstance(block, Block)
-        fold(block, "conv1", "norm1")
-        fold(block, "conv2", "norm2")
-    if isinstance(tower.policy, LinearPolicy):
-        fold(tower.policy, "conv", "norm")
-    return tower
-
-
 def torch_evaluator(network: ActorCriticResTower) -> Evaluator:
     """Evaluate with torch, in its fastest layout for CPUs."""
-    player = Player(network.tower).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    player = Player(network.tower)
 
     def evaluate(planes: NDArray[np.float32]) -> Outputs:
         with torch.inference_mode():

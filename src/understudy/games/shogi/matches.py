@@ -1,84 +1,137 @@
-"""Shogi as a batch of matches for self-play: a match that ends begins anew within the same step."""
+"""Shogi as a batch of matches for self-play: a match that ends begins anew within the same step.
+
+A state is the planes, then the legal moves by their number among the 13,527 actions, −1 where there is none; a decision
+is a place in that list. So nothing is ever as wide as all actions, of which a position allows about a hundred.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.games.shogi.batch import PLANES, SHAPE, ShogiBatch, mark_legal, observe
-from understudy.games.shogi.policy import ACTIONS, BLACK, step_of_action, usi_of_step
-from understudy.games.shogi.rules import MAX_MOVES, ShogiGame
+from understudy.games.game import Game, Step
+from understudy.games.shogi.batch import PLANES, write_planes
+from understudy.games.shogi.errors import GameError
+from understudy.games.shogi.policy import actions_of_moves
+from understudy.games.shogi.rules import Ending, ShogiGame
+
+MOST_LEGAL = 593  # no position of shogi has more legal moves
+BOARD = PLANES * 81
+SELF_PLAY_MOVES = 320  # a longer game is cut: what two beginners do after that teaches little
 
 
-class Step(NamedTuple):
-    """What one decision in each of B matches led to."""
+class Rival(Protocol):
+    """Somebody who plays against the learner, in several matches at a time."""
 
-    rewards: NDArray[np.float32]
-    """(B,) for the player who decided; the other one gets the negative."""
-    over: NDArray[np.bool_]
-    """(B,) ended by the rules: nothing follows."""
-    cut: NDArray[np.bool_]
-    """(B,) stopped at the maximum of moves: neither won nor lost."""
-    finals: NDArray[np.float32]
-    """(B, S) where cut, the position it stopped at, seen by the player to move there."""
-    final_sides: NDArray[np.int8]
-    """(B,) where cut, who that is."""
+    def prepare(self, rng: np.random.Generator) -> None:
+        """All matches begin anew; all lots that are drawn from here on come from this generator."""
+        ...
+
+    def answer(self, games: Sequence[ShogiGame]) -> Sequence[int | None]:
+        """A legal move in each of these games, None to resign; the games are left as they were."""
+        ...
 
 
-class ShogiMatches:
-    """B matches from the start position, with states of 46·81 numbers and the 13,527 actions."""
+class Entry(NamedTuple):
+    """A rival and the number of matches it plays."""
 
-    name, players, state_dim, masked = "shogi", 2, PLANES * 81, True
-    actions = tuple(usi_of_step(step_of_action(action, BLACK)) for action in range(ACTIONS))
-    """As Black names them; White's are turned by 180°."""
+    rival: Rival
+    matches: int
 
-    def __init__(self, matches: int, max_moves: int = MAX_MOVES) -> None:
-        self.matches = matches
-        self._batch = ShogiBatch(matches, max_moves)
-        self._legal = np.zeros((matches, ACTIONS), np.bool_)
-        self._legal_known = False
+
+class ShogiMatches(Game):
+    """B matches from the start position. In the first of them rivals, if there are any, play the other side.
+
+    A rival's moves are part of the step: nobody learns from them. Matches with rivals change sides after each game.
+    """
+
+    name, players, state_dim, masked = "shogi", 2, BOARD + MOST_LEGAL, True
+    actions = tuple(f"legal move {place}" for place in range(MOST_LEGAL))
+
+    def __init__(self, matches: int, max_moves: int = SELF_PLAY_MOVES, rivals: Sequence[Entry] = ()) -> None:
+        """`rivals` take the first matches, in this order; in the others the learner plays both sides."""
+        super().__init__(matches)
+        self._max_moves = max_moves
+        self._entries = rivals
+        ends = np.cumsum([0, *(entry.matches for entry in rivals)]).tolist()
+        self._rows = [range(a, b) for a, b in pairwise(ends)]
+        self.with_rivals: int = ends[-1]
+        """How many matches are played against rivals: the first ones."""
+        self._learner_side = np.zeros(self.with_rivals, np.int8)
+        self.games: list[ShogiGame] = []
         self._finals = np.zeros((matches, self.state_dim), np.float32)
         self._final_sides = np.zeros(matches, np.int8)
 
-    @property
-    def games(self) -> list[ShogiGame]:
-        """The matches as they stand."""
-        return self._batch.games
-
     def reset(self, seed: np.random.SeedSequence) -> None:
-        """Begin all matches anew; there is no chance in shogi."""
-        self._batch.reset()
-        self._legal_known = False
+        """Begin all matches anew; only rivals draw lots."""
+        for entry, own in zip(self._entries, seed.spawn(len(self._entries)), strict=True):
+            entry.rival.prepare(np.random.default_rng(own))
+        self._learner_side[:] = np.arange(self.with_rivals) % 2
+        self.games = [ShogiGame(max_moves=self._max_moves) for _ in range(self.matches)]
+        self._let_rivals_move()
 
     def observe(self, out: NDArray[np.float32]) -> None:
-        """Write the positions (B, S), each as the player to move sees it."""
-        observe(self.games, out.reshape(self.matches, *SHAPE))
+        """Write the positions and their legal moves (B, S), each as the player to move sees it."""
+        write_states(self.games, out)
 
     def legal(self, out: NDArray[np.bool_]) -> None:
-        """Write which actions (B, A) are legal."""
-        out[...] = self._masks()
+        """Write which places of the lists are taken (B, A)."""
+        counts = np.array([len(game.legal_moves) for game in self.games])
+        np.less(np.arange(MOST_LEGAL), counts[:, None], out=out)
 
     def to_move(self) -> NDArray[np.int8]:
         """(B,) whose turn it is: 0 for Black, 1 for White."""
-        return self._batch.turns.astype(np.int8)
+        return np.array([game.board.turn for game in self.games], np.int8)
 
     def step(self, actions: NDArray[np.int64]) -> Step:
         """Decide once in every match; the arrays are valid until the next step. GameError for an illegal action."""
-        stepped = self._batch.step(actions, self._masks())
-        self._legal_known = False
-        for i in np.flatnonzero(stepped.cut).tolist():
-            observe([self.games[i]], self._finals[i].reshape(1, *SHAPE))
-            self._final_sides[i] = self.games[i].turn
-        self._batch.reset(np.flatnonzero(stepped.over))
-        return Step(stepped.rewards, stepped.over & ~stepped.cut, stepped.cut, self._finals, self._final_sides)
+        movers = self.to_move()
+        for i, (game, place) in enumerate(zip(self.games, actions.tolist(), strict=True)):
+            if not 0 <= place < len(game.legal_moves):
+                raise GameError(f"Match {i}: there is no legal move {place} in {game.board.sfen()}.")
+            game.push(game.legal_moves[place])
+        self._let_rivals_move()
+        n = self.matches
+        rewards, over, cut = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        for i, game in enumerate(self.games):
+            if game.result is not None:
+                cut[i] = game.result.ending is Ending.MAX_MOVES
+                over[i] = not cut[i]
+                rewards[i] = game.result.for_player(movers[i])
+                self._begin_anew(i)
+        if over.any() or cut.any():
+            self._let_rivals_move()
+        return Step(rewards, over, cut, self._finals, self._final_sides)
 
-    def close(self) -> None:
-        """Nothing is held outside of Python."""
+    def _let_rivals_move(self) -> None:
+        """Every rival answers in the matches where it is to move."""
+        for entry, rows in zip(self._entries, self._rows, strict=True):
+            games = [g for i in rows if (g := self.games[i]).result is None and g.turn != self._learner_side[i]]
+            for game, move in zip(games, entry.rival.answer(games) if games else (), strict=True):
+                if move is None:
+                    game.resign()
+                else:
+                    game.push(move)
 
-    def _masks(self) -> NDArray[np.bool_]:
-        if not self._legal_known:
-            mark_legal(self.games, self._batch.turns, self._legal)
-            self._legal_known = True
-        return self._legal
+    def _begin_anew(self, i: int) -> None:
+        game = self.games[i]
+        write_states([game], self._finals[i : i + 1])
+        self._final_sides[i] = game.turn
+        self.games[i] = ShogiGame(max_moves=self._max_moves)
+        if i < self.with_rivals:
+            self._learner_side[i] ^= 1
+
+
+def write_states(games: Sequence[ShogiGame], out: NDArray[np.float32]) -> None:
+    """Write planes and lists of legal moves into `out` (N, S), which must be contiguous."""
+    write_planes(games, out)
+    lists = [game.legal_moves for game in games]
+    counts = np.array([len(moves) for moves in lists])
+    moves = np.fromiter(chain.from_iterable(lists), np.int32, int(counts.sum()))
+    turns = np.repeat([game.board.turn for game in games], counts)
+    out[:, BOARD:] = -1
+    out[:, BOARD:][np.arange(MOST_LEGAL) < counts[:, None]] = actions_of_moves(moves, turns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -173,9 +173,12 @@ def play_match(
     rng: np.random.Generator,
     opening_moves: int = 4,
     max_moves: int = MAX_MOVES,
-) -> tuple[Score, list[GameRecord]]:
-    """Play pairs of games with exchanged colours, each pair from a random opening of its own."""
-    records: list[GameRecord] = []
+    on_game: Callable[[int, GameRecord], None] = lambda _number, _record: None,
+) -> Score:
+    """Play pairs of games with exchanged colours, each pair from a random opening of its own.
+
+    `on_game` gets each game with its number, from 1 on, as soon as it is over.
+    """
     points: list[float] = []
     opening: Sequence[int] = ()
     for number in range(games):
@@ -188,8 +191,8 @@ def play_match(
         record = _play_on(game, players, (None,) * len(opening))
         assert record.result is not None
         points.append(record.result.for_player(BLACK if number % 2 == 0 else WHITE))
-        records.append(record)
-    return Score(points.count(1), points.count(0), points.count(-1)), records
+        on_game(number + 1, record)
+    return Score(points.count(1), points.count(0), points.count(-1))
 
 
 def _opening(rng: np.random.Generator, moves: int) -> list[int]:

@@ -20,7 +20,7 @@ from understudy.games.shogi.record import GameRecord, read_records
 from understudy.games.shogi.rules import MAX_MOVES, Ending, ShogiGame
 from understudy.learning.optimizers import Adam, clip_global_norm
 from understudy.networks.resnet import ActorCriticResTower
-from understudy.networks.resnet_settings import ResNetSettings
+from understudy.settings import NetworkSettings
 
 VALUE_WEIGHT = 0.5
 MAX_GRAD_NORM = 1.0
@@ -61,7 +61,7 @@ def gather(paths: Iterable[Path], say: Callable[[str], None]) -> list[GameRecord
 def learn_games(
     paths: Sequence[Path],
     checkpoint: Path,
-    settings: ResNetSettings,
+    settings: NetworkSettings,
     *,
     epochs: int = 4,
     minibatch: int = 256,
@@ -98,7 +98,7 @@ def learn_games(
     return lessons
 
 
-def _continue(path: Path, settings: ResNetSettings, rate: float, seed: int) -> tuple[ActorCriticResTower, Adam, int]:
+def _continue(path: Path, settings: NetworkSettings, rate: float, seed: int) -> tuple[ActorCriticResTower, Adam, int]:
     if not path.exists():
         network = new_network(settings, seed)
         return network, Adam(network.parameters, rate), 0

@@ -21,7 +21,7 @@ _PLACES = ("/usr/games", "/usr/local/games")  # Debian's games are not on everyb
 
 
 def find_engines() -> dict[str, str]:
-    """The USI engines that are installed here, by name. (GNU Shogi speaks another protocol and is not among them.)"""
+    """The USI engines that are installed here, by name. (GNU Shogi speaks XBoard's protocol and is not among them.)"""
     found = {name: shutil.which(name) or shutil.which(name, path=":".join(_PLACES)) for name in _KNOWN}
     return {name: path for name, path in found.items() if path}
 
@@ -44,6 +44,10 @@ class UsiPlayer:
         self.answers = 0
         self.slowest = 0.0
         """Seconds from `go` to `bestmove` of the slowest answer."""
+        self.limit = _limit(go)
+        """Seconds that an answer may take, where `go` says so; None if it says something else."""
+        self.late = 0
+        """Answers that took longer: on a clock, games lost."""
         self._lines: queue.Queue[str | None] = queue.Queue()
         try:
             self._process = subprocess.Popen(
@@ -76,7 +80,9 @@ class UsiPlayer:
             if match := re.search(r"\bscore (cp|mate) (-?\d+|[+-])", line):
                 value = _value(match[1], match[2])
         self.answers += 1
-        self.slowest = max(self.slowest, time.monotonic() - asked)
+        seconds = time.monotonic() - asked
+        self.slowest = max(self.slowest, seconds)
+        self.late += self.limit is not None and seconds > self.limit
         words = line.split()
         answer = words[1] if len(words) > 1 else ""
         if answer == "resign":
@@ -152,6 +158,13 @@ class UsiPlayer:
             lines.append(line)
             if line.split()[:1] == [word]:
                 return lines
+
+
+def _limit(go: str) -> float | None:
+    words = go.split()
+    if len(words) == 2 and words[0] in ("byoyomi", "movetime") and words[1].isdecimal():
+        return int(words[1]) / 1000
+    return None
 
 
 def _value(kind: str, text: str) -> int:

@@ -21,6 +21,9 @@ from understudy.games.shogi.inference import Evaluator, make_evaluator
 from understudy.games.shogi.rules import Ending, ShogiGame, game_of_position
 from understudy.games.shogi.search import Limits, Search, Thought, centipawns
 
+NETWORK_DELAY = (
+    300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
+)
 _UNLIMITED = 1 << 20  # moves: the program with the board decides when a game is too long
 
 
@@ -36,7 +39,7 @@ class UsiEngine:
         self._search: Search | None = None
         self._thinking: threading.Thread | None = None
         self._stop = threading.Event()
-        self._options = {"Nodes": "800", "Backend": "fastest", "NetworkDelay": "120"}
+        self._options = {"Nodes": "800", "Backend": "fastest", "NetworkDelay": str(NETWORK_DELAY)}
 
     def run(self, lines: TextIO) -> None:
         """Obey until `quit` or the end of the lines."""
@@ -72,7 +75,7 @@ class UsiEngine:
     def _introduce(self) -> None:
         self._say(f"id name Understudy {__version__}", "id author The Understudy authors")
         self._say("option name Nodes type spin default 800 min 1 max 10000000")
-        self._say("option name NetworkDelay type spin default 120 min 0 max 10000")
+        self._say(f"option name NetworkDelay type spin default {NETWORK_DELAY} min 0 max 10000")
         self._say("option name Backend type combo default fastest var fastest var torch var onnxruntime var openvino")
         self._say("usiok")
 

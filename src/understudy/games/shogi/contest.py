@@ -1,0 +1,29 @@
+"""How good a policy is without search: many games at once against one rival."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from understudy.games.shogi.matches import MOST_LEGAL, Entry, Rival, ShogiMatches
+from understudy.games.shogi.players import Score
+from understudy.games.shogi.rules import MAX_MOVES
+from understudy.networks.network import Network
+
+
+def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: int = MAX_MOVES) -> Score:
+    """The score of the most probable moves, in half of the games as Black. A game that was cut is a draw."""
+    matches = ShogiMatches(games, max_moves, [Entry(rival, games)])
+    matches.reset(np.random.SeedSequence(seed))
+    states = np.empty((games, matches.state_dim), np.float32)
+    legal = np.empty((games, MOST_LEGAL), np.bool_)
+    results = np.full(games, np.nan)
+    while (open_games := np.isnan(results)).any():
+        matches.observe(states)
+        matches.legal(legal)
+        places = np.zeros(games, np.int64)  # matches that have ended go on with any move
+        logits, _ = network.evaluate(states[open_games])
+        places[open_games] = np.where(legal[open_games], logits, -np.inf).argmax(axis=1)
+        step = matches.step(places)
+        ended = open_games & (step.over | step.cut)
+        results[ended] = step.rewards[ended]
+    return Score(int((results == 1).sum()), int((results == 0).sum()), int((results == -1).sum()))

@@ -1,0 +1,97 @@
+"""Whom the learner plays in training beside itself: simple players, and its own past."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from understudy.games.shogi.matches import MOST_LEGAL, Entry, ShogiMatches, write_states
+from understudy.games.shogi.players import GreedyPlayer, Player, RandomPlayer
+from understudy.games.shogi.rules import ShogiGame
+from understudy.learning.losses import log_softmax
+from understudy.models.state import read_model
+from understudy.networks.factory import model_factory
+from understudy.networks.network import Network
+
+GREEDY, RANDOM, PAST = 0.75, 0.125, 0.0625
+"""Shares of the matches; in the rest the learner plays both sides."""
+
+
+class OneByOne:
+    """A player of single games as a rival in many."""
+
+    def __init__(self, make: Callable[[np.random.Generator], Player]) -> None:
+        self._make = make
+
+    def prepare(self, rng: np.random.Generator) -> None:
+        """See Rival."""
+        self._player = self._make(rng)
+
+    def answer(self, games: Sequence[ShogiGame]) -> Sequence[int | None]:
+        """See Rival."""
+        return [self._player.choose(game).move for game in games]
+
+
+class PastSelf:
+    """One of the versions that the run has kept, drawn anew whenever all matches begin; it draws its moves too.
+
+    A run that goes on from a version finds the same ones before it as the run that was not interrupted.
+    """
+
+    def __init__(self, versions: Path) -> None:
+        self._versions = versions
+        self._network: Network | None = None
+
+    def prepare(self, rng: np.random.Generator) -> None:
+        """See Rival. Without any version it plays at random."""
+        self._rng = rng
+        kept = sorted(self._versions.glob("*.npz"))
+        if not kept:
+            self._network = None
+            return
+        state = read_model(kept[rng.integers(len(kept))])
+        spec = state.spec
+        self._network = model_factory(spec.state_dim, len(spec.actions), spec.network, np.random.default_rng(0))
+        self._network.parameters[:] = state.arrays["parameters"]
+
+    def answer(self, games: Sequence[ShogiGame]) -> Sequence[int | None]:
+        """See Rival."""
+        if self._network is None:
+            return [game.legal_moves[self._rng.integers(len(game.legal_moves))] for game in games]
+        states = np.empty((len(games), ShogiMatches.state_dim), np.float32)
+        write_states(games, states)
+        logits, _ = self._network.evaluate(states)
+        counts = np.array([len(game.legal_moves) for game in games])
+        log_probs = log_softmax(logits, np.arange(MOST_LEGAL) < counts[:, None])
+        places = (log_probs + self._rng.gumbel(size=log_probs.shape)).argmax(axis=1)
+        return [game.legal_moves[place] for game, place in zip(games, places.tolist(), strict=True)]
+
+
+class ShogiLeague(ShogiMatches):
+    """The matches of a training run. `versions` is the folder of its model's versions: then past ones play too."""
+
+    settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "network": {"policy": "resnet", "blocks": 2, "channels": 32},
+        "training": {
+            "learning_rate": 4e-3,
+            "gae_lambda": 0.75,
+            "epochs": 1,
+            "minibatch": 512,
+            "normalize_states": False,
+            "exploration": 0.0,
+        },
+        # Learning takes far longer than playing: both in turn, with all cores each, on the newest weights.
+        "parallel": {"games_per_worker": 64, "batch_size": 2048, "max_staleness": 0, "learner_threads": 0},
+    }
+
+    def __init__(self, matches: int, versions: str = "") -> None:
+        entries = [
+            Entry(OneByOne(GreedyPlayer), int(GREEDY * matches)),
+            Entry(OneByOne(RandomPlayer), int(RANDOM * matches)),
+        ]
+        if versions:
+            entries.append(Entry(PastSelf(Path(versions)), int(PAST * matches)))
+        super().__init__(matches, rivals=entries)

@@ -1,0 +1,114 @@
+"""Two models against each other, Zerg against Zerg on the simulation: which of them plays better?
+
+Both have the same brain, openings and features, and draw their strategies from their policies without further
+exploration. Seats change from game to game, maps from pair to pair of games.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.games.zerg.brain import THINK_LOOPS, Brain
+from understudy.games.zerg.direct.adapter import DirectGame, field_of
+from understudy.games.zerg.direct.game import RESULTS, TIME_LIMIT, ZERG
+from understudy.games.zerg.proving_ground.maps import make_map
+from understudy.games.zerg.proving_ground.match import Match, Seat
+from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
+from understudy.models.live import LiveModel
+from understudy.models.state import read_model
+from understudy.sampling import draw
+
+MAPS = 10
+FIRST = 60_000_000  # number of the first game; neither training nor other evaluations get there
+_CHUNK = 5  # games that a process plays before it says how they went
+
+Policy = Callable[[NDArray[np.float32]], int]
+
+
+class Score(NamedTuple):
+    """Results of one model against another."""
+
+    won: int
+    tied: int
+    lost: int
+
+    @property
+    def share(self) -> float:
+        """Games won of games played; a tie is not won."""
+        return self.won / sum(self)
+
+
+def policy_of(model: LiveModel, seed: int) -> Policy:
+    """Strategies drawn from a model's policy, for one game."""
+    rng = np.random.default_rng(seed)
+    model.network.begin_episode()
+
+    def decide(state: NDArray[np.float32]) -> int:
+        logits, _ = model.network.step(model.trainer.normalizer.apply(state))
+        return draw(logits, None, 0.0, rng.random()).action
+
+    return decide
+
+
+def play(policies: tuple[Policy, Policy], *, map_seed: int, seed: int, time_limit: float = TIME_LIMIT) -> str:
+    """One game; the result as the first policy sees it."""
+    match = Match(make_map(map_seed), [Seat(ZERG, ZERG), Seat(ZERG, ZERG)], seed, round(time_limit * LOOPS_PER_SECOND))
+    game = match.simulation
+    hands = [DirectGame(game, player) for player in (0, 1)]
+    brains = [Brain(field_of(game, player)._replace(enemy_race=ZERG)) for player in (0, 1)]
+    while not game.over:
+        for brain, hand, policy in zip(brains, hands, policies, strict=True):
+            brain.observe(hand.snapshot())
+            if brain.time_to_decide:
+                brain.decide(policy(brain.state()))
+        for brain, hand in zip(brains, hands, strict=True):
+            hand.carry_out(brain.commands())
+        match.advance_to(game.loop + THINK_LOOPS)
+    return RESULTS[int(game.state["result"][0])]
+
+
+def duel(new: Path, old: Path, games: int, *, processes: int = 2, say: Callable[[Score], None] | None = None) -> Score:
+    """The score of the model file `new` against `old`; `say` is told how it stands now and then."""
+    os.environ.update(ONE_BLAS_THREAD)  # for the processes
+    numbers = range(FIRST, FIRST + games)
+    chunks = [numbers[i : i + _CHUNK] for i in range(0, games, _CHUNK)]
+    results: Counter[str] = Counter()
+    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (new, old)) as pool:
+        for chunk in pool.map(_play_chunk, chunks):
+            results.update(chunk)
+            if say is not None:
+                say(_score(results))
+    return _score(results)
+
+
+def _score(results: Counter[str]) -> Score:
+    return Score(results["Victory"], results["Tie"], results["Defeat"])
+
+
+_models: list[LiveModel] = []  # of a process of the pool: the new one and the old one
+
+
+def _load(new: Path, old: Path) -> None:
+    _models[:] = [LiveModel(read_model(path)) for path in (new, old)]
+
+
+def _play_chunk(numbers: Iterable[int]) -> list[str]:
+    return [_play_number(number) for number in numbers]
+
+
+def _play_number(number: int) -> str:
+    """Game `number` as the new model sees it; it sits first in every other one."""
+    new, old = (policy_of(model, 2 * number + place) for place, model in enumerate(_models))
+    first = number % 2 == 0
+    result = play((new, old) if first else (old, new), map_seed=number // 2 % MAPS, seed=number)
+    return result if first else {"Victory": "Defeat", "Defeat": "Victory"}.get(result, result)

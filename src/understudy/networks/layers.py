@@ -1,0 +1,124 @@
+"""A stack of ReLU layers in NumPy, over parameters and gradients that somebody else keeps in one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.networks.network import Floats
+
+_ZERO = np.zeros((), np.float32)
+
+
+@dataclass(slots=True)
+class _Hidden:
+    """What backward needs of one hidden layer, for the rows of the last forward.
+
+    `outputs` has a last column of ones, the input that the next layer's bias is the weight of.
+    Elementwise work goes over it too: contiguous arrays are worth more than the column.
+    """
+
+    outputs: Floats
+    sums: Floats
+    active: NDArray[np.bool_]
+    d_outputs: Floats
+    d_sums: Floats
+
+
+class Layers:
+    """Every matrix carries its bias as its last row; all but the last are followed by a ReLU."""
+
+    def __init__(self, weights: Sequence[Floats], gradients: Sequence[Floats]) -> None:
+        *self._hidden_weights, self._head_weights = weights
+        *self._hidden_gradients, self._head_gradients = gradients
+        self._widths = [len(matrix) - 1 for matrix in weights]
+        self._columns = self._head_weights.shape[1]
+        self._dtype = self._head_weights.dtype
+        self._capacity = 0
+        self._rows = -1
+        self._prepare_play()
+
+    def forward(self, inputs: Floats) -> Floats:
+        """Outputs (N, O) of inputs (N, I); valid until the next forward."""
+        if len(inputs) != self._rows:
+            self._prepare_rows(len(inputs))
+        self._inputs[:, :-1] = inputs
+        inputs = self._inputs
+        for weights, layer in zip(self._hidden_weights, self._hidden, strict=True):
+            np.matmul(inputs, weights, out=layer.sums)
+            np.maximum(layer.outputs, _ZERO, out=layer.outputs)
+            inputs = layer.outputs
+        return np.matmul(inputs, self._head_weights, out=self._outputs)
+
+    @property
+    def d_outputs(self) -> Floats:
+        """(N, O) for the caller to fill before `backward`: the derivatives by the last forward's outputs."""
+        return self._d_outputs
+
+    def backward(self) -> None:
+        """Overwrite the gradients."""
+        d_sums, weights, gradients = self._d_outputs, self._head_weights, self._head_gradients
+        for i in reversed(range(len(self._hidden))):
+            layer = self._hidden[i]
+            np.matmul(layer.outputs.T, d_sums, out=gradients)
+            np.matmul(d_sums, weights.T, out=layer.d_outputs)
+            np.greater(layer.outputs, _ZERO, out=layer.active)
+            np.multiply(layer.d_outputs, layer.active, out=layer.d_outputs)
+            d_sums, weights, gradients = layer.d_sums, self._hidden_weights[i], self._hidden_gradients[i]
+        np.matmul(self._inputs.T, d_sums, out=gradients)
+
+    def step(self, inputs: Floats) -> Floats:
+        """Outputs (O,) of one row; a forward is not disturbed. The method `dot` spares the dispatch of `np.dot`."""
+        self._play_inputs[...] = inputs
+        for row, weights, sums, outputs in self._play_hidden:
+            row.dot(weights, sums)
+            np.maximum(outputs, _ZERO, out=outputs)
+        row, weights, outputs = self._play_head
+        row.dot(weights, outputs)
+        return outputs
+
+    def _prepare_play(self) -> None:
+        ones = [np.ones(width + 1, self._dtype) for width in self._widths]
+        self._play_inputs = ones[0][:-1]
+        self._play_hidden = [
+            (inputs, weights, outputs[:-1], outputs)
+            for inputs, weights, outputs in zip(ones, self._hidden_weights, ones[1:], strict=False)
+        ]
+        self._play_head = (ones[-1], self._head_weights, np.zeros(self._columns, self._dtype))
+
+    def _prepare_rows(self, rows: int) -> None:
+        """Point the views at `rows` rows of the buffers, which grow to the largest batch seen."""
+        if rows > self._capacity:
+            self._allocate(max(rows, 2 * self._capacity))
+        self._rows = rows
+        self._inputs = self._input_buffer[:rows]
+        self._hidden = [
+            _Hidden(
+                outputs=outputs[:rows],
+                sums=outputs[:rows, :-1],
+                active=active[:rows],
+                d_outputs=d_outputs[:rows],
+                d_sums=d_outputs[:rows, :-1],
+            )
+            for outputs, active, d_outputs in self._hidden_buffers
+        ]
+        # Column-major, so that sums and maxima over the few actions of a row run along the many rows.
+        self._outputs = self._output_buffer[: rows * self._columns].reshape(self._columns, rows).T
+        self._d_outputs = self._d_output_buffer[: rows * self._columns].reshape(self._columns, rows).T
+
+    def _allocate(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._input_buffer = np.ones((capacity, self._widths[0] + 1), self._dtype)
+        self._hidden_buffers = [
+            (
+                np.ones((capacity, width + 1), self._dtype),
+                np.empty((capacity, width + 1), np.bool_),
+                np.empty((capacity, width + 1), self._dtype),
+            )
+            for width in self._widths[1:]
+        ]
+        self._output_buffer = np.empty(capacity * self._columns, self._dtype)
+        self._d_output_buffer = np.empty(capacity * self._columns, self._dtype)

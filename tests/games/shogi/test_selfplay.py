@@ -1,0 +1,183 @@
+"""Shogi through the machinery of self-play: who learns from what, and that a run can be interrupted."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from understudy.games.shogi.checkpoint import load_checkpoint
+from understudy.games.shogi.league import OneByOne, PastSelf
+from understudy.games.shogi.matches import BOARD, MOST_LEGAL, Entry, ShogiMatches
+from understudy.games.shogi.players import RandomPlayer
+from understudy.games.shogi.record import read_records
+from understudy.games.shogi.sample_games import SampleGames
+from understudy.learning.batch import Batch
+from understudy.learning.trainer import Trainer
+from understudy.models.state import ModelState
+from understudy.models.store import ModelStore
+from understudy.networks.factory import model_factory
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.player import Player
+from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
+from understudy.parallel.sequential import SequentialWorkers
+from understudy.rundir import RunDir
+from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
+
+TINY = NetworkSettings(policy="resnet", blocks=1, channels=8, attention_width=4, value_width=4)
+TRAINING = TrainingSettings(epochs=2, minibatch=64, normalize_states=False, exploration=0.0)
+PARALLEL = ParallelSettings(num_workers=2, games_per_worker=8, batch_size=64, checkpoint_updates=2, max_staleness=0)
+
+
+def trainer() -> Trainer:
+    network = model_factory(ShogiMatches.state_dim, MOST_LEGAL, TINY, np.random.default_rng(1))
+    network.parameters += np.abs(np.random.default_rng(2).normal(scale=0.05, size=network.parameters.size)).astype("f4")
+    return Trainer(network, TRAINING, seed=0)
+
+
+def played(by: Trainer, max_moves: int, steps: int, rivals: int = 0) -> Rollout:
+    game = ShogiMatches(4, max_moves, [Entry(OneByOne(RandomPlayer), rivals)])
+    player = Player(game, by.network, by.normalizer)
+    player.begin(0)
+    rollout = Rollout(RolloutShape.of(game, ParallelSettings(batch_size=4 * steps)))
+    assert player.play(rollout)
+    return rollout
+
+
+def targets(by: Trainer, batch: Batch) -> Any:
+    log_probs, values = by._evaluate(batch, batch.states)
+    of_decisions = batch.of_decisions(values)
+    return by._targets(batch, of_decisions, batch.bootstraps(values), log_probs - batch.log_probs), of_decisions, values
+
+
+def test_what_one_player_expects_after_its_move_is_what_the_other_one_fears() -> None:
+    by = trainer()
+    batch = as_batch([played(by, 500, 6)])
+    (vs, advantages), values, all_values = targets(by, batch)
+    assert batch.sides is not None
+    assert batch.sides.reshape(4, 6).tolist() == [[1, -1, 1, -1, 1, -1]] * 4
+    gamma, lam = TRAINING.gamma, TRAINING.gae_lambda
+    after = all_values[len(values) :]  # nothing has ended: each match is bootstrapped from its own next position
+    for match in range(4):
+        advantage = 0.0
+        for t in reversed(range(6)):
+            row = 6 * match + t
+            following = values[row + 1] if t < 5 else after[batch.cut.tolist().index(match)]
+            delta = -gamma * following - values[row]
+            advantage = delta - gamma * lam * advantage
+            assert advantages[row] == pytest.approx(advantage, abs=1e-5)
+            assert vs[row] == pytest.approx(values[row] + advantage, abs=1e-5)
+
+
+def test_exchanged_colours_exchange_nothing_that_is_learned() -> None:
+    by = trainer()
+    batch = as_batch([played(by, 7, 12, rivals=2)])
+    assert batch.sides is not None
+    assert batch.final_sides is not None
+    mirrored = dataclasses.replace(batch, sides=-batch.sides, final_sides=-batch.final_sides)
+    for ours, theirs in zip(targets(by, batch)[0], targets(by, mirrored)[0], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_games_that_were_cut_are_not_losses() -> None:
+    by = trainer()
+    rollout = played(by, 3, 9)
+    batch = as_batch([rollout])
+    assert rollout["games"] == 4 * 3
+    assert not batch.rewards.any()
+    assert len(batch.cut) == len(batch.starts)
+    for final, side in zip(batch.finals, batch.final_sides[batch.cut], strict=True):  # type: ignore[index]
+        planes = batch.states[final, :BOARD].reshape(46, 81)
+        assert planes[43, 0] == 1  # after the last move that was allowed
+        assert side == -1
+        assert planes[42, 0] == 0
+
+
+def test_a_match_against_a_rival_belongs_to_one_player() -> None:
+    batch = as_batch([played(trainer(), 500, 6, rivals=2)])
+    assert batch.sides is not None
+    assert batch.sides.reshape(4, 6).tolist() == [[1] * 6, [-1] * 6, [1, -1] * 3, [1, -1] * 3]
+
+
+def run_dir(folder: Path) -> tuple[RunDir, ModelStore]:
+    run = RunDir.at(folder)
+    run.create()
+    return run, ModelStore(run.model, run.ledger)
+
+
+def trained(folder: Path, updates: int) -> tuple[TrainingLoopManager, ModelState]:
+    run, store = run_dir(folder)
+    settings = Settings(network=TINY, training=TRAINING, parallel=PARALLEL)
+    loop = TrainingLoopManager(f"shogi:{run.versions}", settings, store=store, seed=3)
+    loop.run(updates=updates)
+    return loop, store.load()
+
+
+def test_an_update_changes_the_network_that_plays(tmp_path: Path) -> None:
+    before, _ = trained(tmp_path / "before", 0)
+    loop, _ = trained(tmp_path / "after", 2)
+    assert isinstance(loop.workers, SequentialWorkers)
+    for player in loop.workers._players:
+        np.testing.assert_array_equal(player.network.parameters, loop.model.network.parameters)
+    changed = loop.model.network.parameters != before.model.network.parameters
+    assert all(view.any() for name, view in loop.model.network.views(changed).items() if "weight" in name)
+    states = np.zeros((1, ShogiMatches.state_dim), np.float32)
+    assert loop.model.network.evaluate(states)[1] != before.model.network.evaluate(states)[1]
+
+
+def test_a_run_that_was_interrupted_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    _, whole = trained(tmp_path / "whole", 6)
+    for _ in range(3):
+        _, state = trained(tmp_path / "parts", 2)
+    assert state.counters == whole.counters
+    assert state.counters["updates"] == 6
+    assert state.arrays.keys() == whole.arrays.keys()
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(state.arrays[name], array, err_msg=name)
+
+
+def test_the_model_of_a_run_plays_like_any_checkpoint(tmp_path: Path) -> None:
+    loop, _ = trained(tmp_path, 1)
+    network = load_checkpoint(RunDir.at(tmp_path).model).network
+    matches = ShogiMatches(2)
+    matches.reset(np.random.SeedSequence(0))
+    states = np.empty((2, matches.state_dim), np.float32)
+    matches.observe(states)
+    logits, values = loop.model.network.evaluate(states)
+    all_logits, same_values = network.evaluate(states[:, :BOARD])
+    listed = states[:, BOARD : BOARD + 30].astype(int)
+    np.testing.assert_allclose(logits[:, :30], np.take_along_axis(all_logits, listed, 1), atol=1e-6)
+    np.testing.assert_allclose(values, same_values, atol=1e-6)
+
+
+def test_a_past_self_is_one_of_the_versions_and_the_same_lots_draw_the_same_one(tmp_path: Path) -> None:
+    loop, state = trained(tmp_path, 4)
+    versions = RunDir.at(tmp_path).versions
+    drawn = []
+    for seed in (0, *range(16)):
+        past = PastSelf(versions)
+        past.prepare(np.random.default_rng(seed))
+        assert past._network is not None
+        drawn.append(past._network.parameters.tobytes())
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn)) == 3  # new, after two updates, after four
+    assert state.arrays["parameters"].tobytes() in drawn
+    assert loop.model.version == 3
+
+
+def test_games_to_look_at_are_kept_with_their_evaluations_up_to_a_number(tmp_path: Path) -> None:
+    loop, _ = trained(tmp_path, 2)
+    samples = SampleGames(tmp_path / "games", every=2, keep=1)
+    first = samples.after_update(loop.model)
+    assert first is not None
+    (record,) = read_records(first)
+    assert record.names == ("update 2", "update 2")
+    assert len(record.evaluations) == len(record.moves) > 0
+    loop.model.trainer.updates = 3
+    assert samples.after_update(loop.model) is None
+    loop.model.trainer.updates = 4
+    second = samples.after_update(loop.model)
+    assert list((tmp_path / "games").iterdir()) == [second]
