@@ -19,8 +19,8 @@ from sc2.portconfig import Portconfig
 
 from understudy.experience.journal import orphans, salvage
 from understudy.games.zerg.bot import WickedZergBotProImpl
-from understudy.games.zerg.learned_openings import read_opening
-from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.learned_openings import Openings
+from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.policy import SETTINGS, zerg_agent
 from understudy.rundir import RunDir
 
@@ -35,8 +35,8 @@ def main(data: Path, arguments: Sequence[str] | None = None) -> int:
     agent = zerg_agent(data, online_training=True, online_seconds=options.training_seconds)
     bot = WickedZergBotProImpl(
         agent,
-        opponents=OpponentMemory(data / "opponents.json"),
-        opening=read_opening(data / "learned_build_orders.json"),
+        opponents=OpponentMemory(data / OPPONENTS),
+        openings=Openings(RunDir.at(data).build_orders),
     )
     bot.opponent_id = options.OpponentId
     url = f"ws://{options.LadderServer}:{options.GamePort}/sc2api"
