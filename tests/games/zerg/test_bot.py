@@ -41,7 +41,7 @@ def saved(run: Path) -> list[Any]:
 
 def test_a_game_leaves_its_decisions_for_the_learner(tmp_path: Path) -> None:
     memory = OpponentMemory(tmp_path / "opponents.json")
-    bot = WickedZergBotProImpl(zerg_agent(tmp_path, online_training=False), opponents=memory, map_name="here")
+    bot = WickedZergBotProImpl(zerg_agent(tmp_path, online_training=False), opponents=memory, about={"map": "here"})
     bot.opponent_id = "somebody"
     assert finish(bot).name == "Tie"
     (episode,) = saved(tmp_path)

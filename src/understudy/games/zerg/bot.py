@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from sc2.bot_ai import BotAI
@@ -18,6 +19,7 @@ from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
 from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.rewards import final_reward, shaped_reward
+from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
 
 CRASH = "Crash"
 STEP_REPORT_SECONDS = 1.0
@@ -25,6 +27,8 @@ STEP_REPORT_SECONDS = 1.0
 
 class WickedZergBotProImpl(BotAI):
     """A Zerg bot for one game. After the game, `outcome` says how it went, whatever way it ended.
+
+    `about` goes into the game's file. `on_step_time` is told about once a second how long the slowest step took.
 
     Call `close_game` once the game is over: burnysc2 does not call `on_end` when a step raises or the socket breaks.
     """
@@ -40,7 +44,7 @@ class WickedZergBotProImpl(BotAI):
         opponents: OpponentMemory | None = None,
         openings: Openings | None = None,
         chance: random.Random | None = None,
-        map_name: str = "",
+        about: Mapping[str, Any] = MappingProxyType({}),
         on_decision: Callable[[Decision], None] | None = None,
         on_step_time: Callable[[float], None] | None = None,
     ) -> None:
@@ -50,7 +54,7 @@ class WickedZergBotProImpl(BotAI):
         self.slowest_step = 0.0
         self._explore, self._opponents, self._openings = explore, opponents, openings
         self._chance = chance or random.Random()
-        self._map, self._on_decision, self._on_step_time = map_name, on_decision, on_step_time
+        self._about, self._on_decision, self._on_step_time = about, on_decision, on_step_time
         self._slowest_lately, self._next_report = 0.0, 0.0
         self._opening = Opening()
         self._brain: Brain | None = None
@@ -65,13 +69,14 @@ class WickedZergBotProImpl(BotAI):
         opponent = self._opponent_id
         prior, rushes = NOTHING_KNOWN if self._opponents is None else self._opponents.prior(opponent, field.enemy_race)
         self._opening = self._choose_opening(field.enemy_race)
-        self.agent.begin_episode(
-            game="zerg",
-            map=self._map or self.game_info.map_name,
-            opponent_id=opponent,
-            opponent_race=_race_name(field.enemy_race),
-            opening=self._opening.name,
-        )
+        known = {
+            "game": "zerg",
+            "map": self.game_info.map_name,
+            "opponent_id": opponent,
+            "opponent_race": _race_name(field.enemy_race),
+            "opening": self._opening.name,
+        }
+        self.agent.begin_episode(**known | dict(self._about))
         self._brain = Brain(field, opening=self._opening, opponent_prior=prior, opponent_rushes=rushes)
 
     async def on_step(self, iteration: int) -> None:
@@ -103,8 +108,9 @@ class WickedZergBotProImpl(BotAI):
                 opening = self._opening.name
                 self._opponents.record(self._opponent_id, brain.enemy_race, result, brain.was_rushed, opening)
         final_state = brain.state() if cut else None
-        self.outcome |= self.agent.end_episode(result, final_state=final_state, opponent_race=race)
-        self.outcome |= {"result": result, "opponent_race": race, "seconds": self.state.game_loop / 22.4}
+        notes = {"opponent_race": race, "seconds": self.state.game_loop / LOOPS_PER_SECOND}
+        self.outcome |= self.agent.end_episode(result, final_state=final_state, **notes)
+        self.outcome |= {"result": result, **notes}
         return self.outcome
 
     @property

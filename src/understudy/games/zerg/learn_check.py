@@ -51,8 +51,8 @@ def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float
             trained = evaluate(pool, Contestant("trained", run_dir=str(run)), count)
             doubt = sign_test(trained, fixed[best])
             say(
-                f"seed {seed}: {_share(trained)} after {training.games} games, {training.protocol_games} of them through"
-                f" the protocol, in {training.seconds:.0f} s; always {best} {_share(fixed[best])}, p = {doubt:.2g}"
+                f"seed {seed}: {_share(trained)} after {training.games} games ({training.protocol_games} by protocol)"
+                f" in {training.seconds:.0f} s; always {best} {_share(fixed[best])}, p = {doubt:.2g}"
             )
             low, high = UNTRAINED
             as_asked = low <= rate(untrained) <= high and rate(trained) >= GOAL

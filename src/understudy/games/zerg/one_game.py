@@ -68,7 +68,7 @@ def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
             opponents=opponents,
             openings=Openings(run.build_orders),
             chance=random.Random(challenge.seed),
-            map_name=record["map"],
+            about=record,
             on_step_time=partial(_say_step_time, run.step_time),
         )
         bot.opponent_id = f"{challenge.race}-{challenge.difficulty}-{challenge.build}"

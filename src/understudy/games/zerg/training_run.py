@@ -21,6 +21,7 @@ from understudy.games.zerg.history import GameRecord, History, plot_win_rate, wi
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one, practise
 from understudy.games.zerg.policy import zerg_settings
 from understudy.games.zerg.run_options import parse_options
+from understudy.rundir import RunDir
 
 CRASHES_THAT_STOP = 5
 STATISTICS_EVERY = 5
@@ -44,6 +45,9 @@ class TrainingRun:
         self._options = options
         self._run_dir = Path(options.run_dir)
         self._history = History(self._run_dir)
+        run = RunDir.at(self._run_dir)
+        run.create()
+        self._recovered = self._history.recover(run)
         self._began_with = len(self._history.games)
         self._crashes = 0
         starcraft = None if options.game == "proving-ground" else find_starcraft()
@@ -95,6 +99,10 @@ class TrainingRun:
         print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}")
         if self._began_with:
             print(f"[INFO] Continuing: {self._began_with} games were played here before")
+        if self._recovered:
+            print(
+                f"[INFO] {self._recovered} of them had ended, but were not written down, when the last run was killed"
+            )
 
     def _play_games(self) -> None:
         numbers = self._numbers()
@@ -134,8 +142,8 @@ class TrainingRun:
     def _numbers(self) -> Iterator[int]:
         """Numbers of the games to play: they go on where the last session ended."""
         games = self._options.games
-        number = self._began_with
-        while games == 0 or number < self._began_with + games:
+        first = number = 1 + max((game.number for game in self._history.games), default=-1)
+        while games == 0 or number < first + games:
             if self._deadline is not None and time.monotonic() > self._deadline:
                 return
             yield number
