@@ -50,6 +50,7 @@ def test_games_are_played_learned_from_and_continued_by_a_second_start(
     learned = [read_episode(path, StorageSettings()) for path in RunDir.at(tmp_path).archive.glob("*.npz")]
     assert len(learned) == 6
     assert not list(RunDir.at(tmp_path).buffer.glob("*.npz"))
+    assert json.loads(RunDir.at(tmp_path).step_time.read_text())["seconds"] > 0  # for the learner, which makes room
 
 
 def test_a_killed_run_goes_on_and_learns_what_was_decided_in_the_game_under_way(tmp_path: Path) -> None:
