@@ -20,7 +20,7 @@ from understudy.games.zerg.challenges import Challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft
 from understudy.games.zerg.run_options import parse_options
-from understudy.games.zerg.training_run import CRASHES_THAT_STOP, main
+from understudy.games.zerg.training_run import CRASHES_THAT_STOP, _fitted, main
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
@@ -150,6 +150,19 @@ def test_a_line_cut_short_by_a_kill_is_left_out_and_the_next_game_is_whole(tmp_p
     assert len(again.games) == 1
     again.add(GameRecord(1, "Zerg", "Hard", "Rush", "m", "Defeat"))
     assert [game.race for game in History(tmp_path).games] == ["Terran", "Zerg"]
+
+
+def test_a_line_that_is_too_long_for_the_terminal_goes_on_below() -> None:
+    parts = (
+        "[GAME 9] [#########.] 9/10",
+        "Protoss CheatInsane Timing: Victory in 10:12, +0.91",
+        "model v14",
+        "won 4/9",
+    )
+    assert _fitted(parts, 120).count("\n") == 0
+    narrow = _fitted(parts, 80).splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert narrow == [f"{parts[0]}  {parts[1]}", "    model v14 | won 4/9"]
 
 
 def test_the_table_shows_the_win_rate_over_the_games() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -25,7 +26,7 @@ from understudy.rundir import RunDir
 
 CRASHES_THAT_STOP = 5
 STATISTICS_EVERY = 5
-_BAR = 20
+_BAR = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,6 +98,7 @@ class TrainingRun:
         )
         print(f"[INFO] Playing on {where}{found}")
         print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}")
+        print("[INFO] A line for each game: progress, opponent: result, length, reward | model, learner | games won")
         if self._began_with:
             print(f"[INFO] Continuing: {self._began_with} games were played here before")
         if self._recovered:
@@ -171,19 +173,21 @@ class TrainingRun:
             print(statistics_table(self._learner.get_stats()), flush=True)
 
     def _line(self, game: GameRecord) -> str:
-        """The line about a game: who, how it went, what plays, what the learner does, and how far the run is."""
+        """About a game: how far the run is, who, how it went, what played, and what the learner does."""
         stats = self._learner.get_stats()
         session = self._history.games[self._began_with :]
         wins, count, total = sum(g.won for g in session), len(session), self._options.games
-        length = f"{int(game.seconds) // 60}:{int(game.seconds) % 60:02}"
-        fate = f"{game.result} in {length}, reward {game.reward:+.2f}" if not game.error else f"Crash: {game.error}"
         filled = _BAR * count // total if total else 0
         progress = f"[{'#' * filled}{'.' * (_BAR - filled)}] {count}/{total}" if total else f"{count} games"
-        return (
-            f"[GAME {game.number + 1}] {progress} vs {game.race} {game.difficulty} {game.build} on {game.map}: {fate}"
-            f" | model v{game.model_version}, learner {stats['state']}, {stats['buffer_files']} waiting"
-            f" | won {wins}/{count}"
+        length = f"{int(game.seconds) // 60}:{int(game.seconds) % 60:02}"
+        fate = f"{game.result} in {length}, {game.reward:+.2f}" if not game.error else f"Crash: {game.error}"
+        parts = (
+            f"[GAME {game.number + 1}] {progress}",
+            f"{game.race} {game.difficulty} {game.build}: {fate}",
+            f"model v{game.model_version}, learner {stats['state']}, {stats['buffer_files']} waiting",
+            f"won {wins}/{count}",
         )
+        return _fitted(parts, shutil.get_terminal_size((120, 24)).columns)
 
     def _finish(self) -> None:
         stats = self._learner.stop(drain=True)
@@ -199,6 +203,16 @@ class TrainingRun:
         elif self._history.games:
             print("No plot: matplotlib is not installed.")
         print(f"Model version {stats['model_version']} in {(self._run_dir / 'models').absolute()}", flush=True)
+
+
+def _fitted(parts: Sequence[str], width: int) -> str:
+    """The parts of a line, on a second one as far as the terminal is too narrow for them."""
+    lines = [parts[0]]
+    for number, part in enumerate(parts[1:]):
+        between = "  " if number == 0 else " | "
+        fits = len(lines[-1]) + len(between) + len(part) <= width
+        lines[-1:] = [lines[-1] + between + part] if fits else [lines[-1], f"    {part}"]
+    return "\n".join(lines)
 
 
 def _crashed(challenge: Challenge, reason: str) -> GameRecord:
