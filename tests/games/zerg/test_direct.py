@@ -9,6 +9,7 @@ pytest.importorskip("gymnasium")
 import gymnasium
 from gymnasium.utils.env_checker import check_env
 
+from understudy.experience.episode import read_episode
 from understudy.games.zerg.direct.batch import GameBatch
 from understudy.games.zerg.direct.bulk import PERIOD, games, mixed_opponent, shuffled
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
@@ -17,6 +18,7 @@ from understudy.games.zerg.opponent_memory import OpponentMemory
 from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.state import NAMES
 from understudy.rundir import RunDir
+from understudy.settings import StorageSettings
 
 
 def test_gymnasium_makes_it_and_its_checker_is_content() -> None:
@@ -92,3 +94,12 @@ def test_what_is_remembered_of_an_opponent_is_part_of_the_state() -> None:
     unknown = StrategyGame(Opponent(1, 9, 2)).state()
     differing = {NAMES[i] for i in np.flatnonzero(known != unknown)}
     assert differing == {"opponent_prior", "opponent_rushes"}
+
+
+def test_a_game_that_is_stopped_is_cut_and_kept(tmp_path: pytest.TempPathFactory) -> None:
+    answers = iter([False] * 4 + [True] * 9)
+    with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:
+        (result,) = games(agent, 0, 5, stopped=lambda: next(answers))
+    assert (result.result, result.decisions) == ("Interrupted", 3)
+    (path,) = RunDir.at(str(tmp_path)).buffer.glob("*.npz")
+    assert read_episode(path, StorageSettings()).final_state is not None

@@ -42,13 +42,14 @@ def test_games_are_played_learned_from_and_continued_by_a_second_start(
         "[GAME 3",
     ]
     assert "3 games, 0 won, 0 crashed" in first
-    assert main([*arguments, "--instances", "2"]) == 0
+    assert main([*arguments, "--instances", "2", "--practice", "1"]) == 0
     second = capsys.readouterr().out
     assert "Continuing: 3 games were played here before" in second
     assert "[BACKGROUND LEARNING] STATISTICS" in second
     assert sorted(game.number for game in History(tmp_path).games) == [0, 1, 2, 3, 4, 5]
     learned = [read_episode(path, StorageSettings()) for path in RunDir.at(tmp_path).archive.glob("*.npz")]
-    assert len(learned) == 6
+    assert sum(episode.meta.game == "zerg" for episode in learned) == 6
+    assert sum(episode.meta.game == "zerg-direct" for episode in learned) > 0  # practice beside the second session
     assert not list(RunDir.at(tmp_path).buffer.glob("*.npz"))
     assert json.loads(RunDir.at(tmp_path).step_time.read_text())["seconds"] > 0  # for the learner, which makes room
 

@@ -94,17 +94,6 @@ def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
     )
 
 
-def practise(setup: GameSetup, after: int, count: int) -> None:
-    """Play some games of the mix on the direct environment; the learner gets them like all others."""
-    from understudy.games.zerg.direct.bulk import games  # noqa: PLC0415 - the simulation is an optional door
-
-    agent = zerg_agent(setup.run_dir, settings=zerg_settings(setup.policy, setup.algorithm))
-    opponents = OpponentMemory(Path(setup.run_dir) / OPPONENTS)
-    for _ in games(agent, 1_000_000 + after * count, count, explore=setup.explore, opponents=opponents):
-        pass
-    agent.close()
-
-
 def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> str | None:
     from sc2.data import AIBuild, Difficulty, Race  # noqa: PLC0415
     from sc2.player import Bot, Computer  # noqa: PLC0415

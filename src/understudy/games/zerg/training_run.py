@@ -13,19 +13,24 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from understudy.background.learner import BackgroundParallelLearner
 from understudy.background.reports import statistics_table
 from understudy.errors import UnderstudyError
 from understudy.games.zerg.challenges import Challenge, next_challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
-from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one, practise
+from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
 from understudy.games.zerg.policy import zerg_settings
 from understudy.games.zerg.run_options import parse_options
 from understudy.rundir import RunDir
 
+if TYPE_CHECKING:
+    from understudy.games.zerg.direct.practice import Practice
+
 CRASHES_THAT_STOP = 5
 STATISTICS_EVERY = 5
+PRACTICE_NUMBERS = 1_000_000  # the first number of games on the direct environment; live games have low ones
 _BAR = 10
 
 
@@ -79,6 +84,7 @@ class TrainingRun:
         self._learner.start()
         print("[OK] Background parallel learner started")
         code = 0
+        self._practice = self._start_practice()
         try:
             self._play_games()
             if self._crashes >= CRASHES_THAT_STOP:
@@ -98,7 +104,9 @@ class TrainingRun:
         )
         print(f"[INFO] Playing on {where}{found}")
         print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}")
-        print("[INFO] A line for each game: progress, opponent: result, length, reward | model, learner | games won")
+        print(
+            "[INFO] Each line: progress, opponent: result, length, reward | model, learner, games it has waiting | won"
+        )
         if self._began_with:
             print(f"[INFO] Continuing: {self._began_with} games were played here before")
         if self._recovered:
@@ -111,7 +119,6 @@ class TrainingRun:
         if self._options.instances == 1:
             for number in numbers:
                 self._note(play_one(self._challenge(number), self._setup))
-                self._practise()
                 if self._crashes >= CRASHES_THAT_STOP:
                     return
         else:
@@ -159,10 +166,23 @@ class TrainingRun:
             number, results, race=options.race, difficulty=options.difficulty, map_seed=map_seed, seed=options.seed
         )
 
-    def _practise(self) -> None:
-        """Games on the direct environment between two games: more experience for the same minutes."""
-        if self._options.practice and not self._setup.starcraft:
-            practise(self._setup, self._history.games[-1].number, self._options.practice)
+    def _start_practice(self) -> list[Practice]:
+        """Games on the direct environment beside the others: more experience in the same minutes."""
+        if self._setup.starcraft or not self._options.practice:
+            return []
+        from understudy.games.zerg.direct.practice import Practice  # noqa: PLC0415 - the simulation is an optional door
+
+        played = len(self._history.games)
+        return [
+            Practice(
+                str(self._run_dir),
+                first=PRACTICE_NUMBERS + 100_000 * player + 100 * played,
+                policy=self._setup.policy,
+                algorithm=self._setup.algorithm,
+                explore=self._setup.explore,
+            )
+            for player in range(self._options.practice)
+        ]
 
     def _note(self, game: GameRecord) -> None:
         self._history.add(game)
@@ -184,12 +204,14 @@ class TrainingRun:
         parts = (
             f"[GAME {game.number + 1}] {progress}",
             f"{game.race} {game.difficulty} {game.build}: {fate}",
-            f"model v{game.model_version}, learner {stats['state']}, {stats['buffer_files']} waiting",
-            f"won {wins}/{count}",
+            f"v{game.model_version}, {stats['state']}, {stats['buffer_files']} waiting",
+            f"{wins} won",
         )
         return _fitted(parts, shutil.get_terminal_size((120, 24)).columns)
 
     def _finish(self) -> None:
+        for practice in self._practice:
+            practice.stop()
         stats = self._learner.stop(drain=True)
         session = self._history.games[self._began_with :]
         print(statistics_table(stats))

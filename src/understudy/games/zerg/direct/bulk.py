@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from understudy.agent import RLAgent
@@ -16,6 +16,7 @@ BUILDS = (2, 3, 4, 5, 6)  # rush, timing, power, macro, air
 MIX = tuple(DIFFICULTIES.index(name) + 1 for name in MIX_NAMES)
 PERIOD = len(RACES) * len(BUILDS) * len(MIX)  # games after which the mix begins anew
 MAPS = 10
+INTERRUPTED = "Interrupted"
 
 
 class BulkResult(NamedTuple):
@@ -41,12 +42,19 @@ def play_recorded(
     seed: int,
     explore: bool = True,
     opponents: OpponentMemory | None = None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> BulkResult:
-    """Play one game with the agent's decisions and leave it for the learner; `opponents` remembers it, too."""
+    """Play one game with the agent's decisions and leave it for the learner; `opponents` remembers it, too.
+
+    Once `stopped` says so, the game is cut where it is.
+    """
     game = StrategyGame(opponent, map_seed=seed % MAPS, seed=seed, opponents=opponents)
     agent.begin_episode(game="zerg-direct", map=f"ProvingGround-{seed % MAPS}", opponent_id=opponent.name)
     state, decisions = game.state(), 0
     while True:
+        if stopped():
+            stats = agent.end_episode(INTERRUPTED, final_state=state)
+            return BulkResult(opponent, INTERRUPTED, float(stats["total_reward"]), decisions, game.loop)
         turn = game.play(agent.select_action(state, explore=explore).action)
         state, decisions = turn.state, decisions + 1
         agent.observe_reward(turn.reward)
@@ -59,11 +67,20 @@ def play_recorded(
 
 
 def games(
-    agent: RLAgent, first: int, count: int, *, explore: bool = True, opponents: OpponentMemory | None = None
+    agent: RLAgent,
+    first: int,
+    count: int,
+    *,
+    explore: bool = True,
+    opponents: OpponentMemory | None = None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[BulkResult]:
     """Games `first` to `first + count` of the mix. Seeds are the numbers, so that evaluation can keep to fresh ones."""
     for number in range(first, first + count):
-        yield play_recorded(agent, mixed_opponent(shuffled(number)), seed=number, explore=explore, opponents=opponents)
+        if stopped():
+            return
+        opponent = mixed_opponent(shuffled(number))
+        yield play_recorded(agent, opponent, seed=number, explore=explore, opponents=opponents, stopped=stopped)
 
 
 def shuffled(number: int) -> int:
