@@ -73,8 +73,6 @@ class TrainingRun:
             run_dir=self._run_dir,
             settings=settings,
             verbose=options.verbose,
-            batch_games=settings.learner.batch_games,
-            poll_seconds=settings.learner.poll_seconds,
         )
 
     def run(self) -> int:
