@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ class ZergMatches(Game):
     actions = STRATEGIES
     features_hash = features_hash(state.NAMES)
     # A decision costs milliseconds of simulation: batches are small, and learned from often.
-    settings = {
+    settings: ClassVar = {
         "training": {
             name: getattr(SETTINGS.training, name)
             for name in ("gamma", "gae_lambda", "learning_rate", "entropy_coefficient", "epochs", "target_kl")
