@@ -1,6 +1,6 @@
 """Two models against each other, Zerg against Zerg on the simulation: which of them plays better?
 
-Both have the same brain, openings and features, and follow their most probable strategies, as the bot does without
+Both have the same brain, openings and features, and draw their strategies from their policies without further
 exploration. Seats change from game to game, maps from pair to pair of games.
 """
 
@@ -26,7 +26,7 @@ from understudy.games.zerg.proving_ground.match import Match, Seat
 from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
-from understudy.sampling import best
+from understudy.sampling import draw
 
 MAPS = 10
 FIRST = 60_000_000  # number of the first game; neither training nor other evaluations get there
@@ -48,13 +48,14 @@ class Score(NamedTuple):
         return self.won / sum(self)
 
 
-def policy_of(model: LiveModel) -> Policy:
-    """A model's most probable strategies, for one game."""
+def policy_of(model: LiveModel, seed: int) -> Policy:
+    """Strategies drawn from a model's policy, for one game."""
+    rng = np.random.default_rng(seed)
     model.network.begin_episode()
 
     def decide(state: NDArray[np.float32]) -> int:
         logits, _ = model.network.step(model.trainer.normalizer.apply(state))
-        return best(logits, None).action
+        return draw(logits, None, 0.0, rng.random()).action
 
     return decide
 
@@ -107,7 +108,7 @@ def _play_chunk(numbers: Iterable[int]) -> list[str]:
 
 def _play_number(number: int) -> str:
     """Game `number` as the new model sees it; it sits first in every other one."""
-    new, old = map(policy_of, _models)
+    new, old = (policy_of(model, 2 * number + place) for place, model in enumerate(_models))
     first = number % 2 == 0
     result = play((new, old) if first else (old, new), map_seed=number // 2 % MAPS, seed=number)
     return result if first else {"Victory": "Defeat", "Defeat": "Victory"}.get(result, result)

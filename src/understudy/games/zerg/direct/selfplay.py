@@ -29,7 +29,7 @@ class ZergMatches(Game):
             name: getattr(SETTINGS.training, name)
             for name in ("gamma", "gae_lambda", "learning_rate", "entropy_coefficient", "epochs", "target_kl")
         },
-        "parallel": {"games_per_worker": 8, "batch_size": 512, "timeout_seconds": 120.0},
+        "parallel": {"games_per_worker": 8, "batch_size": 512, "checkpoint_updates": 20, "timeout_seconds": 120.0},
     }
 
     def __init__(self, matches: int) -> None:
