@@ -40,6 +40,7 @@ class Storm:
         self.pids: set[int] = set()
         self.games = 0
         self._updated = threading.Event()
+        self._killed: set[int] = set()
         self._rng = random.Random(seed)
         self._last: dict[int, tuple[int, int, Rollout]] = {}
 
@@ -76,8 +77,12 @@ class Storm:
             if isinstance(loop.workers, ParallelManager) and loop.workers.pids:
                 self.segments.add(loop.workers.segment)
                 self.pids.update(loop.workers.pids)
+                victim = self._rng.choice(loop.workers.pids)
+                if victim in self._killed:  # it is dead, and about to be replaced
+                    continue
                 with contextlib.suppress(ProcessLookupError):  # it has just been replaced
-                    os.kill(self._rng.choice(loop.workers.pids), signal.SIGKILL)
+                    os.kill(victim, signal.SIGKILL)
+                    self._killed.add(victim)
                     self.left -= 1
 
 
