@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,12 +24,12 @@ class ZergMatches(Game):
     actions = STRATEGIES
     features_hash = features_hash(state.NAMES)
     # A decision costs milliseconds of simulation: batches are small, and learned from often.
-    settings = {
+    settings: ClassVar = {
         "training": {
             name: getattr(SETTINGS.training, name)
             for name in ("gamma", "gae_lambda", "learning_rate", "entropy_coefficient", "epochs", "target_kl")
         },
-        "parallel": {"games_per_worker": 16, "batch_size": 1024, "checkpoint_updates": 20, "timeout_seconds": 120.0},
+        "parallel": {"games_per_worker": 8, "batch_size": 512, "checkpoint_updates": 20, "timeout_seconds": 120.0},
     }
 
     def __init__(self, matches: int) -> None:
