@@ -168,12 +168,12 @@ def interrupt(replays: list[Path], scratch: Path) -> bool:
 def hog(replays: list[Path], scratch: Path) -> bool:
     """Watch a learner's workers and a game loop's steps while a CPU hog comes and goes.
 
-    The hog is of lower priority than the game, as the learner is: what an equal does to it is not ours to say.
+    The hog is of low priority, as the learner is: what an equal would do to the game is not ours to say.
     """
     folder = _variants(replays, scratch / "replays", 3000)
     run = RunDir.at(scratch / "run")
     _wait_for_quiet()
-    idle = _p99(seconds=10.0)
+    idle = _p99(seconds=5.0)
     learner = BackgroundParallelLearner(
         run_dir=run.root, enable_replay_analysis=True, verbose=False, max_workers=2,
         settings=Settings(replays=ReplaySettings(directory=str(folder))),
@@ -182,7 +182,7 @@ def hog(replays: list[Path], scratch: Path) -> bool:
     steps = {}
     print(f"{'alone':>13}: p99 of a step {idle} ms", flush=True)
     with learner:
-        for phase, hogs, seconds in (("before", 0, 12), ("with the hog", os.cpu_count() or 1, 12), ("after", 0, 20)):
+        for phase, hogs, seconds in (("before", 0, 8), ("with the hog", os.cpu_count() or 1, 8), ("after", 0, 15)):
             processes = [subprocess.Popen([sys.executable, "-c", _HOG]) for _ in range(hogs)]
             active: list[int] = []
             watching = threading.Event()
