@@ -87,8 +87,9 @@ def test_a_version_plays_its_games_in_parts_and_the_newest_one_is_next(run: RunD
         publish(store)
         publish(store)
         assert play(jobs, "W") == ["version 4, games 1 to 4", "version 4, games 5 to 6"]
-        again = EvaluationJobs(EVALUATOR, store, ledger).latest
-        assert again == jobs.latest
+        restarted = EvaluationJobs(EVALUATOR, store, ledger)
+        again = restarted.latest
+        assert (again, restarted.done) == (jobs.latest, jobs.done) == (jobs.latest, 6)
         assert again is not None
         assert (again.version, again.against, again.verdict) == (4, 2, "better")
         assert in_words(again.as_dict()).endswith("against version 2 +100 points (+50 to +100): better")
@@ -137,7 +138,7 @@ def test_a_learner_evaluates_beside_its_other_work_and_says_so(run: RunDir, stor
     loop_thread.join()
     assert loop.stats.evaluation is not None
     assert (loop.stats.evaluation["version"], loop.stats.evaluation["won"]) == (1, 4)
-    assert loop.stats.jobs["evaluate done"] == 4
+    assert loop.stats.jobs["evaluate done"] == 2
     assert "version 1 won 100% of 4 games" in run.log.read_text(encoding="utf-8")
 
 

@@ -55,13 +55,9 @@ class EvaluationJobs:
         self._gone: set[int] = set()  # versions whose file was not kept long enough
         self._given_up = False
         self._nothing_at: Signature | None = None  # the model beside which there was nothing to evaluate
+        self.done = ledger.evaluations_done()
         self.set_aside = ledger.set_aside(self.kind)
         self.trouble: str | None = None
-
-    @property
-    def done(self) -> int:
-        """Games of evaluation, in all processes of the run."""
-        return sum(map(len, self._results.values()))
 
     @property
     def latest(self) -> Evaluation | None:
@@ -98,6 +94,7 @@ class EvaluationJobs:
         if outcome.result is not None:
             results = str(outcome.result["results"])
             self._ledger.record_evaluation(version, job.function, first, results, outcome.seconds)
+            self.done += 1
             if job.function == self._settings.function:
                 self._results.setdefault(version, {}).update(enumerate(results, first))
         elif outcome.refusal is not None:  # its file is no longer kept, or no longer readable

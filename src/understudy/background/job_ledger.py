@@ -74,6 +74,10 @@ class JobLedger(Ledger):
         with self._transaction() as db:
             db.execute("INSERT OR IGNORE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)", row)
 
+    def evaluations_done(self) -> int:
+        """How many jobs of evaluation have ended well."""
+        return int(self._rows("SELECT count(*) FROM evaluations")[0][0])
+
     def evaluations(self, evaluator: str) -> dict[int, dict[int, str]]:
         """Version → number of the game → W, L or T."""
         found: defaultdict[int, dict[int, str]] = defaultdict(dict)
