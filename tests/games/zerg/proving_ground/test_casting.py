@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.games.zerg.proving_ground.test_simulation import new_game
 
+from games.zerg.proving_ground.scenes import new_game
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.maps import Point
 from understudy.games.zerg.proving_ground.rules import BILE, BLINK, BLINK_TECH, FUNGAL, PSI_STORM, SCAN, STORM

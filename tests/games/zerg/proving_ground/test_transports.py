@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from s2clientprotocol import raw_pb2
-from tests.games.zerg.proving_ground.test_simulation import new_game, rich, slots
 
+from games.zerg.proving_ground.scenes import new_game, rich, slots
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG, kind
