@@ -4,7 +4,7 @@
 
 The ledger is filled the way the learner fills it, in large transactions. Then a new process opens it: imports, one look
 at the run (`read_run`, `judge`) and every time series of it (`read_history`), as the dashboard and the monitor do. The
-target of 2 s is for all of that, in wall time; the repeated look is what each refresh costs after it.
+target of 2 s is for all of that, in wall time; CPU time is shown as well, for machines that have other things to do.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ def look():
         return read_history(ledger)
 import sys
 history = look()
-opened = time.perf_counter()
+opened, cpu = time.perf_counter(), time.process_time()
 look()
 points = sum(len(series.x) for series in history.metrics.values())
-print(imported - began, opened - began, time.perf_counter() - opened, history.versions, history.games, points)
+print(imported - began, opened - began, cpu, time.process_time() - cpu, history.versions, history.games, points)
 """
 
 
@@ -109,9 +109,10 @@ def main() -> int:
             print(f"filled in {time.perf_counter() - began:.0f} s, {run.ledger.stat().st_size / 1e6:.0f} MB")
         command = [sys.executable, "-c", _OPEN, str(run.root)]
         answer = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ).stdout.split()
-    imports, opened, again = map(float, answer[:3])
-    print(f"{answer[3]} versions and {answer[4]} games, drawn with {answer[5]} points of metrics")
-    print(f"imports {imports:.2f} s; opened after {opened:.2f} s (limit {LIMIT_SECONDS:g} s); again {again:.3f} s")
+    imports, opened, cpu, again = map(float, answer[:4])
+    print(f"{answer[4]} versions and {answer[5]} games, drawn with {answer[6]} points of metrics")
+    print(f"opened after {opened:.2f} s, {imports:.2f} s of them imports (limit {LIMIT_SECONDS:g} s)")
+    print(f"CPU time: {cpu:.2f} s from the start of the process; {again:.3f} s for the next look")
     return 0 if opened < LIMIT_SECONDS else 1
 
 

@@ -45,6 +45,12 @@ _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 _LOOK_SECONDS = 0.02
+# Nothing moves while it is clicked on or photographed.
+_STILL = """addEventListener('DOMContentLoaded', () => {
+    const style = document.createElement('style');
+    style.textContent = '*, *::before, *::after { transition: none !important; animation: none !important; }';
+    document.head.append(style);
+});"""
 
 
 def find_chromium() -> str | None:
@@ -97,6 +103,7 @@ class Browser:
         page.command("Runtime.enable")
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.command("Emulation.setEmulatedMedia", features=[scheme])
+        page.command("Page.addScriptToEvaluateOnNewDocument", source=_STILL)
         page.go(url)
         return page
 
@@ -172,22 +179,16 @@ class Page:
         return str(self.evaluate(f"document.querySelector({selector!r})?.innerText ?? ''"))
 
     def click(self, selector: str) -> None:
-        """Click on the first element of this selector, once it is there and stands still, as a mouse does."""
-        found = f"document.querySelector({json.dumps(selector)})"
-        self.wait_for(f"!!{found}")
-        where, before = self._middle(found), None
-        while where != before:
-            time.sleep(2 * _LOOK_SECONDS)
-            where, before = self._middle(found), where
+        """Click on the first element of this selector as a mouse does, once it is there and nothing lies over it."""
+        x, y = self.wait_for(f"""(() => {{
+            const element = document.querySelector({json.dumps(selector)});
+            if (!element) return null;
+            element.scrollIntoView({{block: 'center'}});
+            const r = element.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
+            return element.contains(document.elementFromPoint(x, y)) ? [x, y] : null;
+        }})()""")
         for kind in ("mousePressed", "mouseReleased"):
-            self.command("Input.dispatchMouseEvent", type=kind, x=where[0], y=where[1], button="left", clickCount=1)
-
-    def _middle(self, found: str) -> list[float]:
-        middle: list[float] = self.evaluate(
-            f"(() => {{ const e = {found}; e.scrollIntoView({{block: 'center'}}); const r = e.getBoundingClientRect();"
-            " return [r.x + r.width / 2, r.y + r.height / 2] })()"
-        )
-        return middle
+            self.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def type(self, selector: str, text: str) -> None:
         """Click into an element and type."""

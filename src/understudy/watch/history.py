@@ -20,7 +20,7 @@ _Z = 1.96  # 95 %
 _RATE_GAMES = 50  # a win rate is over at least so many games, where there are so many
 _BARS = 40
 _SHOWN_ACTIONS = 12
-_ROWS_A_POINT = 16  # at most so many blocks are read for a point; sizes differ by as much
+_ROWS_A_POINT = 8  # at most so many rows or blocks are read for a point: a look must not cost much CPU
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from understudy.watch.readings import Snapshot, open_ledger, read_run
 
 REFRESH_SECONDS = 2.0
 _COMPARED = 5  # looks: what changed stays on the screen for ten seconds
-_POINTS = 120
+_POINTS = 60
 
 
 def monitor(run: RunDir, *, once: bool = False, as_json: bool = False) -> int:

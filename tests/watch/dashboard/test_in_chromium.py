@@ -185,8 +185,10 @@ def test_a_learner_is_paused_and_resumed_from_the_page(page: Page, address: str,
         page.wait_for("!document.body.innerText.includes('paused by request')")
         page.wait_for("!document.querySelector('.ask')")
         page.click(".choices .danger")
+        page.wait_for_text("Stop the learner?")
         page.click(".ask .confirm")
-        thread.join(20)
+        page.wait_for_text("The learner is asked to stop.")
+        thread.join(60)
         assert not thread.is_alive()  # it was asked to stop, and did
     finally:
         request.stop()

@@ -19,6 +19,7 @@ from understudy.watch.dashboard import gate, pages
 from understudy.watch.dashboard.runs import Runs
 
 _GRACE_SECONDS = 1
+_RECONNECT_SECONDS = 30.0  # a busy machine, or a phone, may be silent for a while without losing its page
 
 
 def serve(run_dirs: Sequence[RunDir], settings: DashboardSettings, *, show: bool = False) -> int:
@@ -45,7 +46,14 @@ def serve(run_dirs: Sequence[RunDir], settings: DashboardSettings, *, show: bool
 def _application(runs: Runs) -> FastAPI:
     app = FastAPI(openapi_url=None)
     pages.add(app, runs)
-    ui.run_with(app, title="Understudy", dark=None, tailwind=False, show_welcome_message=False)
+    ui.run_with(
+        app,
+        title="Understudy",
+        dark=None,
+        tailwind=False,
+        show_welcome_message=False,
+        reconnect_timeout=_RECONNECT_SECONDS,
+    )
     return app
 
 
