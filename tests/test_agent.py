@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import math
@@ -15,6 +16,7 @@ from understudy import RLAgent, read_episode
 from understudy.agent import Decision
 from understudy.errors import EpisodeError, ModelMismatch, ModelMissing, RunDirError, SettingsError
 from understudy.experience.episode import Episode
+from understudy.experience.journal import orphans
 from understudy.ledger import Ledger
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
@@ -358,6 +360,41 @@ def test_a_game_that_cannot_be_saved_is_kept_and_saved_later(
     shutil.move(tmp_path / "data" / "away", buffer)
     play(agent)
     assert len(list(buffer.glob("*.npz"))) == 2
+
+
+def test_games_that_wait_for_a_full_disk_hold_no_files_and_all_are_saved_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = agent_at(tmp_path)
+    run = RunDir.at(tmp_path)
+    with monkeypatch.context() as disk:
+        disk.setattr("understudy.agent.write_episode", no_space)
+        for _ in range(1500):
+            play(agent, steps=2)
+    assert len(list(orphans(run.live))) == 1500  # whole, and nobody holds them
+    assert list(run.buffer.glob("*.npz")) == []
+    play(agent, steps=2)
+    assert len(list(run.buffer.glob("*.npz"))) == 1501
+    assert list(run.live.iterdir()) == []
+
+
+def test_games_beyond_the_memory_for_a_full_disk_are_given_up_oldest_first_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("understudy.agent.MOST_UNSAVED_BYTES", 20_000)
+    agent = agent_at(tmp_path)
+    shutil.rmtree(tmp_path / "data" / "buffer" / "live")  # nor is there a journal
+    with monkeypatch.context() as disk, caplog.at_level(logging.WARNING):
+        disk.setattr("understudy.agent.write_episode", no_space)
+        ids = [play(agent, steps=2)["episode_id"] for _ in range(6)]
+    assert [identifier for identifier in ids if f"{identifier} is given up" in caplog.text] == ids[:2]
+    agent.close()
+    saved = {read_episode(path, Settings().storage).meta.id for path in (tmp_path / "data" / "buffer").glob("*.npz")}
+    assert saved == set(ids[2:])
+
+
+def no_space(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_wrong_arguments_are_errors_that_say_what_is_wrong(tmp_path: Path) -> None:

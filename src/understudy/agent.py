@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,7 +46,8 @@ DEFAULT_ACTIONS = ("ECONOMY", "AGGRESSIVE", "DEFENSIVE", "TECH", "ALL_IN")
 
 OnlineTraining = Literal["auto"] | bool
 
-MOST_UNSAVED = 1000  # games kept in memory while the disk takes none
+MOST_UNSAVED_BYTES = 1 << 29  # of the games kept in memory while the disk takes none
+_GAME_BYTES = 4096  # what a game takes in memory beside its arrays
 
 
 class Decision(NamedTuple):
@@ -112,7 +114,8 @@ class RLAgent:
         self._reward = 0.0
         self._journal: Journal | None = None
         self._last: Episode | None = None
-        self._unsaved: list[tuple[Episode, Journal]] = []
+        self._unsaved: deque[tuple[Episode, Journal]] = deque()
+        self._unsaved_bytes = 0
 
     @property
     def model_version(self) -> int:
@@ -194,10 +197,7 @@ class RLAgent:
             stats["loss"] = update.loss
         self._last = episode
         self._unsaved.append((episode, journal))
-        if len(self._unsaved) > MOST_UNSAVED:
-            lost, its_journal = self._unsaved.pop(0)
-            its_journal.close()
-            logger.warning("%d games wait for a disk that takes them; %s is given up.", MOST_UNSAVED, lost.meta.id)
+        self._unsaved_bytes += episode.nbytes + _GAME_BYTES
         saved = self._save_games()
         self._chance.save()
         return stats | {"trained_online": update is not None, "saved": saved.get(episode.meta.id)}
@@ -282,8 +282,24 @@ class RLAgent:
                     break
                 saved[episode.meta.id] = path
             journal.discard()
-            del self._unsaved[0]
+            self._forget_oldest()
+        self._keep_unsaved_small()
         return saved
+
+    def _keep_unsaved_small(self) -> None:
+        """Hold no files for the games that wait for the disk, and no more memory than the bound."""
+        if self._unsaved:
+            self._unsaved[-1][1].park()
+        while self._unsaved_bytes > MOST_UNSAVED_BYTES:
+            count = len(self._unsaved)
+            episode, journal = self._forget_oldest()
+            journal.close()  # what is on file of it can be salvaged
+            logger.warning("%d games wait for a disk that takes them; %s is given up.", count, episode.meta.id)
+
+    def _forget_oldest(self) -> tuple[Episode, Journal]:
+        episode, journal = self._unsaved.popleft()
+        self._unsaved_bytes -= episode.nbytes + _GAME_BYTES
+        return episode, journal
 
     def wait_for_learner(self, backlog: int = 0, timeout: float = 60.0) -> bool:
         """Wait until at most `backlog` games are waiting to be learned from; False if no learner does it in time.

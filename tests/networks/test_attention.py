@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.networks.attention import attend, attend_backward, visible
+from understudy.networks.attention import attend, attend_backward, hiding
+from understudy.networks.workspace import Workspace
 
 
 def by_explicit_sums(
@@ -34,22 +35,24 @@ def test_attention_is_the_explicit_sum_over_the_window(starts: list[int]) -> Non
     rng = np.random.default_rng(0)
     qkv, bias = rng.normal(size=(12, 3 * 6)), rng.normal(size=(2, 4))
     begins = np.array(starts)
-    mixed, _ = attend(qkv, bias, visible(begins, 12, 4))
+    space = Workspace(np.float64)
+    mixed, _ = attend(qkv, bias, hiding(begins, 12, 4, space), space)
     np.testing.assert_allclose(mixed, by_explicit_sums(qkv, bias, begins), atol=1e-12)
 
 
 def test_gradients_are_those_of_finite_differences() -> None:
     rng = np.random.default_rng(1)
     qkv, bias, d_mixed = rng.normal(size=(12, 3 * 4)), rng.normal(size=(2, 3)), rng.normal(size=(12, 4))
-    mask = visible(np.array([0, 4, 5]), 12, 3)
+    space = Workspace(np.float64)
+    mask = hiding(np.array([0, 4, 5]), 12, 3, space)
     d_qkv, d_bias = np.full_like(qkv, np.nan), np.full_like(bias, np.nan)
-    attend_backward(d_mixed, attend(qkv, bias, mask)[1], d_qkv, d_bias)
+    attend_backward(d_mixed, attend(qkv, bias, mask, space)[1], d_qkv, d_bias, space)
     for array, gradient in ((qkv, d_qkv), (bias, d_bias)):
         for index in np.ndindex(array.shape):
             kept = array[index]
             array[index] = kept + 1e-6
-            above = (attend(qkv, bias, mask)[0] * d_mixed).sum()
+            above = (attend(qkv, bias, mask, space)[0] * d_mixed).sum()
             array[index] = kept - 1e-6
-            below = (attend(qkv, bias, mask)[0] * d_mixed).sum()
+            below = (attend(qkv, bias, mask, space)[0] * d_mixed).sum()
             array[index] = kept
             assert gradient[index] == pytest.approx((above - below) / 2e-6, abs=1e-8)

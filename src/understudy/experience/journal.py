@@ -68,6 +68,7 @@ class Journal:
         self._records = bytearray()
         self._length = 0
         self._ended = False
+        self._parked = False
         self._lock: FileLock | None = None
         self._descriptor: int | None = None
         if self.path is not None:
@@ -114,9 +115,20 @@ class Journal:
         meta = dataclasses.replace(self.meta, result=result, ended_at=ended_at, truncated=True, **changes)
         return self._end(meta, last_reward, np.asarray(final_state, np.float32))
 
+    def park(self) -> None:
+        """Hold no file while the game waits in memory: thousands may wait for a disk that takes them.
+
+        A file that is not whole stays locked, since whoever salvaged it would take its part for the game.
+        """
+        if self._ended and self._descriptor is not None:
+            self.close()
+            self._parked = True
+
     def discard(self) -> None:
         """Remove the file, once the game is safe in its .npz or is not wanted."""
         self._close_descriptor()
+        if self._parked and self.path is not None:
+            self._lock = _lock_orphan(self.path)  # None if somebody salvages it now: that makes the same game
         if self._lock is not None and self.path is not None:
             _let_go_if_windows(self._lock)
             try:

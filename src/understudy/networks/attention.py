@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 
 from understudy.networks.network import Floats, Integers
+from understudy.networks.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,53 +27,65 @@ class Attended:
     weights: Floats  # (blocks, heads, context, 2·context), zero outside the band
 
 
-def visible(starts: Integers, rows: int, context: int) -> NDArray[np.bool_]:
-    """Which columns of the band are rows of the query's own episode: (blocks, 1, context, context)."""
+def hiding(starts: Integers, rows: int, context: int, space: Workspace) -> Floats:
+    """What hides the columns of the band that are not of the query's own episode when it is added to the scores.
+
+    0 or −∞, of shape (blocks, 1, context, context).
+    """
     row = np.arange(rows)
     reach = row - starts[np.searchsorted(starts, row, side="right") - 1]
-    inside = np.arange(context) >= context - 1 - reach[:, None]
-    return inside.reshape(-1, 1, context, context)
+    outside = np.arange(context) < context - 1 - reach[:, None]
+    mask = space.zeros(rows, context)
+    mask[outside] = -np.inf
+    return mask.reshape(-1, 1, context, context)
 
 
-def attend(qkv: Floats, position_bias: Floats, mask: NDArray[np.bool_]) -> tuple[Floats, Attended]:
-    """Mix the values of every row's window. `qkv` is (rows, 3·width), rows a multiple of context."""
+def attend(qkv: Floats, position_bias: Floats, mask: Floats, space: Workspace) -> tuple[Floats, Attended]:
+    """Mix the values of every row's window. `qkv` is (rows, 3·width), rows a multiple of context; mask: hiding()."""
     heads, context = position_bias.shape
-    width = qkv.shape[1] // 3
-    queries = _split(qkv[:, :width], heads, context) * (width // heads) ** -0.5
-    keys = _with_previous(qkv[:, width : 2 * width], heads, context)
-    values = _with_previous(qkv[:, 2 * width :], heads, context)
-
-    scores = _band(np.matmul(queries, keys.swapaxes(2, 3)))
-    scores = np.where(mask, scores + position_bias[:, None, :], -np.inf)
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    weights = np.zeros((*queries.shape[:3], 2 * context), qkv.dtype)
-    np.divide(scores, scores.sum(axis=-1, keepdims=True), out=_band(weights))
-
-    mixed = np.empty((len(qkv), width), qkv.dtype)
+    rows, width = len(qkv), qkv.shape[1] // 3
+    blocks, d = rows // context, width // heads
+    queries = space.take(blocks, heads, context, d)
+    np.multiply(_split(qkv[:, :width], heads, context), d**-0.5, out=queries)
+    keys = _with_previous(qkv[:, width : 2 * width], heads, context, space)
+    values = _with_previous(qkv[:, 2 * width :], heads, context, space)
+    weights = space.zeros(blocks, heads, context, 2 * context)
+    mixed = space.take(rows, width)
+    with space.scratch():
+        products = np.matmul(queries, keys.swapaxes(2, 3), out=space.take(*weights.shape))
+        scores, per_row = space.take(blocks, heads, context, context), space.take(blocks, heads, context, 1)
+        np.add(_band(products), position_bias[:, None, :], out=scores)
+        scores += mask
+        scores -= np.max(scores, axis=-1, keepdims=True, out=per_row)
+        np.exp(scores, out=scores)
+        np.divide(scores, np.sum(scores, axis=-1, keepdims=True, out=per_row), out=_band(weights))
     np.matmul(weights, values, out=_split(mixed, heads, context))
     return mixed, Attended(queries, keys, values, weights)
 
 
-def attend_backward(d_mixed: Floats, a: Attended, d_qkv: Floats, d_position_bias: Floats) -> None:
-    """Write the derivatives by `qkv` and by the position bias into the last two arguments."""
+def attend_backward(d_mixed: Floats, a: Attended, d_qkv: Floats, d_position_bias: Floats, space: Workspace) -> None:
+    """Write the derivatives by `qkv` and by the position bias into the third and fourth argument."""
     heads, context = d_position_bias.shape
     width = d_mixed.shape[1]
-    d_out = _split(d_mixed, heads, context)
-    d_weights = _band(np.matmul(d_out, a.values.swapaxes(2, 3)))
-    weights = _band(a.weights)
-    d_scores = np.zeros_like(a.weights)
-    d_band = _band(d_scores)
-    np.multiply(d_weights, weights, out=d_band)
-    d_band -= weights * d_band.sum(axis=-1, keepdims=True)
+    scale = (width // heads) ** -0.5
+    with space.scratch():
+        d_out = _split(d_mixed, heads, context)
+        d_weights = _band(np.matmul(d_out, a.values.swapaxes(2, 3), out=space.take(*a.weights.shape)))
+        weights = _band(a.weights)
+        d_scores = space.zeros(*a.weights.shape)
+        d_band, product = _band(d_scores), space.take(*weights.shape)
+        np.multiply(d_weights, weights, out=d_band)
+        totals = np.sum(d_band, axis=-1, keepdims=True, out=space.take(*weights.shape[:-1], 1))
+        d_band -= np.multiply(weights, totals, out=product)
 
-    np.sum(d_band, axis=(0, 2), out=d_position_bias)
-    d_queries = np.matmul(d_scores, a.keys)
-    np.multiply(d_queries, (width // heads) ** -0.5, out=_split(d_qkv[:, :width], heads, context))
-    d_keys = np.matmul(d_scores.swapaxes(2, 3), a.queries)
-    _add_up(d_keys, _split(d_qkv[:, width : 2 * width], heads, context))
-    d_values = np.matmul(a.weights.swapaxes(2, 3), d_out)
-    _add_up(d_values, _split(d_qkv[:, 2 * width :], heads, context))
+        np.sum(d_band, axis=(0, 2), out=d_position_bias)
+        d_queries = np.matmul(d_scores, a.keys, out=space.take(*a.queries.shape))
+        np.multiply(d_queries, scale, out=_split(d_qkv[:, :width], heads, context))
+        d_windows = space.take(*a.keys.shape)
+        np.matmul(d_scores.swapaxes(2, 3), a.queries, out=d_windows)
+        _add_up(d_windows, _split(d_qkv[:, width : 2 * width], heads, context))
+        np.matmul(a.weights.swapaxes(2, 3), d_out, out=d_windows)
+        _add_up(d_windows, _split(d_qkv[:, 2 * width :], heads, context))
 
 
 def _split(rows: Floats, heads: int, context: int) -> Floats:
@@ -81,11 +93,12 @@ def _split(rows: Floats, heads: int, context: int) -> Floats:
     return rows.reshape(-1, context, heads, rows.shape[1] // heads).swapaxes(1, 2)
 
 
-def _with_previous(rows: Floats, heads: int, context: int) -> Floats:
+def _with_previous(rows: Floats, heads: int, context: int, space: Workspace) -> Floats:
     """Every block and the one before it (zeros before the first): (blocks, heads, 2·context, d)."""
     n, width = rows.shape
     d = width // heads
-    padded = np.zeros((heads, context + n, d), rows.dtype)
+    padded = space.take(heads, context + n, d)
+    padded[:, :context] = 0
     padded[:, context:] = rows.reshape(n, heads, d).swapaxes(0, 1)
     by_head, by_row, by_number = padded.strides
     return as_strided(

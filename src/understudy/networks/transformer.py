@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.errors import SettingsError
-from understudy.networks.attention import Attended, attend, attend_backward, visible
+from understudy.networks.affine import (
+    EPSILON,
+    affine,
+    affine_backward,
+    affine_gradient,
+    layer_norm,
+    layer_norm_backward,
+)
+from understudy.networks.attention import Attended, attend, attend_backward, hiding
 from understudy.networks.network import Floats, Integers, Layout, Network, initialise_head, orthogonal
+from understudy.networks.workspace import Workspace
 from understudy.settings import NetworkSettings
-
-EPSILON = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +74,41 @@ class TransformerDecisionModel(Network):
         self._input, self._blocks, self._final_norm, self._head = self._parts(self.parameters)
         self._d_input, self._d_blocks, self._d_final_norm, self._d_head = self._parts(self.gradients)
         self._initialise(rng)
+        self._space = Workspace(dtype)
         self._player = _Player(self._input, self._blocks, self._final_norm, self._head, settings)
 
     def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
         """See Network.forward."""
         n, context = len(states), self.settings.context
         rows = -(-n // context) * context  # whole blocks; the rows past the end are an episode of their own
+        space = self._space
+        space.begin()
         self._n = n
-        self._states = np.zeros((rows, self.state_dim), self.parameters.dtype)
+        self._states = space.take(rows, self.state_dim)
         self._states[:n] = states
+        self._states[n:] = 0
         starts = np.zeros(1, np.int64) if starts is None else starts
-        mask = visible(np.append(starts, n) if rows > n else starts, rows, context)
-        x = affine(self._states, self._input)
+        mask = hiding(np.append(starts, n) if rows > n else starts, rows, context, space)
+        x = affine(self._states, self._input, space)
         self._traces = [self._block_forward(block, x, mask) for block in self._blocks]
-        self._trunk, self._final_trace = layer_norm(x, self._final_norm)
-        outputs = affine(self._trunk, self._head)[:n]
+        self._trunk, self._final_trace = layer_norm(x, self._final_norm, space)
+        outputs = affine(self._trunk, self._head, space)[:n]
         return outputs[:, :-1], outputs[:, -1]
 
     def backward(self, d_logits: Floats, d_values: Floats) -> None:
         """See Network.backward."""
-        d_outputs = np.zeros((len(self._states), self.n_actions + 1), self.parameters.dtype)
-        d_outputs[: self._n, :-1] = d_logits
-        d_outputs[: self._n, -1] = d_values
-        d_trunk = affine_backward(d_outputs, self._trunk, self._head, self._d_head)
-        d_x = layer_norm_backward(d_trunk, self._final_trace, self._final_norm, self._d_final_norm)
-        for block, d_block, trace in zip(self._blocks[::-1], self._d_blocks[::-1], self._traces[::-1], strict=True):
-            self._block_backward(block, d_block, trace, d_x)
-        _affine_gradient(d_x, self._states, self._d_input)
+        space, rows = self._space, len(self._states)
+        with space.scratch():
+            d_outputs = space.take(rows, self.n_actions + 1)
+            d_outputs[: self._n, :-1] = d_logits
+            d_outputs[: self._n, -1] = d_values
+            d_outputs[self._n :] = 0
+            d_trunk = affine_backward(d_outputs, self._trunk, self._head, self._d_head, space)
+            d_x = layer_norm_backward(d_trunk, self._final_trace, self._final_norm, self._d_final_norm, space)
+            for block, d_block, trace in zip(self._blocks[::-1], self._d_blocks[::-1], self._traces[::-1], strict=True):
+                with space.scratch():
+                    self._block_backward(block, d_block, trace, d_x)
+            affine_gradient(d_x, self._states, self._d_input)
 
     def begin_episode(self) -> None:
         """See Network.begin_episode."""
@@ -104,28 +118,35 @@ class TransformerDecisionModel(Network):
         """See Network.step."""
         return self._player.step(state)
 
-    def _block_forward(self, block: _Block, x: Floats, mask: NDArray[np.bool_]) -> _Trace:
+    def _block_forward(self, block: _Block, x: Floats, mask: Floats) -> _Trace:
         """Add the block's output to `x` in place."""
-        attention_input, attention_norm = layer_norm(x, block.attention_norm)
-        mixed, attended = attend(affine(attention_input, block.qkv), block.position_bias, mask)
-        x += affine(mixed, block.projection)
-        mlp_input, mlp_norm = layer_norm(x, block.mlp_norm)
-        active = affine(mlp_input, block.up)
+        space = self._space
+        attention_input, attention_norm = layer_norm(x, block.attention_norm, space)
+        qkv = affine(attention_input, block.qkv, space)
+        mixed, attended = attend(qkv, block.position_bias, mask, space)
+        with space.scratch():
+            x += affine(mixed, block.projection, space)
+        mlp_input, mlp_norm = layer_norm(x, block.mlp_norm, space)
+        active = affine(mlp_input, block.up, space)
         np.maximum(active, 0, out=active)
-        x += affine(active, block.down)
+        with space.scratch():
+            x += affine(active, block.down, space)
         return _Trace(attention_norm, attention_input, attended, mixed, mlp_norm, mlp_input, active)
 
     def _block_backward(self, block: _Block, d_block: _Block, trace: _Trace, d_x: Floats) -> None:
         """Turn the derivative by the block's output, in place, into that by its input; write the gradients."""
-        d_active = affine_backward(d_x, trace.active, block.down, d_block.down)
+        space = self._space
+        d_active = affine_backward(d_x, trace.active, block.down, d_block.down, space)
         d_active *= trace.active > 0
-        d_mlp = affine_backward(d_active, trace.mlp_input, block.up, d_block.up)
-        d_x += layer_norm_backward(d_mlp, trace.mlp_norm, block.mlp_norm, d_block.mlp_norm)
-        d_mixed = affine_backward(d_x, trace.mixed, block.projection, d_block.projection)
-        d_qkv = np.empty((len(d_x), block.qkv.shape[1]), d_x.dtype)
-        attend_backward(d_mixed, trace.attended, d_qkv, d_block.position_bias)
-        d_attention = affine_backward(d_qkv, trace.attention_input, block.qkv, d_block.qkv)
-        d_x += layer_norm_backward(d_attention, trace.attention_norm, block.attention_norm, d_block.attention_norm)
+        d_mlp = affine_backward(d_active, trace.mlp_input, block.up, d_block.up, space)
+        d_x += layer_norm_backward(d_mlp, trace.mlp_norm, block.mlp_norm, d_block.mlp_norm, space)
+        d_mixed = affine_backward(d_x, trace.mixed, block.projection, d_block.projection, space)
+        d_qkv = space.take(len(d_x), block.qkv.shape[1])
+        attend_backward(d_mixed, trace.attended, d_qkv, d_block.position_bias, space)
+        d_attention = affine_backward(d_qkv, trace.attention_input, block.qkv, d_block.qkv, space)
+        d_x += layer_norm_backward(
+            d_attention, trace.attention_norm, block.attention_norm, d_block.attention_norm, space
+        )
 
     def _parts(self, vector: Floats) -> tuple[Floats, list[_Block], Floats, Floats]:
         views = list(self.views(vector).values())
@@ -241,51 +262,3 @@ def _layout(state_dim: int, n_actions: int, settings: NetworkSettings) -> Layout
         ("final_norm", (2, width)),
         ("head", (width + 1, n_actions + 1)),
     )
-
-
-def affine(x: Floats, weights: Floats) -> Floats:
-    """x·W + b, where b is the last row of `weights`."""
-    y: Floats = np.matmul(x, weights[:-1])
-    y += weights[-1]
-    return y
-
-
-def affine_backward(d_y: Floats, x: Floats, weights: Floats, d_weights: Floats) -> Floats:
-    """The derivative by x; that by the weights goes into `d_weights`."""
-    _affine_gradient(d_y, x, d_weights)
-    d_x: Floats = np.matmul(d_y, weights[:-1].T)
-    return d_x
-
-
-def _affine_gradient(d_y: Floats, x: Floats, d_weights: Floats) -> None:
-    np.matmul(x.T, d_y, out=d_weights[:-1])
-    _column_sums(d_y, out=d_weights[-1])
-
-
-def layer_norm(x: Floats, norm: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Rows brought to mean 0 and variance 1, times norm[0], plus norm[1]; and what the backward pass needs."""
-    normed = x - _row_means(x)
-    inverse = 1 / np.sqrt(_row_means(np.square(normed)) + EPSILON)
-    normed *= inverse
-    return normed * norm[0] + norm[1], (normed, inverse)
-
-
-def layer_norm_backward(d_y: Floats, trace: tuple[Floats, Floats], norm: Floats, d_norm: Floats) -> Floats:
-    """The derivative by x; that by gain and bias goes into `d_norm`."""
-    normed, inverse = trace
-    _column_sums(d_y * normed, out=d_norm[0])
-    _column_sums(d_y, out=d_norm[1])
-    d: Floats = d_y * norm[0]
-    d -= _row_means(d) + normed * _row_means(d * normed)
-    d *= inverse
-    return d
-
-
-# Sums of narrow rows are several times faster as products with a vector of ones.
-def _row_means(x: Floats) -> Floats:
-    means: Floats = np.matmul(x, np.full((x.shape[1], 1), 1 / x.shape[1], x.dtype))
-    return means
-
-
-def _column_sums(x: Floats, out: Floats) -> None:
-    np.matmul(np.ones(len(x), x.dtype), x, out=out)
