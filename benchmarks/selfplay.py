@@ -9,6 +9,7 @@ import multiprocessing
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from multiprocessing.queues import Queue
 
 import numpy as np
 
@@ -92,12 +93,42 @@ def workers_alone(workers: int) -> float:
     players = PlayerSpec("drift", MATCHES, model.base.spec, True, 0, 1000)
     with ParallelManager(players, RolloutShape.of(game, settings), settings) as manager:
         manager.start_workers(model)
+        for _ in range(10):  # processes start, and every slot of the rings is touched
+            manager.collect_experiences()
+            manager.release_experiences()
         manager.collect_experiences()
         began = time.perf_counter()
         for _ in range(PAUSED_BATCHES):
             manager.release_experiences()
             manager.collect_experiences()
         return PAUSED_BATCHES * workers * BATCH / (time.perf_counter() - began)
+
+
+def multiply(start: float, seconds: float, done: Queue[int]) -> None:
+    """In a process of its own: the products of a decision in 64 matches, again and again."""
+    states, weights = np.ones((MATCHES, 50), np.float32), np.ones((50, 128), np.float32)
+    out = np.empty((MATCHES, 128), np.float32)
+    while time.time() < start:
+        pass
+    count = 0
+    while time.time() < start + seconds:
+        np.maximum(np.matmul(states, weights, out=out), 0, out=out)
+        count += 1
+    done.put(count)
+
+
+def machine_alone(processes: int) -> float:
+    """Such products a second of all processes, which share nothing: what the machine makes of a second core."""
+    context = multiprocessing.get_context("spawn")
+    done: Queue[int] = context.Queue()
+    start, seconds = time.time() + 2.0, 1.0
+    workers = [context.Process(target=multiply, args=(start, seconds, done)) for _ in range(processes)]
+    for worker in workers:
+        worker.start()
+    total = sum(done.get() for _ in workers)
+    for worker in workers:
+        worker.join()
+    return total / seconds
 
 
 TINY = RolloutShape(steps=1, matches=1, state_dim=1, n_actions=1, masked=False, two_players=False)
@@ -207,7 +238,10 @@ def rows() -> list[Row]:
         ]
     turns = [(workers_alone(1), workers_alone(2)) for _ in range(3)]
     one, both = (quantile(speeds, 0.5) for speeds in zip(*turns, strict=True))
+    plain = [(machine_alone(1), machine_alone(2)) for _ in range(3)]
+    one_plain, both_plain = (quantile(speeds, 0.5) for speeds in zip(*plain, strict=True))
     table += [
+        Row("plain products, 2 processes that share nothing", both_plain / 1000, "k/s", "1 process", one_plain / 1000),
         Row("decisions played, nobody learns, 2 workers", both / 1000, "k/s", "1 worker", one / 1000, factor=1.8),
         Row("weights of 53 MB at a worker, median", quantile(weights_to_a_worker(), 0.5), "ms", limit=30),
         Row("experience through the ring", ring_speed() / 1e9, "GB/s", limit=3),

@@ -25,6 +25,7 @@ from understudy.parallel.manager import ParallelManager
 from understudy.parallel.rollout import Rollout, follow_on
 from understudy.settings import ParallelSettings, Settings
 
+PLAYING = 0.75  # share of kills that wait for an update first, however slow the machine starts processes
 ALLOWED = 1  # updates that a rollout may be old
 
 
@@ -38,6 +39,8 @@ class Storm:
         self.segments: set[str] = set()
         self.pids: set[int] = set()
         self.games = 0
+        self._updated = threading.Event()
+        self._killed: set[int] = set()
         self._rng = random.Random(seed)
         self._last: dict[int, tuple[int, int, Rollout]] = {}
 
@@ -55,6 +58,7 @@ class Storm:
             self.faults.append(f"{stats.games} games learned from, {self.games} delivered")
         if stats.max_staleness > ALLOWED:
             self.faults.append(f"update {stats.updates}: staleness {stats.max_staleness}")
+        self._updated.set()
         if not self.left:
             self.request.stop()
 
@@ -64,14 +68,21 @@ class Storm:
         return segments + [f"process {pid}" for pid in self.pids if Path("/proc", str(pid)).exists()]
 
     def kill(self, loop: TrainingLoopManager) -> None:
-        """Kill one worker after the other, at random moments, some in the middle of their start."""
+        """Kill one worker after the other, at random moments: most while games are played, some while they start."""
         while self.left and not self.request.event.is_set():
-            time.sleep(self._rng.uniform(0.05, 0.8))
+            if self._rng.random() < PLAYING:
+                self._updated.clear()
+                self._updated.wait(timeout=30)
+            time.sleep(self._rng.uniform(0.0, 0.5))
             if isinstance(loop.workers, ParallelManager) and loop.workers.pids:
                 self.segments.add(loop.workers.segment)
                 self.pids.update(loop.workers.pids)
+                victim = self._rng.choice(loop.workers.pids)
+                if victim in self._killed:  # it is dead, and about to be replaced
+                    continue
                 with contextlib.suppress(ProcessLookupError):  # it has just been replaced
-                    os.kill(self._rng.choice(loop.workers.pids), signal.SIGKILL)
+                    os.kill(victim, signal.SIGKILL)
+                    self._killed.add(victim)
                     self.left -= 1
 
 

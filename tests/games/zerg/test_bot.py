@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sc2.player import Bot, Computer
 
 from understudy.experience.episode import read_episode
 from understudy.games.zerg.bot import WickedZergBotProImpl
+from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OpponentMemory
 from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.proving_ground import play
@@ -41,7 +43,7 @@ def saved(run: Path) -> list[Any]:
 
 def test_a_game_leaves_its_decisions_for_the_learner(tmp_path: Path) -> None:
     memory = OpponentMemory(tmp_path / "opponents.json")
-    bot = WickedZergBotProImpl(zerg_agent(tmp_path, online_training=False), opponents=memory, map_name="here")
+    bot = WickedZergBotProImpl(zerg_agent(tmp_path, online_training=False), opponents=memory, about={"map": "here"})
     bot.opponent_id = "somebody"
     assert finish(bot).name == "Tie"
     (episode,) = saved(tmp_path)
@@ -127,3 +129,25 @@ def test_the_transformer_plays_too(tmp_path: Path) -> None:
     bot = WickedZergBotProImpl(zerg_agent(tmp_path, policy="transformer", online_training=False))
     assert finish(bot, 30.0).name == "Tie"
     assert len(saved(tmp_path)) == 1
+
+
+def test_the_slowest_step_is_said_about_once_a_second(tmp_path: Path) -> None:
+    said: list[float] = []
+    bot = WickedZergBotProImpl(zerg_agent(tmp_path, online_training=False), on_step_time=said.append)
+    began = time.monotonic()
+    finish(bot, 30.0)
+    assert 1 <= len(said) <= 2 + time.monotonic() - began
+    assert 0 < max(said) <= bot.slowest_step
+
+
+def test_the_opening_is_the_one_that_won_against_this_opponent_and_is_remembered(tmp_path: Path) -> None:
+    memory = OpponentMemory(tmp_path / "opponents.json")
+    for _ in range(3):
+        memory.record("somebody", 1, "Victory", rushed=True, opening="12 pool")
+    agent = zerg_agent(tmp_path, online_training=False)
+    bot = WickedZergBotProImpl(agent, explore=False, opponents=memory, openings=Openings())
+    bot.opponent_id = "somebody"
+    finish(bot, 30.0)
+    assert saved(tmp_path)[0].meta.extra["opening"] == "12 pool"
+    again = OpponentMemory(tmp_path / "opponents.json")
+    assert again._records["id somebody"].openings["12 pool"][0] > 3

@@ -9,12 +9,16 @@ pytest.importorskip("gymnasium")
 import gymnasium
 from gymnasium.utils.env_checker import check_env
 
+from understudy.experience.episode import read_episode
 from understudy.games.zerg.direct.batch import GameBatch
-from understudy.games.zerg.direct.bulk import games, mixed_opponent
+from understudy.games.zerg.direct.bulk import PERIOD, games, mixed_opponent, shuffled
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
 from understudy.games.zerg.direct.registration import ID, register
+from understudy.games.zerg.opponent_memory import OpponentMemory
 from understudy.games.zerg.policy import zerg_agent
+from understudy.games.zerg.state import NAMES
 from understudy.rundir import RunDir
+from understudy.settings import StorageSettings
 
 
 def test_gymnasium_makes_it_and_its_checker_is_content() -> None:
@@ -68,11 +72,34 @@ def test_a_batch_plays_what_single_games_play_and_goes_on_after_an_end() -> None
 def test_recorded_games_wait_for_the_learner(tmp_path: pytest.TempPathFactory) -> None:
     with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:
         (result,) = games(agent, 0, 1)
-    assert result.opponent == mixed_opponent(0)
+    assert result.opponent == mixed_opponent(shuffled(0))
     assert result.result in ("Victory", "Defeat", "Tie")
     assert len(list(RunDir.at(str(tmp_path)).buffer.glob("*.npz"))) == 1
 
 
 def test_the_mix_has_every_opponent_equally_often() -> None:
-    opponents = [mixed_opponent(number) for number in range(120)]
+    opponents = [mixed_opponent(shuffled(number)) for number in range(2 * PERIOD)]
     assert all(opponents.count(opponent) == 2 for opponent in opponents)
+    assert len({opponent.difficulty for opponent in opponents[:4]}) > 1
+
+
+def test_an_opponent_has_the_same_name_in_both_kinds_of_games() -> None:
+    assert Opponent(3, 10, 6).name == "Protoss-CheatInsane-Air"
+
+
+def test_what_is_remembered_of_an_opponent_is_part_of_the_state() -> None:
+    opponents = OpponentMemory(None)
+    opponents.record(Opponent(1, 9, 2).name, 1, "Victory", rushed=True)
+    known = StrategyGame(Opponent(1, 9, 2), opponents=opponents).state()
+    unknown = StrategyGame(Opponent(1, 9, 2)).state()
+    differing = {NAMES[i] for i in np.flatnonzero(known != unknown)}
+    assert differing == {"opponent_prior", "opponent_rushes"}
+
+
+def test_a_game_that_is_stopped_is_cut_and_kept(tmp_path: pytest.TempPathFactory) -> None:
+    answers = iter([False] * 4 + [True] * 9)
+    with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:
+        (result,) = games(agent, 0, 5, stopped=lambda: next(answers))
+    assert (result.result, result.decisions) == ("Interrupted", 3)
+    (path,) = RunDir.at(str(tmp_path)).buffer.glob("*.npz")
+    assert read_episode(path, StorageSettings()).final_state is not None

@@ -98,6 +98,25 @@ def test_the_zip_plays_and_learns_on_a_bare_ladder_and_writes_to_data_only(packa
     assert len(list(RunDir.at(bot / "data").archive.glob("*.npz"))) == 2
 
 
+HANGS = """
+import sys, time
+from understudy.games.zerg.ladder import LadderBot
+from understudy.games.zerg.policy import zerg_agent
+
+class Hangs(LadderBot):
+    hard_seconds = 0.3
+
+bot = Hangs(zerg_agent(sys.argv[1], online_training=False))
+bot._brain = type("Brain", (), {"enemy_race": 0, "state": lambda self: time.sleep(600)})()
+bot.close_game()
+"""
+
+
+def test_a_process_that_hangs_after_the_game_ends_by_itself(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", HANGS, str(tmp_path)], capture_output=True, timeout=100, check=False)
+    assert (done.returncode, b"time after the game is over" in done.stderr) == (0, True), done.stderr
+
+
 def test_the_same_run_makes_the_same_zip(package: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.zip"
     build_package(tmp_path / "run", again)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.opponent_memory import OpponentMemory, Record
 
 TERRAN, ZERG = 1, 2
 
@@ -56,7 +58,55 @@ def test_a_damaged_file_is_said_and_begun_anew(tmp_path: Path, content: str, cap
 def test_the_file_stays_bounded(tmp_path: Path) -> None:
     memory = OpponentMemory(tmp_path / "opponents.json")
     for number in range(520):
-        memory._records[f"id {number}"] = {"games": 1.0, "points": 1.0, "rushes": 0.0}
+        memory._records[f"id {number}"] = Record(1.0, 1.0, 0.0)
+    memory._write()
     memory.record("newest", TERRAN, "Victory", rushed=False)
     assert len(memory._records) == 500
     assert "id newest" in memory._records
+
+
+OPENINGS = {"early": 0.5, "greedy": 0.5}
+
+
+def test_an_opening_that_loses_to_an_opponent_gives_way_to_another(tmp_path: Path) -> None:
+    memory = OpponentMemory(tmp_path / "opponents.json")
+    for _ in range(4):
+        memory.record("rusher", ZERG, "Defeat", rushed=True, opening="greedy")
+        memory.record("rusher", ZERG, "Victory", rushed=True, opening="early")
+        memory.record("builder", TERRAN, "Defeat", rushed=False, opening="early")
+        memory.record("builder", TERRAN, "Victory", rushed=False, opening="greedy")
+    again = OpponentMemory(tmp_path / "opponents.json")
+    assert again.choose_opening("rusher", ZERG, OPENINGS) == "early"
+    assert again.choose_opening("builder", TERRAN, OPENINGS) == "greedy"
+    assert again.choose_opening("stranger", ZERG, OPENINGS) == "early"  # as against others of its race
+
+
+def test_replays_decide_where_nothing_is_remembered_and_lately_counts_most_where_something_is(tmp_path: Path) -> None:
+    memory = OpponentMemory(None)
+    assert memory.choose_opening("new", TERRAN, {"early": 0.4, "greedy": 0.6}) == "greedy"
+    for result, opening in [("Victory", "early")] * 5 + [("Defeat", "early")] * 8 + [("Victory", "greedy")]:
+        memory.record("a", TERRAN, result, rushed=False, opening=opening)
+    assert memory.choose_opening("a", TERRAN, OPENINGS) == "greedy"
+
+
+def test_a_draw_tries_everything_and_prefers_what_wins() -> None:
+    memory, chance = OpponentMemory(None), random.Random(0)
+    drawn = Counter(memory.choose_opening("new", TERRAN, OPENINGS, chance) for _ in range(200))
+    assert min(drawn["early"], drawn["greedy"]) > 60
+    memory.record("new", TERRAN, "Victory", rushed=False, opening="early")
+    memory.record("new", TERRAN, "Defeat", rushed=False, opening="greedy")
+    drawn = Counter(memory.choose_opening("new", TERRAN, OPENINGS, chance) for _ in range(200))
+    assert drawn["early"] > 3 * drawn["greedy"] > 0
+
+
+def test_a_file_without_openings_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "opponents.json"
+    path.write_text('{"opponents": {"id a": {"games": 4, "points": 4, "rushes": 0}}}')
+    assert OpponentMemory(path).prior("a", TERRAN)[0] > 0.7
+
+
+def test_games_side_by_side_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    one, other = OpponentMemory(tmp_path / "o.json"), OpponentMemory(tmp_path / "o.json")
+    one.record("a", TERRAN, "Victory", rushed=False)
+    other.record("b", TERRAN, "Victory", rushed=False)
+    assert {"id a", "id b"} <= OpponentMemory(tmp_path / "o.json")._records.keys()

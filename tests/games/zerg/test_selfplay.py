@@ -14,19 +14,20 @@ from understudy.games.game import open_game
 from understudy.games.zerg import policy
 from understudy.games.zerg.direct import duel
 from understudy.games.zerg.direct.duel import Score, play
+from understudy.games.zerg.direct.mirror import MirrorGame
 from understudy.games.zerg.strategies import NAMES
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 
-ECONOMY, ALL_IN = NAMES.index("ECONOMY"), NAMES.index("ALL_IN")
+ECONOMY, ATTACK = NAMES.index("ECONOMY"), NAMES.index("ATTACK")
 
 
 def test_matches_are_games_of_the_mix_and_the_seed_says_which() -> None:
     def played(seed: int) -> list[float]:
-        game = open_game("zerg", 2)
+        game = open_game("zerg", 4)  # two against the mix, two against each other
         game.reset(np.random.SeedSequence(seed))
-        states = np.empty((2, game.state_dim), np.float32)
-        steps = [game.step(np.array([0, 4])) for _ in range(3)]
+        states = np.empty((4, game.state_dim), np.float32)
+        steps = [game.step(np.array([0, 4, 0, 4])) for _ in range(2)]
         game.observe(states)
         return [*np.concatenate([step.rewards for step in steps]).tolist(), *states.ravel().tolist()]
 
@@ -38,38 +39,40 @@ def test_the_command_publishes_what_the_live_bot_loads(tmp_path: Path) -> None:
     assert main(["selfplay", "zerg", "--run-dir", str(tmp_path), "--updates", "2", *sizes]) == 0
     run = RunDir.at(tmp_path)
     with Ledger(run.ledger, read_only=True) as ledger:
-        assert [version.publisher for version in ledger.versions(newest=5)][0] == "selfplay"
+        assert [version.publisher for version in ledger.versions(newest=5)] == ["new", "selfplay"]
     with policy.zerg_agent(tmp_path, record=False) as agent:
         assert agent._model.version == 2
         assert agent._model.trainer.updates == 2
         assert agent._model.base.training.gamma == policy.SETTINGS.training.gamma  # the bot's own settings
 
 
+def test_both_seats_of_a_game_against_oneself_learn_of_its_end() -> None:
+    game = MirrorGame(time_limit=10.0)
+    before = game.states()
+    while not (turns := game.play([0, 4]))[0].result:
+        assert all(abs(turn.reward) < 0.5 for turn in turns)
+    assert [turn.result for turn in turns] == ["Tie", "Tie"]
+    assert all(turn.reward < -0.5 for turn in turns)  # the tie, and the potential given back
+    assert not np.array_equal(turns[0].state, turns[1].state)
+    np.testing.assert_allclose(before[0], before[1], atol=0.05)  # the same start, seen from two corners
+
+
 @pytest.mark.parametrize("seats", [0, 1])
 def test_the_better_plan_wins_from_either_seat(seats: int) -> None:
-    def rush(state: object) -> int:
-        return ALL_IN
+    def attack(state: object) -> int:
+        return ATTACK
 
     def sleep(state: object) -> int:
         return ECONOMY
 
-    result = play((sleep, rush) if seats else (rush, sleep), map_seed=0, seed=0)
+    result = play((sleep, attack) if seats else (attack, sleep), map_seed=0, seed=0)
     assert result == ("Defeat" if seats else "Victory")
 
 
-def test_a_model_that_attacks_beats_one_that_does_not_and_seats_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = []
-    for name, strategy in (("new", ALL_IN), ("old", ECONOMY)):
-        run = RunDir.at(tmp_path / name)
-        with policy.zerg_agent(run.root, seed=0, record=False) as agent:
-            head = agent._model.network.views(agent._model.network.parameters)["head"]
-            head[-1, strategy] = 50
-            agent.save_model()
-        paths.append(run.model)
-    first_seats = []
-    monkeypatch.setattr(duel, "play", lambda policies, **more: first_seats.append(policies[0]) or "Victory")
-    duel._load(*paths)
-    assert duel._play_chunk([4, 5]) == ["Victory", "Defeat"]  # whoever sits first won both: one of each
+def test_seats_change_and_results_are_those_of_the_new_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with policy.zerg_agent(tmp_path, seed=0, record=False):
+        model = RunDir.at(tmp_path).model
+    duel._load(model, model)
+    monkeypatch.setattr(duel, "play", lambda policies, **more: "Victory")  # whoever sits first wins
+    assert duel._play_chunk([4, 5, 6]) == ["Victory", "Defeat", "Victory"]
     assert Score(won=1, tied=1, lost=2).share == 0.25

@@ -87,7 +87,7 @@ def test_the_army_goes_where_the_strategy_sends_it(strategy: str) -> None:
     scene = Scene()
     scene.add({"Roach": 12}, near=OUTSIDE)
     at = attack_point(scene, strategy)
-    leaves = STRATEGIES[NAMES.index(strategy)].posture is not Posture.HOME
+    leaves = STRATEGIES[NAMES.index(strategy)].posture in (Posture.ATTACK, Posture.ALL_IN)
     assert (distance(at, scene.field.enemy_start) < distance(at, scene.field.start)) is leaves
 
 
@@ -113,6 +113,22 @@ def test_a_wave_that_is_outnumbered_turns_back() -> None:
     brain.observe(scene.snapshot())
     back = [c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None][-1]
     assert distance(back, scene.field.start) < distance(back, scene.field.enemy_start)
+
+
+@pytest.mark.parametrize("strategy", ["ECONOMY", "EXPAND", "TECH", "DEFEND"])
+def test_a_wave_that_is_out_goes_on_unless_the_bases_are_to_be_defended(strategy: str) -> None:
+    scene = Scene()
+    scene.add({"Roach": 8}, near=OUTSIDE)
+    brain = Brain(scene.field)
+    brain.observe(scene.snapshot())
+    brain.decide(NAMES.index("ATTACK"))
+    brain.commands()
+    scene.add({"Roach": 1}, near=OUTSIDE)  # the newcomer waits at home, whatever the others do
+    brain.observe(scene.snapshot())
+    brain.decide(NAMES.index(strategy))
+    goals = {tag: c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None for tag in c.tags}
+    home = [tag for tag, at in goals.items() if distance(at, scene.field.start) < distance(at, scene.field.enemy_start)]
+    assert len(home) == (1 if strategy != "DEFEND" else 9)
 
 
 def test_the_army_at_home_goes_to_the_base_that_is_attacked() -> None:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +20,13 @@ from understudy.games.zerg.challenges import Challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft
 from understudy.games.zerg.run_options import parse_options
-from understudy.games.zerg.training_run import CRASHES_THAT_STOP, main
+from understudy.games.zerg.training_run import CRASHES_THAT_STOP, _fitted, main
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
 SHORT = ["--difficulty", "VeryEasy", "--time-limit", "40", "--practice", "0", "--game", "proving-ground"]
+
+RECORD_BYTES = 4 + 4 + 8 + 8 + 8 + 8 + 50 * 4 + 1  # of a decision in a journal
 
 
 def test_games_are_played_learned_from_and_continued_by_a_second_start(
@@ -36,14 +42,48 @@ def test_games_are_played_learned_from_and_continued_by_a_second_start(
         "[GAME 3",
     ]
     assert "3 games, 0 won, 0 crashed" in first
-    assert main([*arguments, "--instances", "2"]) == 0
+    assert main([*arguments, "--instances", "2", "--practice", "1"]) == 0
     second = capsys.readouterr().out
     assert "Continuing: 3 games were played here before" in second
     assert "[BACKGROUND LEARNING] STATISTICS" in second
     assert sorted(game.number for game in History(tmp_path).games) == [0, 1, 2, 3, 4, 5]
     learned = [read_episode(path, StorageSettings()) for path in RunDir.at(tmp_path).archive.glob("*.npz")]
-    assert len(learned) == 6
+    assert sum(episode.meta.game == "zerg" for episode in learned) == 6
+    assert sum(episode.meta.game == "zerg-direct" for episode in learned) > 0  # practice beside the second session
     assert not list(RunDir.at(tmp_path).buffer.glob("*.npz"))
+    assert json.loads(RunDir.at(tmp_path).step_time.read_text())["seconds"] > 0  # for the learner, which makes room
+
+
+def test_a_killed_run_goes_on_and_learns_what_was_decided_in_the_game_under_way(tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path)
+    script = "import sys; from understudy.games.zerg.training_run import main; sys.exit(main(sys.argv[1:]))"
+    flags = ["--run-dir", str(tmp_path), "--games", "0", *SHORT, "--time-limit", "1000"]
+    killed = subprocess.Popen([sys.executable, "-c", script, *flags], stdout=subprocess.DEVNULL)
+    try:
+        while killed.poll() is None and not any(path.stat().st_size > 3_000 for path in run.live.glob("*.journal")):
+            time.sleep(0.05)
+    finally:
+        killed.kill()
+        killed.wait()
+    (journal,) = run.live.glob("*.journal")
+    decisions = (journal.stat().st_size - len(journal.read_bytes().split(b"\n", 1)[0])) // RECORD_BYTES
+    assert main(["--run-dir", str(tmp_path), "--games", "1", *SHORT]) == 0
+    learned = {e.meta.id: e for e in (read_episode(path, StorageSettings()) for path in run.archive.glob("*.npz"))}
+    assert learned.keys() > {journal.stem}
+    assert len(learned[journal.stem]) == decisions - 1  # nobody saw what the last one led to
+    assert [game.number for game in History(tmp_path).games] == [0]
+
+
+def test_a_game_that_was_over_before_the_kill_is_written_down_by_the_next_start(tmp_path: Path) -> None:
+    arguments = ["--run-dir", str(tmp_path), *SHORT]
+    assert main([*arguments, "--games", "2"]) == 0
+    path = tmp_path / "games.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0])  # as if the kill had come between the game's end and its line
+    history = History(tmp_path)
+    assert history.recover(RunDir.at(tmp_path)) == 1
+    assert [json.loads(line) for line in path.read_bytes().splitlines()] == [json.loads(line) for line in lines]
+    assert History(tmp_path).recover(RunDir.at(tmp_path)) == 0
 
 
 class NoLearner:
@@ -111,6 +151,19 @@ def test_a_line_cut_short_by_a_kill_is_left_out_and_the_next_game_is_whole(tmp_p
     assert len(again.games) == 1
     again.add(GameRecord(1, "Zerg", "Hard", "Rush", "m", "Defeat"))
     assert [game.race for game in History(tmp_path).games] == ["Terran", "Zerg"]
+
+
+def test_a_line_that_is_too_long_for_the_terminal_goes_on_below() -> None:
+    parts = (
+        "[GAME 9] [#########.] 9/10",
+        "Protoss CheatInsane Timing: Victory in 10:12, +0.91",
+        "model v14",
+        "won 4/9",
+    )
+    assert _fitted(parts, 120).count("\n") == 0
+    narrow = _fitted(parts, 80).splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert narrow == [f"{parts[0]}  {parts[1]}", "    model v14 | won 4/9"]
 
 
 def test_the_table_shows_the_win_rate_over_the_games() -> None:

@@ -17,6 +17,7 @@ from understudy.games.zerg.snapshot import (
     Point,
     Snapshot,
     distance,
+    middle,
 )
 from understudy.games.zerg.strategies import Posture
 
@@ -78,6 +79,8 @@ class Army:
             self._wave.clear()
             self._home_until = snapshot.loop + int(RETREAT_SECONDS * LOOPS_PER_SECOND)
             return
+        if posture is Posture.KEEP:  # who is out goes on, who is at home stays there
+            return
         strength = _strength(snapshot, army)
         out = _strength(snapshot, wave)
         if not len(wave):
@@ -90,14 +93,14 @@ class Army:
     def _outnumbered(self, snapshot: Snapshot, wave: Column) -> bool:
         """Whether what stands around the wave is much stronger than it."""
         own, enemy = snapshot.own, snapshot.enemy
-        x, y = float(np.median(own.x[wave])), float(np.median(own.y[wave]))
+        x, y = middle(own, wave)
         near = np.hypot(enemy.x - x, enemy.y - y) < _AROUND
         return _strength(snapshot, wave) < RETREAT_AT * float(units.STRENGTH[enemy.kind[near]].sum())
 
     def _target(self, snapshot: Snapshot, wave: Column, memory: EnemyMemory) -> Point:
         """The nearest known structure; else the enemy's start; else every base in turn, until something is found."""
         own = snapshot.own
-        here = (float(np.median(own.x[wave])), float(np.median(own.y[wave])))
+        here = middle(own, wave)
         in_sight = set(snapshot.enemy.tag.tolist())
         known = []
         for tag, sighting in memory.structures():
@@ -120,7 +123,7 @@ class Army:
         if not len(threats):
             return None
         own, enemy = snapshot.own, snapshot.enemy
-        x, y = float(np.median(own.x[home])), float(np.median(own.y[home]))
+        x, y = middle(own, home)
         nearest = threats[int(np.hypot(enemy.x[threats] - x, enemy.y[threats] - y).argmin())]
         return float(enemy.x[nearest]), float(enemy.y[nearest])
 
@@ -136,11 +139,8 @@ class Army:
         return near[0] + 7 * dx / way, near[1] + 7 * dy / way
 
     def _progress(self, snapshot: Snapshot, wave: Column) -> float:
-        own = snapshot.own
-        here = (float(np.median(own.x[wave])), float(np.median(own.y[wave])))
-        return 1.0 - min(
-            1.0, distance(here, self._field.enemy_start) / distance(self._field.start, self._field.enemy_start)
-        )
+        way = distance(self._field.start, self._field.enemy_start)
+        return 1.0 - min(1.0, distance(middle(snapshot.own, wave), self._field.enemy_start) / way)
 
     def _send(self, snapshot: Snapshot, group: Column, at: Point) -> list[Command]:
         """Attack-move, for those who are not on their way there already or there."""
@@ -161,8 +161,7 @@ class Army:
             if (own.verb[own.tag == self._scout] == IDLE).all():
                 self._scout = 0
             return []
-        lings = snapshot.of(units.ZERGLING)
-        if snapshot.loop < self._next_scout or len(lings) < 2:
+        if snapshot.loop < self._next_scout or len(lings := snapshot.of(units.ZERGLING)) < 2:
             return []
         self._next_scout = snapshot.loop + int(90 * LOOPS_PER_SECOND)
         self._scout = int(own.tag[lings[0]])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from sc2.bot_ai import BotAI
@@ -12,16 +14,21 @@ from sc2.data import Race, Result
 from understudy.agent import Decision, RLAgent
 from understudy.games.zerg.bot_adapter import BotGame
 from understudy.games.zerg.brain import THINK_LOOPS, Brain
+from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.macro import Opening
-from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
 from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.rewards import final_reward, shaped_reward
+from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
 
 CRASH = "Crash"
+STEP_REPORT_SECONDS = 1.0
 
 
 class WickedZergBotProImpl(BotAI):
     """A Zerg bot for one game. After the game, `outcome` says how it went, whatever way it ended.
+
+    `about` goes into the game's file. `on_step_time` is told about once a second how long the slowest step took.
 
     Call `close_game` once the game is over: burnysc2 does not call `on_end` when a step raises or the socket breaks.
     """
@@ -35,16 +42,21 @@ class WickedZergBotProImpl(BotAI):
         *,
         explore: bool = True,
         opponents: OpponentMemory | None = None,
-        opening: Opening | None = None,
-        map_name: str = "",
+        openings: Openings | None = None,
+        chance: random.Random | None = None,
+        about: Mapping[str, Any] = MappingProxyType({}),
         on_decision: Callable[[Decision], None] | None = None,
+        on_step_time: Callable[[float], None] | None = None,
     ) -> None:
         super().__init__()
         self.agent = agent or zerg_agent()
         self.outcome: dict[str, Any] = {}
         self.slowest_step = 0.0
-        self._explore, self._opponents, self._opening = explore, opponents, opening
-        self._map, self._on_decision = map_name, on_decision
+        self._explore, self._opponents, self._openings = explore, opponents, openings
+        self._chance = chance or random.Random()
+        self._about, self._on_decision, self._on_step_time = about, on_decision, on_step_time
+        self._slowest_lately, self._next_report = 0.0, 0.0
+        self._opening = Opening()
         self._brain: Brain | None = None
         self._potential = 0.0
         self._decisions = 0
@@ -55,13 +67,16 @@ class WickedZergBotProImpl(BotAI):
         self._hands = BotGame(self)
         field = self._hands.field()
         opponent = self._opponent_id
-        prior, rushes = (0.5, 0.0) if self._opponents is None else self._opponents.prior(opponent, field.enemy_race)
-        self.agent.begin_episode(
-            game="zerg",
-            map=self._map or self.game_info.map_name,
-            opponent_id=opponent,
-            opponent_race=_race_name(field.enemy_race),
-        )
+        prior, rushes = NOTHING_KNOWN if self._opponents is None else self._opponents.prior(opponent, field.enemy_race)
+        self._opening = self._choose_opening(field.enemy_race)
+        known = {
+            "game": "zerg",
+            "map": self.game_info.map_name,
+            "opponent_id": opponent,
+            "opponent_race": _race_name(field.enemy_race),
+            "opening": self._opening.name,
+        }
+        self.agent.begin_episode(**known | dict(self._about))
         self._brain = Brain(field, opening=self._opening, opponent_prior=prior, opponent_rushes=rushes)
 
     async def on_step(self, iteration: int) -> None:
@@ -72,7 +87,7 @@ class WickedZergBotProImpl(BotAI):
         except BaseException:
             self.close_game(CRASH)
             raise
-        self.slowest_step = max(self.slowest_step, time.perf_counter() - began)
+        self._note_step(time.perf_counter() - began)
 
     async def on_end(self, game_result: Result) -> None:
         """Save the game. burnysc2 reports a Defeat when `on_start` has failed; that is no defeat."""
@@ -90,15 +105,36 @@ class WickedZergBotProImpl(BotAI):
         if not cut:
             self.agent.observe_reward(final_reward(result, self._potential))
             if self._opponents is not None:
-                self._opponents.record(self._opponent_id, brain.enemy_race, result, brain.was_rushed)
+                opening = self._opening.name
+                self._opponents.record(self._opponent_id, brain.enemy_race, result, brain.was_rushed, opening)
         final_state = brain.state() if cut else None
-        self.outcome |= self.agent.end_episode(result, final_state=final_state, opponent_race=race)
-        self.outcome |= {"result": result, "opponent_race": race, "seconds": self.state.game_loop / 22.4}
+        notes = {"opponent_race": race, "seconds": self.state.game_loop / LOOPS_PER_SECOND}
+        self.outcome |= self.agent.end_episode(result, final_state=final_state, **notes)
+        self.outcome |= {"result": result, **notes}
         return self.outcome
 
     @property
     def _opponent_id(self) -> str:
         return self.opponent_id or ""
+
+    def _choose_opening(self, race: int) -> Opening:
+        """By what is remembered of the opponent; where the bot explores, it tries others now and then."""
+        if self._openings is None:
+            return Opening()
+        known = {opening.name: opening for opening in self._openings.against(race)}
+        expected = {opening.name: share for opening, share in self._openings.against(race).items()}
+        memory = self._opponents or OpponentMemory(None)
+        chance = self._chance if self._explore else None
+        return known[memory.choose_opening(self._opponent_id, race, expected, chance)]
+
+    def _note_step(self, seconds: float) -> None:
+        """Say about once a second how long steps take, so that work in the background can make room."""
+        self.slowest_step = max(self.slowest_step, seconds)
+        self._slowest_lately = max(self._slowest_lately, seconds)
+        now = time.monotonic()
+        if self._on_step_time is not None and now >= self._next_report:
+            self._on_step_time(self._slowest_lately)
+            self._slowest_lately, self._next_report = 0.0, now + STEP_REPORT_SECONDS
 
     def _think(self) -> None:
         brain = self._brain

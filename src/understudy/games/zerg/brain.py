@@ -24,7 +24,7 @@ class Brain:
     """One game's worth of thinking. `observe` first, then `decide` when it is time to, then `commands`."""
 
     def __init__(
-        self, field: Field, *, opening: Opening | None = None, opponent_prior: float = 0.5, opponent_rushes: float = 0.0
+        self, field: Field, *, opening: Opening | None = None, opponent_prior: float = 0.5, opponent_rushes: float = 0.2
     ) -> None:
         self._field = field
         self._opponent = (opponent_prior, opponent_rushes)
@@ -99,8 +99,10 @@ class Brain:
 
     def _send_overlord(self, snapshot: Snapshot) -> list[Command]:
         """The first overlord looks at the enemy's nearest base; later ones stay where they are useful: at home."""
+        if self._scouted:
+            return []
         overlords = [i for i in snapshot.of(units.OVERLORD) if snapshot.own.verb[i] == IDLE]
-        if self._scouted or not overlords:
+        if not overlords:
             return []
         self._scouted = True
         bases = self._field.bases

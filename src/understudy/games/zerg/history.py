@@ -5,11 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from understudy.errors import EpisodeError
+from understudy.experience.episode import read_episode
+from understudy.experience.journal import orphans, salvage
+from understudy.rundir import RunDir
+from understudy.settings import StorageSettings
+
 FILE_NAME = "games.jsonl"
+_CLOCK_SECONDS = 60.0  # two files written in the same moment may have dates this far apart
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,15 @@ class History:
                     self.games.append(GameRecord(**{k: v for k, v in entry.items() if k in known}))
                 except (ValueError, TypeError, AttributeError):
                     continue  # a line that a kill cut short
+
+    def recover(self, run: RunDir) -> int:
+        """Add the games that were over, but not yet written down here, when the process was killed; how many."""
+        known = {game.number for game in self.games}
+        since = self._path.stat().st_mtime - _CLOCK_SECONDS if self._path.exists() else 0.0
+        lost = sorted((g for g in _finished_games(run, since) if g.number not in known), key=lambda g: g.number)
+        for game in lost:
+            self.add(game)
+        return len(lost)
 
     def add(self, game: GameRecord) -> None:
         """Append a game."""
@@ -101,6 +117,34 @@ def plot_win_rate(games: Sequence[GameRecord], path: Path, window: int = 15) -> 
     axes.legend(loc="lower right")
     FigureCanvasAgg(figure).print_png(str(path))  # type: ignore[no-untyped-call]
     return True
+
+
+def _finished_games(run: RunDir, since: float) -> Iterator[GameRecord]:
+    """The numbered games whose experience was saved after this time, as far as they had a result."""
+    limits = StorageSettings()
+    for journal in list(orphans(run.live)):
+        salvage(journal, run.buffer, run.rejected, limits)
+    for path in [*run.buffer.glob("*.npz"), *run.archive.glob("*.npz")]:
+        try:
+            if path.stat().st_mtime < since:
+                continue
+            episode = read_episode(path, limits)
+        except (OSError, EpisodeError):
+            continue  # the learner has just moved it, or says what is wrong with it
+        meta, about = episode.meta, episode.meta.extra
+        if meta.result in ("Victory", "Defeat", "Tie") and "number" in about:
+            yield GameRecord(
+                number=int(about["number"]),
+                race=str(about["race"]),
+                difficulty=str(about["difficulty"]),
+                build=str(about["build"]),
+                map=meta.map,
+                result=meta.result,
+                seconds=float(about.get("seconds", 0.0)),
+                reward=float(episode.rewards.sum()),
+                decisions=len(episode),
+                model_version=meta.model_version or 0,
+            )
 
 
 def _ends_with_newline(path: Path) -> bool:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
+import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,13 +21,33 @@ from sc2.player import Bot
 from sc2.portconfig import Portconfig
 
 from understudy.experience.journal import orphans, salvage
-from understudy.games.zerg.bot import WickedZergBotProImpl
-from understudy.games.zerg.learned_openings import read_opening
-from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.bot import CRASH, WickedZergBotProImpl
+from understudy.games.zerg.learned_openings import Openings
+from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.policy import SETTINGS, zerg_agent
 from understudy.rundir import RunDir
 
-TRAINING_SECONDS = 20.0  # the ladder ends a bot 60 s after its game
+TRAINING_SECONDS = 20.0
+HARD_SECONDS = 55.0  # the ladder ends a bot 60 s after its game; better to go by oneself
+
+
+class LadderBot(WickedZergBotProImpl):
+    """The bot, and a process that ends in time after the game, whatever training and disks do."""
+
+    hard_seconds = HARD_SECONDS
+
+    def close_game(self, result: str = CRASH) -> dict[str, Any]:
+        """End the episode and learn from it; the game itself is in its journal, should time run out."""
+        if not self.outcome:
+            last_resort = threading.Timer(self.hard_seconds, _end_now)
+            last_resort.daemon = True
+            last_resort.start()
+        return super().close_game(result)
+
+
+def _end_now() -> None:
+    print("The time after the game is over; the game is kept, unlearned.", file=sys.stderr, flush=True)
+    os._exit(0)
 
 
 def main(data: Path, arguments: Sequence[str] | None = None) -> int:
@@ -33,10 +56,10 @@ def main(data: Path, arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_known_args(arguments)[0]
     _salvage(RunDir.at(data))
     agent = zerg_agent(data, online_training=True, online_seconds=options.training_seconds)
-    bot = WickedZergBotProImpl(
+    bot = LadderBot(
         agent,
-        opponents=OpponentMemory(data / "opponents.json"),
-        opening=read_opening(data / "learned_build_orders.json"),
+        opponents=OpponentMemory(data / OPPONENTS),
+        openings=Openings(RunDir.at(data).build_orders),
     )
     bot.opponent_id = options.OpponentId
     url = f"ws://{options.LadderServer}:{options.GamePort}/sc2api"

@@ -5,87 +5,177 @@
 
 from __future__ import annotations
 
+import math
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
 from understudy.background.learner import BackgroundParallelLearner
+from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.games.zerg.challenges import next_challenge
 from understudy.games.zerg.direct.bulk import MAPS, games, mixed_opponent
 from understudy.games.zerg.direct.game import StrategyGame
+from understudy.games.zerg.one_game import GameSetup, play_one
+from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.policy import SETTINGS, zerg_agent
 from understudy.games.zerg.strategies import NAMES
 
+UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it
 FRESH = 50_000_000  # first number of evaluation games; training never gets there
 GOAL = 0.7
+PLAYERS = 2
+CHUNK = 20  # games a player plays before it says how they went; the last of them through the protocol
+FIRST_LOOK, FINALISTS = 45, 2  # fixed strategies: games that all play, and how many of them play the rest
+BACKLOG = 20  # games that may wait for the learner before players wait, too
+
+Say = Callable[[str], None]
 
 
-class CheckResult(NamedTuple):
-    """Win rates of one seed."""
+def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float, count: int, say: Say) -> bool:
+    """Evaluate the fixed strategies, then train and evaluate each seed; whether every one did what is asked."""
+    with players() as pool:
+        fixed = fixed_strategies(pool, count)
+        say("always the same strategy: " + ", ".join(f"{name} {_share(won)}" for name, won in fixed.items()))
+        best = max(fixed, key=lambda name: (len(fixed[name]), sum(fixed[name])))
+        passed = []
+        for seed in seeds:
+            run = folder / f"seed-{seed}"
+            zerg_agent(run, seed=seed, online_training=False).close()  # makes the model
+            untrained = evaluate(pool, Contestant("untrained", run_dir=str(run), explore=True), count)
+            say(f"seed {seed}: untrained {_share(untrained)}")
+            training = train(run, seed, most_games=most_games, minutes=minutes, say=say)
+            trained = evaluate(pool, Contestant("trained", run_dir=str(run)), count)
+            doubt = sign_test(trained, fixed[best])
+            say(
+                f"seed {seed}: {_share(trained)} after {training.games} games ({training.protocol_games} by protocol)"
+                f" in {training.seconds:.0f} s; always {best} {_share(fixed[best])}, p = {doubt:.2g}"
+            )
+            low, high = UNTRAINED
+            as_asked = low <= rate(untrained) <= high and rate(trained) >= GOAL
+            passed.append(as_asked and rate(trained) > rate(fixed[best]))
+    return all(passed)
 
-    untrained: float
-    trained: float
+
+def rate(won: Sequence[bool]) -> float:
+    """The share of games won."""
+    return sum(won) / len(won)
+
+
+def sign_test(ours: Sequence[bool], theirs: Sequence[bool]) -> float:
+    """How probable a difference at least this large is when both play the same games equally well (two-sided)."""
+    gained = sum(a and not b for a, b in zip(ours, theirs, strict=True))
+    lost = sum(b and not a for a, b in zip(ours, theirs, strict=True))
+    differing = gained + lost
+    tail = sum(math.comb(differing, k) for k in range(max(gained, lost), differing + 1))
+    return min(1.0, 2 * tail / float(2**differing))
+
+
+def _share(won: Sequence[bool]) -> str:
+    return f"{rate(won):.1%} of {len(won)}"
+
+
+class Training(NamedTuple):
+    """What training came to."""
+
     games: int
+    protocol_games: int
     seconds: float
 
 
-def check_seed(
-    run_dir: Path, seed: int, *, minutes: float, evaluation_games: int, say: Callable[[str], None]
-) -> CheckResult:
-    """Train from nothing in this run directory and evaluate before and after."""
-    agent = zerg_agent(run_dir, seed=seed, online_training=False)
-    untrained = win_rate(agent_policy(run_dir, explore=True), evaluation_games)
-    say(f"seed {seed}: untrained, as it would play (sampling) {untrained:.1%}")
-    began, played = time.monotonic(), 0
-    won: list[bool] = []
-    learner = BackgroundParallelLearner(
-        run_dir=run_dir, verbose=False, settings=SETTINGS, poll_seconds=0.2, batch_games=20, min_batch_games=10
-    )
-    with learner:
-        for result in games(agent, 1_000_000 * (seed + 1), 10**9):
-            won.append(result.result == "Victory")
-            played += 1
-            if played % 100 == 0:
-                say(f"seed {seed}: {played} games, {time.monotonic() - began:.0f} s, last 100 won {sum(won[-100:])} %")
-            agent.wait_for_learner(backlog=20)
-            if time.monotonic() - began > 60 * minutes:
-                break
+def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say) -> Training:
+    """Train the model of a run directory until so many games are played or the minutes are over."""
+    learner = BackgroundParallelLearner(run_dir=run_dir, verbose=False, settings=SETTINGS)
+    began, won = time.monotonic(), list[bool]()
+    started = 0
+
+    def chunk(player: int) -> Future[list[bool]]:
+        nonlocal started
+        started += CHUNK
+        return pool.submit(_play_chunk, str(run_dir), seed, player, started - CHUNK)
+
+    with learner, players() as pool:
+        under_way = {chunk(player): player for player in range(PLAYERS)}
+        while under_way:
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                player = under_way.pop(future)
+                won += future.result()
+                if len(won) % 100 == 0:
+                    rate = sum(won[-100:]) / 100
+                    say(f"seed {seed}: {len(won)} games, {time.monotonic() - began:.0f} s, last 100 won {rate:.0%}")
+                if started < most_games and time.monotonic() - began < 60 * minutes:
+                    under_way[chunk(player)] = player
         learner.stop(drain=True)
-    seconds = time.monotonic() - began
-    trained = win_rate(agent_policy(run_dir, explore=False), evaluation_games)
-    say(f"seed {seed}: after {played} games in {seconds:.0f} s, without exploration {trained:.1%}")
-    return CheckResult(untrained, trained, played, seconds)
+    return Training(len(won), len(won) // CHUNK, time.monotonic() - began)
 
 
-Policy = Callable[[StrategyGame], int]
+def _play_chunk(run_dir: str, seed: int, player: int, first: int) -> list[bool]:
+    """Some games on the direct environment and one through the protocol, all left for the learner."""
+    first += 1_000_000 * (seed + 1)
+    with zerg_agent(run_dir, seed=100 * seed + player, online_training=False) as agent:
+        opponents = OpponentMemory(Path(run_dir) / OPPONENTS)
+        won = []
+        for result in games(agent, first, CHUNK - 1, opponents=opponents):
+            won.append(result.result == "Victory")
+            agent.wait_for_learner(BACKLOG)
+    challenge = next_challenge(first // CHUNK, [], race="Random", difficulty="mix", map_seed=None, seed=seed)
+    return [*won, play_one(challenge, GameSetup(run_dir)).result == "Victory"]
 
 
-def win_rate(policy: Callable[[], Policy], count: int) -> float:
-    """Share of fresh games of the mix that a policy wins; it is made anew for each game."""
-    won = 0
-    for number in range(FRESH, FRESH + count):
-        game, decide = StrategyGame(mixed_opponent(number), map_seed=number % MAPS, seed=number), policy()
-        while not (turn := game.play(decide(game))).result:
-            pass
-        won += turn.result == "Victory"
-    return won / count
+@contextmanager
+def players() -> Iterator[ProcessPoolExecutor]:
+    """Processes that play, one for each core that the check counts on."""
+    os.environ.update(ONE_BLAS_THREAD)
+    with ProcessPoolExecutor(PLAYERS, mp_context=get_context("spawn")) as pool:
+        yield pool
 
 
-def agent_policy(run_dir: Path, *, explore: bool) -> Callable[[], Policy]:
-    """The decisions of a run's model, unrecorded: these games are no experience."""
-    agent = zerg_agent(run_dir, record=False, online_training=False)
+class Contestant(NamedTuple):
+    """Who plays an evaluation: always the same strategy, or the model of a run."""
 
-    def new_game() -> Policy:
-        agent.begin_episode()
-        return lambda game: agent.select_action(game.state(), explore=explore).action
-
-    return new_game
+    name: str
+    strategy: int = -1
+    run_dir: str = ""
+    explore: bool = False
 
 
-def fixed_strategies(count: int) -> dict[str, float]:
-    """The win rate of each strategy when nothing else is ever played."""
+FIXED = tuple(Contestant(name, number) for number, name in enumerate(NAMES))
 
-    def always(strategy: int) -> Callable[[], Policy]:
-        return lambda: lambda _: strategy
 
-    return {name: win_rate(always(number), count) for number, name in enumerate(NAMES)}
+def fixed_strategies(pool: ProcessPoolExecutor, count: int) -> dict[str, list[bool]]:
+    """What each strategy wins when nothing else is ever played. Only the best of a first look play all games."""
+    won = {contestant.name: evaluate(pool, contestant, min(FIRST_LOOK, count)) for contestant in FIXED}
+    for contestant in sorted(FIXED, key=lambda c: sum(won[c.name]), reverse=True)[:FINALISTS]:
+        won[contestant.name] = evaluate(pool, contestant, count)
+    return won
+
+
+def evaluate(pool: ProcessPoolExecutor, contestant: Contestant, count: int) -> list[bool]:
+    """Which of the fresh games a contestant wins. All contestants play the same ones; none is learned from."""
+    spans = [range(FRESH + n, min(FRESH + n + CHUNK, FRESH + count)) for n in range(0, count, CHUNK)]
+    return [won for chunk in pool.map(_evaluate_chunk, [contestant] * len(spans), spans) for won in chunk]
+
+
+def _evaluate_chunk(contestant: Contestant, numbers: range) -> list[bool]:
+    agent, opponents = None, None
+    if contestant.run_dir:
+        agent = zerg_agent(contestant.run_dir, seed=numbers.start, record=False, online_training=False)
+        opponents = OpponentMemory(Path(contestant.run_dir) / OPPONENTS)
+
+    won = []
+    for number in numbers:
+        game = StrategyGame(mixed_opponent(number), map_seed=number % MAPS, seed=number, opponents=opponents)
+        if agent is not None:
+            agent.begin_episode()
+        result = ""
+        while not result:
+            action = contestant.strategy
+            if agent is not None:
+                action = agent.select_action(game.state(), explore=contestant.explore).action
+            result = game.play(action).result
+        won.append(result == "Victory")
+    return won

@@ -1,31 +1,73 @@
-"""Opening timings learned from replays, when there are any."""
+"""Openings to choose from: those that replays have taught, or a few usual ones."""
 
 from __future__ import annotations
 
-import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
+from understudy.errors import EpisodeError
+from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.macro import Opening
+from understudy.games.zerg.replays.build_orders import OVERALL, BuildOrders, read_build_orders
+from understudy.games.zerg.replays.openings import Step
 
 logger = logging.getLogger(__name__)
 
-_LEAST, _MOST = 10, 60  # supplies outside of this are no opening
+# Without replays: the usual opening, an early pool and a greedy one, and what to expect of each in a game of equals.
+USUAL: Mapping[Opening, float] = {
+    Opening(): 0.5,
+    Opening("12 pool", pool=12, hatchery=19, gas=18): 0.45,
+    Opening("16 hatch, 18 pool", pool=18, hatchery=16, gas=18, third_base=30): 0.45,
+}
+_MATCHUPS = {units.TERRAN: "ZvT", units.ZERG: "ZvZ", units.PROTOSS: "ZvP"}
+_TECH = {
+    "roach_warren": units.ROACH_WARREN,
+    "evolution_chamber": units.EVOLUTION_CHAMBER,
+    "lair": units.LAIR,
+    "hydralisk_den": units.HYDRALISK_DEN,
+}
+_LEAST, _MOST = 10, 200  # supplies outside of this are no timing
 
 
-def read_opening(path: Path) -> Opening:
-    """The timings in `learned_build_orders.json`: supplies under "zerg", for instance {"zerg": {"pool": 17}}.
+class Openings:
+    """The openings in `learned_build_orders.json`; the usual ones where there is no file, or none that can be used."""
 
-    Missing entries, and a missing file, leave the default; a file that cannot be used is said in the log.
-    """
-    try:
-        learned = json.loads(path.read_text(encoding="utf-8"))["zerg"]
-        known = {name: int(learned[name]) for name in ("pool", "hatchery", "gas") if name in learned}
-    except FileNotFoundError:
-        return Opening()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        logger.warning("The build orders in %s cannot be used (%s); the usual opening is played.", path, error)
-        return Opening()
-    if wrong := {name: supply for name, supply in known.items() if not _LEAST <= supply <= _MOST}:
-        logger.warning("%s: supplies %s are no opening; the usual ones are played.", path, wrong)
-    return Opening(**{name: supply for name, supply in known.items() if name not in wrong})
+    def __init__(self, path: Path | None = None) -> None:
+        self._learned: BuildOrders | None = None
+        if path is None or not path.exists():
+            return
+        try:
+            learned = read_build_orders(path)
+            for race in (0, *_MATCHUPS):
+                _read(learned, race)
+        except (EpisodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+            logger.warning("The build orders in %s cannot be used (%s); the usual openings are played.", path, error)
+        else:
+            self._learned = learned
+
+    def against(self, race: int) -> Mapping[Opening, float]:
+        """Openings against a race (0 for an unknown one), each with the share of games that it won."""
+        return (_read(self._learned, race) if self._learned is not None else {}) or USUAL
+
+
+def _read(learned: BuildOrders, race: int) -> dict[Opening, float]:
+    """Every cluster of openings, filled up with what the games against this race have in common."""
+    matchup = _MATCHUPS.get(race, OVERALL)
+    return {
+        _opening(learned, matchup, name, learned.opening(matchup, name)): float(share)
+        for name, share in learned.openings(matchup).items()
+    }
+
+
+def _opening(learned: BuildOrders, matchup: str, name: str, steps: list[Step]) -> Opening:
+    supplies: dict[str, int] = {}
+    for milestone, build in (("hatchery_3", "third_base"), *((kind, kind) for kind in _TECH)):
+        target = learned.target(matchup, milestone)
+        if target is not None:
+            supplies[build] = round(target[1])
+    supplies |= {step.build: step.supply for step in reversed(steps)}  # the first of each kind counts
+    known = {build: supply for build, supply in supplies.items() if _LEAST <= supply <= _MOST}
+    timings = {build: known[build] for build in ("pool", "hatchery", "gas", "third_base") if build in known}
+    tech = tuple((kind, known[build]) for build, kind in _TECH.items() if build in known)
+    return Opening(name, **timings, tech=tech)

@@ -20,11 +20,17 @@ _TECH_ORDER = (units.ROACH_WARREN, units.LAIR, units.EVOLUTION_CHAMBER, units.HY
 
 @dataclass(frozen=True)
 class Opening:
-    """When the first buildings go up, in supply; replays can teach other numbers."""
+    """When the first buildings go up, in supply; replays can teach other numbers.
 
+    `tech` are tech buildings with the supply from which they are due, whatever strategy plays; an attack goes first.
+    """
+
+    name: str = "17 pool"
     pool: int = 17
     hatchery: int = 16
     gas: int = 20
+    third_base: int = 0
+    tech: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass
@@ -76,8 +82,7 @@ class Macro:
         self._pool(snapshot, strategy, purse)
         self._queens(snapshot, strategy, purse)
         self._bases(snapshot, strategy, purse)
-        if strategy.tech:
-            self._tech(snapshot, purse)
+        self._tech(snapshot, strategy, purse)
         self._gas(snapshot, strategy, purse)
         self._defences(snapshot, strategy, known, purse)
         if strategy.tech or snapshot.vespene > 250:
@@ -108,7 +113,7 @@ class Macro:
     def _pool(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
         if snapshot.total(units.SPAWNING_POOL):
             return
-        early = strategy.posture is not Posture.HOME or strategy.defences > 0
+        early = strategy.posture in (Posture.ATTACK, Posture.ALL_IN) or strategy.defences > 0
         if snapshot.supply_used >= (12 if early else self._opening.pool) or snapshot.seconds > 120:
             self._build(snapshot, units.SPAWNING_POOL, purse)
 
@@ -126,7 +131,8 @@ class Macro:
         coming = int(snapshot.coming[units.HATCHERY])
         there = len(snapshot.bases) + coming
         rich = purse.minerals > 700 and snapshot.drones > snapshot.wanted_drones - 6
-        asked = strategy.more_bases > 0 and snapshot.supply_used >= self._opening.hatchery
+        due = self._opening.hatchery if there < 2 else self._opening.third_base
+        asked = strategy.more_bases > 0 and snapshot.supply_used >= due
         if coming >= 1 + (snapshot.minerals > 800) or there >= MOST_BASES or not (asked or rich):
             return
         place = next_base(snapshot, self._field, self._recently_tried(snapshot))
@@ -137,11 +143,13 @@ class Macro:
         else:
             purse.pay(300)  # save for it
 
-    def _tech(self, snapshot: Snapshot, purse: Purse) -> None:
-        """The next tech building that is missing; one at a time."""
+    def _tech(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
+        """The next tech building that is missing or, by the opening, due; one at a time."""
         if not snapshot.ready[units.SPAWNING_POOL]:
             return
-        for kind in _TECH_ORDER:
+        attacking = strategy.posture in (Posture.ATTACK, Posture.ALL_IN)
+        due = () if attacking else [kind for kind, supply in self._opening.tech if snapshot.supply_used >= supply]
+        for kind in _TECH_ORDER if strategy.tech else due:
             if snapshot.total(kind) or (kind == units.LAIR and snapshot.total(units.HIVE)):
                 continue
             if kind == units.HYDRALISK_DEN and not snapshot.ready[units.LAIR]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import sys
 import traceback
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from understudy.background.resources import write_step_time
 from understudy.games.zerg.challenges import DIFFICULTIES, Challenge
 from understudy.games.zerg.history import GameRecord
-from understudy.games.zerg.learned_openings import read_opening
-from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.learned_openings import Openings
+from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.policy import zerg_agent, zerg_settings
+from understudy.rundir import RunDir
 
 DEFAULT_MAP = "AutomatonLE"
 _PLACES = {
@@ -55,10 +60,16 @@ def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
         from understudy.games.zerg.bot import CRASH, WickedZergBotProImpl  # noqa: PLC0415 - burnysc2 is an optional door
 
         agent = zerg_agent(setup.run_dir, settings=settings)
-        opponents = OpponentMemory(Path(setup.run_dir) / "opponents.json")
-        opening = read_opening(Path(setup.run_dir) / "learned_build_orders.json")
+        run = RunDir.at(setup.run_dir)
+        opponents = OpponentMemory(run.root / OPPONENTS)
         bot = WickedZergBotProImpl(
-            agent, explore=setup.explore, opponents=opponents, opening=opening, map_name=record["map"]
+            agent,
+            explore=setup.explore,
+            opponents=opponents,
+            openings=Openings(run.build_orders),
+            chance=random.Random(challenge.seed),
+            about=record,
+            on_step_time=partial(_say_step_time, run.step_time),
         )
         bot.opponent_id = f"{challenge.race}-{challenge.difficulty}-{challenge.build}"
         result = _play(bot, challenge, setup, record["map"])
@@ -81,16 +92,6 @@ def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
         model_version=outcome.get("model_version", 0),
         error=error,
     )
-
-
-def practise(setup: GameSetup, after: int, count: int) -> None:
-    """Play some games of the mix on the direct environment; the learner gets them like all others."""
-    from understudy.games.zerg.direct.bulk import games  # noqa: PLC0415 - the simulation is an optional door
-
-    agent = zerg_agent(setup.run_dir, settings=zerg_settings(setup.policy, setup.algorithm))
-    for _ in games(agent, 1_000_000 + after * count, count, explore=setup.explore):
-        pass
-    agent.close()
 
 
 def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> str | None:
@@ -116,6 +117,11 @@ def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> st
         maps.get(map_name), [player, computer], realtime=False, game_time_limit=int(setup.time_limit)
     )
     return None if result is None else str(result.name)
+
+
+def _say_step_time(path: Path, seconds: float) -> None:
+    with contextlib.suppress(OSError):  # a full disk must not end the game
+        write_step_time(path, seconds)
 
 
 def _quiet_burnysc2() -> None:

@@ -65,7 +65,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--policy", choices=["mlp", "transformer"], default="mlp", help="the kind of network (default: %(default)s)")
     add("--algorithm", choices=["ppo", "reinforce"], default="ppo", help="how it learns (default: %(default)s)")
     add("--instances", type=int, default=1, help="games played side by side (default: %(default)s)")
-    add("--practice", type=int, default=2, help="direct-environment games between two games (default: %(default)s)")
+    add(
+        "--practice",
+        type=int,
+        default=1 if (os.cpu_count() or 1) > 1 else 0,
+        help="processes that play on the direct environment beside the games (default: 1 where there are two cores)",
+    )
     add(
         "--time-limit",
         type=float,

@@ -6,6 +6,7 @@ decides is written over it once, and cannot tell which of the two it plays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,12 +124,16 @@ class Snapshot:
 
     def of(self, kind: int) -> list[int]:
         """Places in `own` of the finished units of this kind."""
-        return [int(i) for i in np.flatnonzero((self.own.kind == kind) & (self.own.progress >= 1.0))]
+        if not self.ready[kind]:
+            return []
+        places: list[int] = np.flatnonzero((self.own.kind == kind) & (self.own.progress >= 1.0)).tolist()
+        return places
 
     @cached_property
     def townhalls(self) -> list[int]:
         """Places in `own` of all townhalls, unfinished ones included."""
-        return [int(i) for i in np.flatnonzero(units.IS_TOWNHALL[self.own.kind])]
+        halls: list[int] = np.flatnonzero(units.IS_TOWNHALL[self.own.kind]).tolist()
+        return halls
 
     @cached_property
     def bases(self) -> list[int]:
@@ -169,7 +174,16 @@ class Snapshot:
 
 def distance(a: Point, b: Point) -> float:
     """Straight distance of two points."""
-    return float(np.hypot(a[0] - b[0], a[1] - b[1]))
+    return math.hypot(a[0] - b[0], a[1] - b[1])
+
+
+def middle(group: Units, places: Column) -> Point:
+    """The median place of some units: that of an army, whatever a few of them do."""
+    half = len(places) // 2
+    x, y = np.sort(group.x[places]), np.sort(group.y[places])
+    if len(places) % 2:
+        return float(x[half]), float(y[half])
+    return float(x[half - 1] + x[half]) / 2, float(y[half - 1] + y[half]) / 2
 
 
 def nearest_first(places: NDArray[np.float64], start: Point) -> NDArray[np.float64]:

@@ -7,9 +7,12 @@ from typing import NamedTuple
 
 
 class Posture(Enum):
-    """Where the army goes: it waits at home, attacks while it is the stronger one, or attacks whatever comes."""
+    """Where the army goes: it comes home, a wave that is out goes on, it attacks while it is the stronger one, or
+    attacks whatever comes.
+    """
 
     HOME = "home"
+    KEEP = "keep"
     ATTACK = "attack"
     ALL_IN = "all in"
 
@@ -26,9 +29,9 @@ class Strategy(NamedTuple):
     posture: Posture
 
 
-ECONOMY = Strategy("ECONOMY", 70, 0, False, 0, 0, Posture.HOME)
-EXPAND = Strategy("EXPAND", 70, 1, False, 0, 0, Posture.HOME)
-TECH = Strategy("TECH", 40, 0, True, 0, 0, Posture.HOME)
+ECONOMY = Strategy("ECONOMY", 70, 0, False, 0, 0, Posture.KEEP)
+EXPAND = Strategy("EXPAND", 70, 1, False, 0, 0, Posture.KEEP)
+TECH = Strategy("TECH", 40, 0, True, 0, 0, Posture.KEEP)
 DEFEND = Strategy("DEFEND", 22, 0, False, 2, 1, Posture.HOME)
 ATTACK = Strategy("ATTACK", 20, 0, False, 0, 0, Posture.ATTACK)
 ALL_IN = Strategy("ALL_IN", 13, 0, False, 0, 0, Posture.ALL_IN)

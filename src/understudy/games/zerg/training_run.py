@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -12,19 +13,25 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from understudy.background.learner import BackgroundParallelLearner
 from understudy.background.reports import statistics_table
 from understudy.errors import UnderstudyError
 from understudy.games.zerg.challenges import Challenge, next_challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
-from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one, practise
+from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
 from understudy.games.zerg.policy import zerg_settings
 from understudy.games.zerg.run_options import parse_options
+from understudy.rundir import RunDir
+
+if TYPE_CHECKING:
+    from understudy.games.zerg.direct.practice import Practice
 
 CRASHES_THAT_STOP = 5
 STATISTICS_EVERY = 5
-_BAR = 20
+PRACTICE_NUMBERS = 1_000_000  # the first number of games on the direct environment; live games have low ones
+_BAR = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,6 +51,9 @@ class TrainingRun:
         self._options = options
         self._run_dir = Path(options.run_dir)
         self._history = History(self._run_dir)
+        run = RunDir.at(self._run_dir)
+        run.create()
+        self._recovered = self._history.recover(run)
         self._began_with = len(self._history.games)
         self._crashes = 0
         starcraft = None if options.game == "proving-ground" else find_starcraft()
@@ -63,8 +73,6 @@ class TrainingRun:
             run_dir=self._run_dir,
             settings=settings,
             verbose=options.verbose,
-            batch_games=settings.learner.batch_games,
-            poll_seconds=settings.learner.poll_seconds,
         )
 
     def run(self) -> int:
@@ -74,6 +82,7 @@ class TrainingRun:
         self._learner.start()
         print("[OK] Background parallel learner started")
         code = 0
+        self._practice = self._start_practice()
         try:
             self._play_games()
             if self._crashes >= CRASHES_THAT_STOP:
@@ -93,15 +102,21 @@ class TrainingRun:
         )
         print(f"[INFO] Playing on {where}{found}")
         print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}")
+        print(
+            "[INFO] Each line: progress, opponent: result, length, reward | model, learner, games it has waiting | won"
+        )
         if self._began_with:
             print(f"[INFO] Continuing: {self._began_with} games were played here before")
+        if self._recovered:
+            print(
+                f"[INFO] {self._recovered} of them had ended, but were not written down, when the last run was killed"
+            )
 
     def _play_games(self) -> None:
         numbers = self._numbers()
         if self._options.instances == 1:
             for number in numbers:
                 self._note(play_one(self._challenge(number), self._setup))
-                self._practise()
                 if self._crashes >= CRASHES_THAT_STOP:
                     return
         else:
@@ -134,8 +149,8 @@ class TrainingRun:
     def _numbers(self) -> Iterator[int]:
         """Numbers of the games to play: they go on where the last session ended."""
         games = self._options.games
-        number = self._began_with
-        while games == 0 or number < self._began_with + games:
+        first = number = 1 + max((game.number for game in self._history.games), default=-1)
+        while games == 0 or number < first + games:
             if self._deadline is not None and time.monotonic() > self._deadline:
                 return
             yield number
@@ -149,10 +164,23 @@ class TrainingRun:
             number, results, race=options.race, difficulty=options.difficulty, map_seed=map_seed, seed=options.seed
         )
 
-    def _practise(self) -> None:
-        """Games on the direct environment between two games: more experience for the same minutes."""
-        if self._options.practice and not self._setup.starcraft:
-            practise(self._setup, self._history.games[-1].number, self._options.practice)
+    def _start_practice(self) -> list[Practice]:
+        """Games on the direct environment beside the others: more experience in the same minutes."""
+        if self._setup.starcraft or not self._options.practice:
+            return []
+        from understudy.games.zerg.direct.practice import Practice  # noqa: PLC0415 - the simulation is an optional door
+
+        played = len(self._history.games)
+        return [
+            Practice(
+                str(self._run_dir),
+                first=PRACTICE_NUMBERS + 100_000 * player + 100 * played,
+                policy=self._setup.policy,
+                algorithm=self._setup.algorithm,
+                explore=self._setup.explore,
+            )
+            for player in range(self._options.practice)
+        ]
 
     def _note(self, game: GameRecord) -> None:
         self._history.add(game)
@@ -163,21 +191,25 @@ class TrainingRun:
             print(statistics_table(self._learner.get_stats()), flush=True)
 
     def _line(self, game: GameRecord) -> str:
-        """The line about a game: who, how it went, what plays, what the learner does, and how far the run is."""
+        """About a game: how far the run is, who, how it went, what played, and what the learner does."""
         stats = self._learner.get_stats()
         session = self._history.games[self._began_with :]
         wins, count, total = sum(g.won for g in session), len(session), self._options.games
-        length = f"{int(game.seconds) // 60}:{int(game.seconds) % 60:02}"
-        fate = f"{game.result} in {length}, reward {game.reward:+.2f}" if not game.error else f"Crash: {game.error}"
         filled = _BAR * count // total if total else 0
         progress = f"[{'#' * filled}{'.' * (_BAR - filled)}] {count}/{total}" if total else f"{count} games"
-        return (
-            f"[GAME {game.number + 1}] {progress} vs {game.race} {game.difficulty} {game.build} on {game.map}: {fate}"
-            f" | model v{game.model_version}, learner {stats['state']}, {stats['buffer_files']} waiting"
-            f" | won {wins}/{count}"
+        length = f"{int(game.seconds) // 60}:{int(game.seconds) % 60:02}"
+        fate = f"{game.result} in {length}, {game.reward:+.2f}" if not game.error else f"Crash: {game.error}"
+        parts = (
+            f"[GAME {game.number + 1}] {progress}",
+            f"{game.race} {game.difficulty} {game.build}: {fate}",
+            f"v{game.model_version}, {stats['state']}, {stats['buffer_files']} waiting",
+            f"{wins} won",
         )
+        return _fitted(parts, shutil.get_terminal_size((120, 24)).columns)
 
     def _finish(self) -> None:
+        for practice in self._practice:
+            practice.stop()
         stats = self._learner.stop(drain=True)
         session = self._history.games[self._began_with :]
         print(statistics_table(stats))
@@ -191,6 +223,16 @@ class TrainingRun:
         elif self._history.games:
             print("No plot: matplotlib is not installed.")
         print(f"Model version {stats['model_version']} in {(self._run_dir / 'models').absolute()}", flush=True)
+
+
+def _fitted(parts: Sequence[str], width: int) -> str:
+    """The parts of a line, on a second one as far as the terminal is too narrow for them."""
+    lines = [parts[0]]
+    for number, part in enumerate(parts[1:]):
+        between = "  " if number == 0 else " | "
+        fits = len(lines[-1]) + len(between) + len(part) <= width
+        lines[-1:] = [lines[-1] + between + part] if fits else [lines[-1], f"    {part}"]
+    return "\n".join(lines)
 
 
 def _crashed(challenge: Challenge, reason: str) -> GameRecord:

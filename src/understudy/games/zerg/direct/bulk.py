@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from understudy.agent import RLAgent
+from understudy.games.zerg.challenges import DIFFICULTIES
+from understudy.games.zerg.challenges import MIX as MIX_NAMES
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
+from understudy.games.zerg.opponent_memory import OpponentMemory
 
 RACES = (1, 2, 3)
 BUILDS = (2, 3, 4, 5, 6)  # rush, timing, power, macro, air
-MIX = (3, 5, 7, 9)  # difficulties of the fixed mix: Medium, Hard, VeryHard, CheatMoney
+MIX = tuple(DIFFICULTIES.index(name) + 1 for name in MIX_NAMES)
+PERIOD = len(RACES) * len(BUILDS) * len(MIX)  # games after which the mix begins anew
 MAPS = 10
+INTERRUPTED = "Interrupted"
 
 
 class BulkResult(NamedTuple):
@@ -30,29 +35,54 @@ def mixed_opponent(number: int, difficulties: tuple[int, ...] = MIX) -> Opponent
     return Opponent(race, difficulties[number // 15 % len(difficulties)], build)
 
 
-def play_recorded(agent: RLAgent, opponent: Opponent, *, seed: int, explore: bool = True) -> BulkResult:
-    """Play one game with the agent's decisions and leave it for the learner."""
-    game = StrategyGame(opponent, map_seed=seed % MAPS, seed=seed)
-    agent.begin_episode(game="zerg-direct", map=f"ProvingGround-{seed % MAPS}", difficulty=opponent.difficulty)
+def play_recorded(
+    agent: RLAgent,
+    opponent: Opponent,
+    *,
+    seed: int,
+    explore: bool = True,
+    opponents: OpponentMemory | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> BulkResult:
+    """Play one game with the agent's decisions and leave it for the learner; `opponents` remembers it, too.
+
+    Once `stopped` says so, the game is cut where it is.
+    """
+    game = StrategyGame(opponent, map_seed=seed % MAPS, seed=seed, opponents=opponents)
+    agent.begin_episode(game="zerg-direct", map=f"ProvingGround-{seed % MAPS}", opponent_id=opponent.name)
     state, decisions = game.state(), 0
     while True:
+        if stopped():
+            stats = agent.end_episode(INTERRUPTED, final_state=state)
+            return BulkResult(opponent, INTERRUPTED, float(stats["total_reward"]), decisions, game.loop)
         turn = game.play(agent.select_action(state, explore=explore).action)
         state, decisions = turn.state, decisions + 1
         agent.observe_reward(turn.reward)
         if turn.result:
             break
     stats = agent.end_episode(turn.result)
+    if opponents is not None:
+        opponents.record(opponent.name, game.brain.enemy_race, turn.result, game.brain.was_rushed)
     return BulkResult(opponent, turn.result, float(stats["total_reward"]), decisions, game.loop)
 
 
-def games(agent: RLAgent, first: int, count: int, *, explore: bool = True) -> Iterator[BulkResult]:
+def games(
+    agent: RLAgent,
+    first: int,
+    count: int,
+    *,
+    explore: bool = True,
+    opponents: OpponentMemory | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[BulkResult]:
     """Games `first` to `first + count` of the mix. Seeds are the numbers, so that evaluation can keep to fresh ones."""
-    order = _shuffled(first, count)
-    for number in order:
-        yield play_recorded(agent, mixed_opponent(number), seed=number, explore=explore)
+    for number in range(first, first + count):
+        if stopped():
+            return
+        opponent = mixed_opponent(shuffled(number))
+        yield play_recorded(agent, opponent, seed=number, explore=explore, opponents=opponents, stopped=stopped)
 
 
-def _shuffled(first: int, count: int) -> list[int]:
-    """The numbers in an order in which difficulties alternate: a step that shares no factor with the mix's period."""
-    period = 15 * len(MIX)
-    return [first + (n // period) * period + (n * 17) % period for n in range(count)]
+def shuffled(number: int) -> int:
+    """Numbers in an order in which difficulties alternate: a step that shares no factor with the mix's period."""
+    return number // PERIOD * PERIOD + number * 17 % PERIOD

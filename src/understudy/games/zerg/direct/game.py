@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.brain import THINK_LOOPS, Brain
+from understudy.games.zerg.challenges import BUILDS, DIFFICULTIES, RACES
 from understudy.games.zerg.direct.adapter import DirectGame, field_of
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Match, Seat
 from understudy.games.zerg.proving_ground.opponents import make_opponent
@@ -28,6 +30,13 @@ class Opponent(NamedTuple):
     difficulty: int = 3
     build: int = 1  # 1 lets the seed choose
 
+    @property
+    def name(self) -> str:
+        """The id under which it is remembered: the same one as in games through the protocol."""
+        race = RACES[self.race - 1] if self.race != RANDOM else "Random"
+        build = BUILDS[self.build - 2] if self.build > 1 else "Random"
+        return f"{race}-{DIFFICULTIES[self.difficulty - 1]}-{build}"
+
 
 class Turn(NamedTuple):
     """What followed a decision. `result` is empty while the game goes on."""
@@ -40,7 +49,15 @@ class Turn(NamedTuple):
 class StrategyGame:
     """A game that is played by choosing a strategy about every four seconds of it."""
 
-    def __init__(self, opponent: Opponent, *, map_seed: int = 0, seed: int = 0, time_limit: float = TIME_LIMIT) -> None:
+    def __init__(
+        self,
+        opponent: Opponent,
+        *,
+        map_seed: int = 0,
+        seed: int = 0,
+        time_limit: float = TIME_LIMIT,
+        opponents: OpponentMemory | None = None,
+    ) -> None:
         race = opponent.race if opponent.race != RANDOM else _random_race(seed)
         seats = [
             Seat(ZERG, ZERG),
@@ -51,7 +68,9 @@ class StrategyGame:
         self._match.opponents.append(make_opponent(game, 1, opponent.difficulty, opponent.build, seed))
         known_race = opponent.race if opponent.race != RANDOM else 0
         self._hands = DirectGame(game, 0)
-        self.brain = Brain(field_of(game, 0)._replace(enemy_race=known_race))
+        prior, rushes = NOTHING_KNOWN if opponents is None else opponents.prior(opponent.name, known_race)
+        field = field_of(game, 0)._replace(enemy_race=known_race)
+        self.brain = Brain(field, opponent_prior=prior, opponent_rushes=rushes)
         self.brain.observe(self._hands.snapshot())
         self._potential = self.brain.potential
 

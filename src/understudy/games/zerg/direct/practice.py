@@ -1,0 +1,84 @@
+"""Games on the direct environment beside a training run: more experience, from a core that the games leave free.
+
+    python -m understudy.games.zerg.direct.practice RUN_DIR
+
+It plays until its standard input ends, which it also does when the process that started it is killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.games.zerg.direct.bulk import games
+from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
+from understudy.games.zerg.policy import zerg_agent, zerg_settings
+
+BACKLOG = 20  # games that may wait for the learner before this one waits, too
+_STOP_SECONDS = 10.0
+
+
+class Practice:
+    """One process that practises for a run."""
+
+    def __init__(self, run_dir: str, *, first: int, policy: str, algorithm: str, explore: bool) -> None:
+        flags = ["--first", str(first), "--policy", policy, "--algorithm", algorithm]
+        flags += [] if explore else ["--no-exploration"]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__, run_dir, *flags],
+            stdin=subprocess.PIPE,
+            env={**os.environ, **ONE_BLAS_THREAD, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+
+    def stop(self) -> None:
+        """End it. The game under way is cut, and learned from with the rest."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play games of the mix, one after another, for the learner of a run."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("run_dir", metavar="RUN_DIR")
+    parser.add_argument("--first", type=int, default=0, help="number of the first game; decides opponents and seeds")
+    parser.add_argument("--policy", choices=["mlp", "transformer"], default="mlp")
+    parser.add_argument("--algorithm", choices=["ppo", "reinforce"], default="ppo")
+    parser.add_argument("--no-exploration", action="store_true")
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which then closes the pipe
+    stop = threading.Event()
+    threading.Thread(target=_listen, args=(stop,), daemon=True).start()
+    settings = zerg_settings(options.policy, options.algorithm)
+    opponents = OpponentMemory(Path(options.run_dir) / OPPONENTS)
+    with zerg_agent(options.run_dir, settings=settings, online_training=False) as agent:
+        for _ in games(
+            agent,
+            options.first,
+            sys.maxsize,
+            explore=not options.no_exploration,
+            opponents=opponents,
+            stopped=stop.is_set,
+        ):
+            agent.wait_for_learner(BACKLOG)
+    return 0
+
+
+def _listen(stop: threading.Event) -> None:
+    sys.stdin.read()
+    stop.set()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

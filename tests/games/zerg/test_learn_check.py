@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sc2")
+pytest.importorskip("numba")
+
+from understudy.games.zerg import learn_check
+from understudy.games.zerg.learn_check import (
+    FINALISTS,
+    FIRST_LOOK,
+    FIXED,
+    FRESH,
+    Contestant,
+    fixed_strategies,
+    rate,
+    sign_test,
+)
+
+
+class HerePool:
+    """Does the work of other processes in this one."""
+
+    def map(self, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+        return map(function, *arguments)
+
+
+def test_games_that_both_win_or_lose_say_nothing() -> None:
+    assert sign_test([True] * 5, [True] * 5) == 1.0
+    assert sign_test([True] * 8 + [False] * 100, [False] * 108) == pytest.approx(2 / 2**8)
+    assert sign_test([False] * 108, [True] * 8 + [False] * 100) == pytest.approx(2 / 2**8)
+    assert sign_test([True, False] * 20, [False, True] * 20) == 1.0
+
+
+def test_only_the_best_fixed_strategies_play_all_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[tuple[str, int]] = []
+
+    def chunk(contestant: Contestant, numbers: range) -> list[bool]:
+        played.extend((contestant.name, number) for number in numbers)
+        return [contestant.strategy >= 4] * len(numbers)  # ATTACK and ALL_IN
+
+    monkeypatch.setattr(learn_check, "_evaluate_chunk", chunk)
+    won = fixed_strategies(HerePool(), 200)  # type: ignore[arg-type]
+    assert {name: len(games) for name, games in won.items()} == {
+        contestant.name: 200 if contestant.name in ("ATTACK", "ALL_IN") else FIRST_LOOK for contestant in FIXED
+    }
+    assert FINALISTS == sum(rate(games) == 1.0 for games in won.values())
+    assert {number for _, number in played} == set(range(FRESH, FRESH + 200))
