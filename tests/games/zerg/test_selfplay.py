@@ -14,6 +14,7 @@ from understudy.games.game import open_game
 from understudy.games.zerg import policy
 from understudy.games.zerg.direct import duel
 from understudy.games.zerg.direct.duel import Score, play
+from understudy.games.zerg.direct.mirror import MirrorGame
 from understudy.games.zerg.strategies import NAMES
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
@@ -23,10 +24,10 @@ ECONOMY, ATTACK = NAMES.index("ECONOMY"), NAMES.index("ATTACK")
 
 def test_matches_are_games_of_the_mix_and_the_seed_says_which() -> None:
     def played(seed: int) -> list[float]:
-        game = open_game("zerg", 2)
+        game = open_game("zerg", 4)  # two against the mix, two against each other
         game.reset(np.random.SeedSequence(seed))
-        states = np.empty((2, game.state_dim), np.float32)
-        steps = [game.step(np.array([0, 4])) for _ in range(2)]
+        states = np.empty((4, game.state_dim), np.float32)
+        steps = [game.step(np.array([0, 4, 0, 4])) for _ in range(2)]
         game.observe(states)
         return [*np.concatenate([step.rewards for step in steps]).tolist(), *states.ravel().tolist()]
 
@@ -43,6 +44,17 @@ def test_the_command_publishes_what_the_live_bot_loads(tmp_path: Path) -> None:
         assert agent._model.version == 2
         assert agent._model.trainer.updates == 2
         assert agent._model.base.training.gamma == policy.SETTINGS.training.gamma  # the bot's own settings
+
+
+def test_both_seats_of_a_game_against_oneself_learn_of_its_end() -> None:
+    game = MirrorGame(time_limit=10.0)
+    before = game.states()
+    while not (turns := game.play([0, 4]))[0].result:
+        assert all(abs(turn.reward) < 0.5 for turn in turns)
+    assert [turn.result for turn in turns] == ["Tie", "Tie"]
+    assert all(turn.reward < -0.5 for turn in turns)  # the tie, and the potential given back
+    assert not np.array_equal(turns[0].state, turns[1].state)
+    np.testing.assert_allclose(before[0], before[1], atol=0.05)  # the same start, seen from two corners
 
 
 @pytest.mark.parametrize("seats", [0, 1])

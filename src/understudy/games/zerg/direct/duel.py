@@ -18,17 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.background.priority import ONE_BLAS_THREAD
-from understudy.games.zerg.brain import THINK_LOOPS, Brain
-from understudy.games.zerg.direct.adapter import DirectGame, field_of
-from understudy.games.zerg.direct.game import RESULTS, TIME_LIMIT, ZERG
-from understudy.games.zerg.proving_ground.maps import make_map
-from understudy.games.zerg.proving_ground.match import Match, Seat
-from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
+from understudy.games.zerg.direct.bulk import MAPS
+from understudy.games.zerg.direct.mirror import MirrorGame
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 from understudy.sampling import draw
 
-MAPS = 10
 FIRST = 60_000_000  # number of the first game; neither training nor other evaluations get there
 _CHUNK = 5  # games that a process plays before it says how they went
 
@@ -60,21 +55,14 @@ def policy_of(model: LiveModel, seed: int) -> Policy:
     return decide
 
 
-def play(policies: tuple[Policy, Policy], *, map_seed: int, seed: int, time_limit: float = TIME_LIMIT) -> str:
+def play(policies: tuple[Policy, Policy], *, map_seed: int, seed: int) -> str:
     """One game; the result as the first policy sees it."""
-    match = Match(make_map(map_seed), [Seat(ZERG, ZERG), Seat(ZERG, ZERG)], seed, round(time_limit * LOOPS_PER_SECOND))
-    game = match.simulation
-    hands = [DirectGame(game, player) for player in (0, 1)]
-    brains = [Brain(field_of(game, player)._replace(enemy_race=ZERG)) for player in (0, 1)]
-    while not game.over:
-        for brain, hand, policy in zip(brains, hands, policies, strict=True):
-            brain.observe(hand.snapshot())
-            if brain.time_to_decide:
-                brain.decide(policy(brain.state()))
-        for brain, hand in zip(brains, hands, strict=True):
-            hand.carry_out(brain.commands())
-        match.advance_to(game.loop + THINK_LOOPS)
-    return RESULTS[int(game.state["result"][0])]
+    game = MirrorGame(map_seed=map_seed, seed=seed)
+    while True:
+        states = game.states()
+        turn, _ = game.play([policy(state) for policy, state in zip(policies, states, strict=True)])
+        if turn.result:
+            return turn.result
 
 
 def duel(new: Path, old: Path, games: int, *, processes: int = 2, say: Callable[[Score], None] | None = None) -> Score:

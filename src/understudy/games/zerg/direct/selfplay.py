@@ -11,6 +11,8 @@ from understudy.experience.episode import features_hash
 from understudy.games.game import Game, Singles, Step
 from understudy.games.zerg import state
 from understudy.games.zerg.direct.batch import GameBatch
+from understudy.games.zerg.direct.bulk import MAPS
+from understudy.games.zerg.direct.mirror import MirrorGame
 from understudy.games.zerg.policy import SETTINGS
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
@@ -18,7 +20,10 @@ NUMBERS = 40_000_000  # training games are numbered below it, evaluation games (
 
 
 class ZergMatches(Game):
-    """B games against the mix of scripted opponents. A game that reaches the time limit is a tie, and so over."""
+    """B seats in games of the bot: half of them against the mix of scripted opponents, half against one another.
+
+    A game that reaches the time limit is a tie, and so over. The two seats of a game against oneself are two matches.
+    """
 
     name, players, state_dim, masked = "zerg", 1, state.STATE_DIM, False
     actions = STRATEGIES
@@ -35,14 +40,20 @@ class ZergMatches(Game):
     def __init__(self, matches: int) -> None:
         super().__init__(matches)
         GameBatch(1).step([0])  # compiles the simulation: the learner, which opens the game first, does it for all
+        self._pairs = matches // 4
+        self._against_mix = matches - 2 * self._pairs
         self._never = np.zeros(matches, np.bool_)
         self._sides = np.zeros(matches, np.int8)
+        self._states = np.empty((matches, state.STATE_DIM), np.float32)
 
     def reset(self, seed: np.random.SeedSequence) -> None:
         """See Game.reset."""
-        first = int(np.random.default_rng(seed).integers(NUMBERS))
-        self._games = GameBatch(self.matches, first=first)
-        self._states = self._games.states()
+        self._next = int(np.random.default_rng(seed).integers(NUMBERS))
+        self._games = GameBatch(self._against_mix, first=self._next)
+        self._mirrors = [self._new_mirror() for _ in range(self._pairs)]
+        self._states[: self._against_mix] = self._games.states()
+        for pair, game in enumerate(self._mirrors):
+            self._states[self._rows(pair)] = game.states()
 
     def observe(self, out: Singles) -> None:
         """See Game.observe."""
@@ -50,6 +61,25 @@ class ZergMatches(Game):
 
     def step(self, actions: NDArray[np.int64]) -> Step:
         """See Game.step."""
-        turn = self._games.step(actions)
-        self._states = turn.states
-        return Step(turn.rewards, turn.done, self._never, turn.last_states, self._sides)
+        rewards, over = np.empty(self.matches, np.float32), np.empty(self.matches, np.bool_)
+        turn = self._games.step(actions[: self._against_mix])
+        mix = slice(self._against_mix)
+        self._states[mix], rewards[mix], over[mix] = turn.states, turn.rewards, turn.done
+        for pair, game in enumerate(self._mirrors):
+            rows = self._rows(pair)
+            turns = game.play(actions[rows].tolist())
+            rewards[rows], over[rows] = [turn.reward for turn in turns], bool(turns[0].result)
+            if turns[0].result:
+                self._mirrors[pair] = self._new_mirror()
+                self._states[rows] = self._mirrors[pair].states()
+            else:
+                self._states[rows] = [turn.state for turn in turns]
+        return Step(rewards, over, self._never, self._states, self._sides)
+
+    def _rows(self, pair: int) -> slice:
+        first = self._against_mix + 2 * pair
+        return slice(first, first + 2)
+
+    def _new_mirror(self) -> MirrorGame:
+        number, self._next = self._next, self._next + 1
+        return MirrorGame(map_seed=number % MAPS, seed=number)
