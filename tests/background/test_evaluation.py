@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from game_files import make_model
-from understudy.background.evaluation import EvaluationJobs, compare, wilson
+from understudy.background.evaluation import EvaluationJobs, compare
 from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import Job, Outcome
 from understudy.background.loop import LearnerLoop, StopRequest
@@ -48,12 +48,6 @@ def play(jobs: EvaluationJobs, result: str) -> list[str]:
         names.append(job.name)
         assert jobs.settle(Outcome(job, result={"results": result * int(job.argument["games"])}))
     return names
-
-
-def test_the_share_won_has_an_interval() -> None:
-    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
-    assert wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    assert wilson(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-4)
 
 
 def test_versions_are_compared_on_the_games_that_both_played() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from understudy.ledger import Game, Ledger
 from understudy.rundir import RunDir
-from understudy.watch.history import History, read_history, wilson
+from understudy.watch.history import History, read_history
 from understudy.watch.readings import open_ledger
 
 
@@ -100,12 +100,6 @@ def test_an_empty_ledger_has_an_empty_history(ledger: Ledger) -> None:
     history = read_history(ledger)
     assert (history.versions, history.games, history.metrics) == (0, 0, {})
     assert history.win_rate.x == history.by_version.x == history.mix.x == []
-
-
-def test_the_confidence_interval_is_wilsons() -> None:
-    assert wilson(0, 0) == (0.0, 1.0)
-    assert wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
 
 
 def test_a_ledger_of_the_version_before_is_read_without_changing_it(tmp_path: Path) -> None:

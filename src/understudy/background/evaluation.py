@@ -13,10 +13,9 @@ from typing import Any
 
 from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import MOST_ATTEMPTS, Job, Kind, Outcome
+from understudy.confidence import Z95, wilson
 from understudy.models.store import ModelStore, Signature
 from understudy.settings import EvaluationSettings
-
-_Z = 1.96  # 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +137,7 @@ def compare(
     mean = sum(gains) / len(gains)
     variance = sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)
     # Where nothing differed, one game that did would be the most that can be excluded (rule of three).
-    margin = max(_Z * math.sqrt(variance / len(gains)), 3 / len(gains))
+    margin = max(Z95 * math.sqrt(variance / len(gains)), 3 / len(gains))
     verdict = "better" if mean > margin else "worse" if mean < -margin else "no difference shown"
     interval = max(mean - margin, -1.0), min(mean + margin, 1.0)
     return Evaluation(version, games, won, won / games, low, high, against, mean, *interval, verdict)
-
-
-def wilson(successes: int, n: int) -> tuple[float, float]:
-    """The interval of 95 % for a share (Wilson 1927)."""
-    center = (successes + _Z**2 / 2) / (n + _Z**2)
-    margin = _Z / (n + _Z**2) * math.sqrt(successes * (n - successes) / n + _Z**2 / 4)
-    return max(center - margin, 0.0), min(center + margin, 1.0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from understudy.confidence import Z95
 from understudy.status import FRESH_SECONDS
 from understudy.watch.history import Rates
 from understudy.watch.readings import Snapshot
@@ -270,7 +271,7 @@ def progress(rates: Rates) -> str:
     pooled = (last * n + then * m) / (n + m)
     spread = math.sqrt(max(pooled * (1 - pooled), 1e-9) * (1 / n + 1 / m))
     z = (last - then) / spread
-    verdict = "getting better" if z > 1.96 else "getting worse" if z < -1.96 else "within chance"
+    verdict = "getting better" if z > Z95 else "getting worse" if z < -Z95 else "within chance"
     return f"{now}, {then:.0%} of the {m} before: {verdict}."
 
 

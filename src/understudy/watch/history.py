@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from understudy.blocks import GAME_SIZES, METRIC_SIZES, VERSION_SIZES, finite_numbers, version_numbers
+from understudy.confidence import wilson
 from understudy.experience.archive import OTHER_ACTIONS
 from understudy.ledger import Ledger
 
-_Z = 1.96  # 95 %
 _RATE_GAMES = 50  # a win rate is over at least so many games, where there are so many
 _BARS = 40
 _SHOWN_ACTIONS = 12
@@ -88,16 +88,6 @@ def read_history(ledger: Ledger, *, points: int = 400, since: float = 0.0) -> Hi
         by_version=_rates_by_version(ledger, since),
         mix=_mix(ledger, last_game, points, since),
     )
-
-
-def wilson(successes: float, n: float) -> tuple[float, float]:
-    """The 95 % confidence interval of a share (Wilson 1927): also right for few games and for rates near 0 and 1."""
-    if n == 0:
-        return 0.0, 1.0
-    share = successes / n
-    middle = share + _Z**2 / (2 * n)
-    spread = _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
-    return max((middle - spread) / (1 + _Z**2 / n), 0.0), min((middle + spread) / (1 + _Z**2 / n), 1.0)
 
 
 # ---- metrics --------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import cshogi
 import numpy as np
 
+from understudy.confidence import wilson
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.policy import BLACK, WHITE, actions_of_moves
@@ -149,9 +150,7 @@ class Score:
 
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval of the share (Wilson 1927)."""
-        n, p, z = self.games, self.share, 1.96
-        middle, spread = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return (middle - spread) / (1 + z * z / n), (middle + spread) / (1 + z * z / n)
+        return wilson(self.share * self.games, self.games)
 
     def __str__(self) -> str:
         low, high = (elo(share) for share in self.interval())

@@ -116,7 +116,7 @@ def _seldom_collected() -> Iterator[None]:
     """Let Python look for garbage seldom, and only among what the game itself has made.
 
     burnysc2 makes thousands of objects a step, next to a hundred thousand of loaded libraries; going through the latter
-    over and over takes a fifth of a game's time.
+    over and over finds nothing.
     """
     before, freeze = gc.get_threshold(), gc.get_freeze_count() == 0
     if freeze:
