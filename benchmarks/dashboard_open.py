@@ -27,7 +27,7 @@ from tools.chromium import MISSING, Browser, find_chromium
 LIMIT_SECONDS = 2.0
 TRIES = 3
 _PAGES = {"Overview": "", "Learning": "/learning", "Games": "/games"}
-_DRAWN = "document.querySelectorAll('.chart svg path').length > 3 || document.querySelector('.games tbody tr')"
+_DRAWN = "document.querySelectorAll('.chart svg path').length > 3 || !!document.querySelector('.games tbody tr')"
 
 
 def main(arguments: list[str]) -> int:
