@@ -40,6 +40,7 @@ def main() -> int:
     """Make every picture that the runs allow."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run_dirs", nargs="+", metavar="RUN_DIR")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="overview, phone, game … (default: all)")
     options = parser.parse_args()
     program = find_chromium()
     if program is None:
@@ -52,14 +53,14 @@ def main() -> int:
         try:
             address = _address(server.stdout)
             with Browser(program) as browser:
-                _photograph(browser, address, [RunDir.at(run).root.name for run in options.run_dirs])
+                _photograph(browser, address, [RunDir.at(run).root.name for run in options.run_dirs], options.only)
                 _terminal(browser, options.run_dirs[0], environment)
         finally:
             server.terminate()
     return 0
 
 
-def _photograph(browser: Browser, address: str, runs: list[str]) -> None:
+def _photograph(browser: Browser, address: str, runs: list[str], only: list[str]) -> None:
     run = f"/run/{runs[0]}"
     pages = [
         ("overview", run, 1280, (False, True)),
@@ -77,10 +78,11 @@ def _photograph(browser: Browser, address: str, runs: list[str]) -> None:
     page.go(f"{address}{run}/games")
     link = page.wait_for("document.querySelector('.games a[data-game]')?.getAttribute('href')")
     pages.append(("game", link, 1280, (False,)))
-    for name, path, width, themes in pages:
+    for name, path, width, themes in [page for page in pages if not only or page[0] in only]:
         for dark in themes:
             target = IMAGES / f"{name}-{'dark' if dark else 'light'}.png"
             opened = browser.open(f"{address}{path}", width, 900, dark=dark)
+            opened.wait_for("!!document.querySelector('.page > *')")
             time.sleep(_SETTLED_SECONDS)
             if name == "shogi":
                 opened.click('[aria-label="last"]')
@@ -121,13 +123,14 @@ def _terminal(browser: Browser, run_dir: str, environment: dict[str, str]) -> No
 
 
 def _save(page: Page, target: Path) -> None:
-    """Save with a palette of the colours that are there most often, exactly: a third of the size, and no tint."""
+    """Save with a palette of the colours that matter most, exactly as they are: a third of the size, and no tint."""
     page.screenshot(target)
     with Image.open(target) as opened:
         image = opened.convert("RGB")
     colors, counts = np.unique(np.asarray(image).reshape(-1, 3), axis=0, return_counts=True)
     palette = Image.new("P", (1, 1))
-    palette.putpalette(colors[np.argsort(-counts)[:256]].flatten().tolist())
+    vivid = np.ptp(colors.astype(int), axis=1) / 255  # a small lamp counts for more than the edges of letters
+    palette.putpalette(colors[np.argsort(-counts * (1 + 30 * vivid))[:256]].flatten().tolist())
     image.quantize(palette=palette, dither=Image.Dither.NONE).save(target, optimize=True)
     print(f"{target.relative_to(ROOT)}  {target.stat().st_size // 1000} kB", flush=True)
 

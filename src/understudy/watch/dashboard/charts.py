@@ -69,7 +69,7 @@ def line_chart(
         "axisPointer": {"label": {"precision": 0}},
     }
     if time:
-        options["xAxis"]["axisLabel"] = {**_TEXT, "formatter": "{HH}:{mm}:{ss}"}
+        options["xAxis"]["axisLabel"] = {**_TEXT, ":formatter": "v => new Date(v).toTimeString().slice(0, 8)"}
     options["yAxis"] = _values(form, low, high) | {"minInterval": 1 if whole else 0}
     options["series"] = [series for line in lines for series in (*_band(line), _line(line))]
     if level is not None and options["series"]:

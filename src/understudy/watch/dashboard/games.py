@@ -17,7 +17,8 @@ from understudy.watch.dashboard.runs import FOLDERS, Watched, in_reader
 from understudy.watch.readings import open_ledger
 
 _SHOWN = 200
-_LISTED = 20_000  # files of a folder that are looked at
+_LISTED = 20_000  # files of a folder, and games of the ledger, that are looked at
+_ALL_FOLDERS, _ALL_RESULTS = "all folders", "all results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,39 +87,45 @@ def read_games(watched: Watched) -> list[GameRow]:
 
 def show(watched: Watched) -> list[Update]:
     """The filters and the table, which is read again when the run has changed."""
-    state: dict[str, object] = {"rows": [], "filter": Filter(), "seen": None}
+    games: list[GameRow] = []
+    wanted = Filter()
+    seen: object = None
     with card("Games"):
         with box("filters"):
-            folder = ui.select(["all folders", *FOLDERS], value="all folders").props("dense outlined").mark("folder")
-            result = ui.select(["all results", "Victory", "Defeat", "Tie", "Unknown"], value="all results")
+            folder = ui.select([_ALL_FOLDERS, *FOLDERS], value=_ALL_FOLDERS).props("dense outlined")
+            result = ui.select([_ALL_RESULTS, "Victory", "Defeat", "Tie", "Unknown"], value=_ALL_RESULTS)
             result.props("dense outlined")
             text = ui.input(placeholder="race, difficulty, name, reason …").props("dense outlined clearable")
             summary = ui.label().classes("muted small")
         content = ui.html("").classes("games")
 
     def draw() -> None:
-        rows = [row for row in state["rows"] if state["filter"].takes(row)]  # type: ignore[attr-defined]
+        rows = [row for row in games if wanted.takes(row)]
         content.set_content(games_table(watched, rows[:_SHOWN]))
-        more = f"; the newest {_SHOWN} are shown" if len(rows) > _SHOWN else ""
-        summary.set_text(f"{len(rows):,} of {len(state['rows']):,} games{more}")  # type: ignore[arg-type]
+        newest = "the newest " if len(games) >= _LISTED else ""
+        more = f"; {_SHOWN} are shown" if len(rows) > _SHOWN else ""
+        summary.set_text(f"{len(rows):,} of {newest}{len(games):,} games{more}")
 
     def choose() -> None:
-        pick = "" if folder.value == "all folders" else folder.value
-        state["filter"] = Filter(pick, "" if result.value == "all results" else result.value, text.value or "")
+        nonlocal wanted
+        kept = "" if folder.value == _ALL_FOLDERS else folder.value
+        wanted = Filter(kept, "" if result.value == _ALL_RESULTS else result.value, text.value or "")
         draw()
 
     for control in (folder, result, text):
         control.on_value_change(choose)
 
     async def read() -> None:
-        state["rows"] = await in_reader(lambda: read_games(watched))
+        nonlocal games
+        games = await in_reader(lambda: read_games(watched))
         draw()
 
     def update() -> None:
-        seen = watched.snapshot
-        now = (seen.buffer.count, seen.buffer.recent, tuple(seen.outcomes.items()), seen.rejected.count)
-        if now != state["seen"]:
-            state["seen"] = now
+        nonlocal seen
+        look = watched.snapshot
+        now = (look.buffer.count, look.buffer.recent, tuple(look.outcomes.items()), look.rejected.count)
+        if now != seen:
+            seen = now
             ui.timer(0, read, once=True)
 
     update()

@@ -21,7 +21,9 @@ def figure(value: float | None) -> str:
     """A number of any size, to four digits."""
     if value is None:
         return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1e}" if 0 < abs(value) < 1e-4 else f"{value:.4g}"
 
 
 def signed(value: float) -> str:
