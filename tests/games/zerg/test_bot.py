@@ -131,7 +131,7 @@ def test_the_transformer_plays_too(tmp_path: Path) -> None:
     assert len(saved(tmp_path)) == 1
 
 
-def test_the_slowest_step_is_said_about_once_a_second(tmp_path: Path) -> None:
+def test_the_time_of_steps_is_said_about_once_a_second(tmp_path: Path) -> None:
     said: list[float] = []
     bot = WickedZergBotProImpl(zerg_agent(tmp_path, online_training=False), on_step_time=said.append)
     began = time.monotonic()

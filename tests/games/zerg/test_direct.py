@@ -97,7 +97,7 @@ def test_what_is_remembered_of_an_opponent_is_part_of_the_state() -> None:
 
 
 def test_a_game_that_is_stopped_is_cut_and_kept(tmp_path: pytest.TempPathFactory) -> None:
-    answers = iter([False] * 4 + [True] * 9)
+    answers = iter([False] * 3 + [True] * 9)
     with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:
         (result,) = games(agent, 0, 5, stopped=lambda: next(answers))
     assert (result.result, result.decisions) == ("Interrupted", 3)

@@ -28,7 +28,7 @@ STEP_REPORT_SECONDS = 1.0
 class WickedZergBotProImpl(BotAI):
     """A Zerg bot for one game. After the game, `outcome` says how it went, whatever way it ended.
 
-    `about` goes into the game's file. `on_step_time` is told about once a second how long the slowest step took.
+    `about` goes into the game's file. `on_step_time` is told about once a second how long its steps take.
 
     Call `close_game` once the game is over: burnysc2 does not call `on_end` when a step raises or the socket breaks.
     """
@@ -55,7 +55,8 @@ class WickedZergBotProImpl(BotAI):
         self._explore, self._opponents, self._openings = explore, opponents, openings
         self._chance = chance or random.Random()
         self._about, self._on_decision, self._on_step_time = about, on_decision, on_step_time
-        self._slowest_lately, self._next_report = 0.0, 0.0
+        self._lately: list[float] = []
+        self._next_report = 0.0
         self._opening = Opening()
         self._brain: Brain | None = None
         self._potential = 0.0
@@ -130,11 +131,12 @@ class WickedZergBotProImpl(BotAI):
     def _note_step(self, seconds: float) -> None:
         """Say about once a second how long steps take, so that work in the background can make room."""
         self.slowest_step = max(self.slowest_step, seconds)
-        self._slowest_lately = max(self._slowest_lately, seconds)
-        now = time.monotonic()
-        if self._on_step_time is not None and now >= self._next_report:
-            self._on_step_time(self._slowest_lately)
-            self._slowest_lately, self._next_report = 0.0, now + STEP_REPORT_SECONDS
+        if self._on_step_time is None:
+            return
+        self._lately.append(seconds)
+        if (now := time.monotonic()) >= self._next_report:
+            self._on_step_time(sum(self._lately) / len(self._lately))  # one slow step is no reason to stop anything
+            self._lately, self._next_report = [], now + STEP_REPORT_SECONDS
 
     def _think(self) -> None:
         brain = self._brain

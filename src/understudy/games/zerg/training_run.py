@@ -94,15 +94,12 @@ class TrainingRun:
         return code
 
     def _greet(self) -> None:
-        where = f"StarCraft II in {self._setup.starcraft}" if self._setup.starcraft else "the proving ground"
-        found = (
-            "" if self._setup.starcraft else " (no StarCraft II asked for or found; set SC2PATH to play the real game)"
-        )
-        print(f"[INFO] Playing on {where}{found}")
+        if self._setup.starcraft:
+            print(f"[INFO] Playing on StarCraft II in {self._setup.starcraft}")
+        else:
+            print("[INFO] Playing on the proving ground (the real game: set SC2PATH to its folder)")
         print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}")
-        print(
-            "[INFO] Each line: progress, opponent: result, length, reward | model, learner, games it has waiting | won"
-        )
+        print("[INFO] A line for each game: opponent: result, length, reward | model, learner")
         if self._began_with:
             print(f"[INFO] Continuing: {self._began_with} games were played here before")
         if self._recovered:

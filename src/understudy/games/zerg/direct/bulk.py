@@ -52,7 +52,7 @@ def play_recorded(
     agent.begin_episode(game="zerg-direct", map=f"ProvingGround-{seed % MAPS}", opponent_id=opponent.name)
     state, decisions = game.state(), 0
     while True:
-        if stopped():
+        if decisions and stopped():
             stats = agent.end_episode(INTERRUPTED, final_state=state)
             return BulkResult(opponent, INTERRUPTED, float(stats["total_reward"]), decisions, game.loop)
         turn = game.play(agent.select_action(state, explore=explore).action)
