@@ -71,10 +71,12 @@ def test_killed_workers_are_replaced_and_nothing_is_lost_or_doubled() -> None:
         begun = check_chain(seen, manager.collect_experiences())
         assert begun == 2
         for _ in range(4):
-            os.kill(manager.pids[int(rng.integers(2))], signal.SIGKILL)
+            victim = manager.pids[int(rng.integers(2))]
+            os.kill(victim, signal.SIGKILL)
             for _ in range(5):
                 manager.release_experiences()
                 begun += check_chain(seen, manager.collect_experiences())
+            until(lambda victim=victim: _collect(manager, seen) and victim not in manager.pids)
         until(lambda: _collect(manager, seen) and manager.is_healthy())
         stats = manager.get_parallel_stats()
         assert stats["restarts"] == 4
