@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +77,16 @@ def test_killed_workers_are_replaced_and_nothing_is_lost_or_doubled() -> None:
             for _ in range(5):
                 manager.release_experiences()
                 begun += check_chain(seen, manager.collect_experiences())
-            until(lambda victim=victim: _collect(manager, seen) and victim not in manager.pids)
+            until(partial(_replaced, victim, manager, seen))
         until(lambda: _collect(manager, seen) and manager.is_healthy())
         stats = manager.get_parallel_stats()
         assert stats["restarts"] == 4
         pids = manager.pids
     assert not any(map(alive, pids))
+
+
+def _replaced(victim: int, manager: ParallelManager, seen: dict[int, Rollout]) -> bool:
+    return _collect(manager, seen) and victim not in manager.pids
 
 
 def _collect(manager: ParallelManager, seen: dict[int, Rollout]) -> bool:
