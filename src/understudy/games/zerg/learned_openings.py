@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from understudy.errors import EpisodeError
+from understudy.errors import ReplayError
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.replays.build_orders import OVERALL, BuildOrders, read_build_orders
@@ -41,7 +41,7 @@ class Openings:
             learned = read_build_orders(path)
             for race in (0, *_MATCHUPS):
                 _read(learned, race)
-        except (EpisodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (ReplayError, KeyError, TypeError, ValueError, AttributeError) as error:
             logger.warning("The build orders in %s cannot be used (%s); the usual openings are played.", path, error)
         else:
             self._learned = learned
