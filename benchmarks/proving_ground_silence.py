@@ -13,6 +13,7 @@ import asyncio
 import subprocess
 import sys
 import time
+from typing import Any
 
 import aiohttp
 from s2clientprotocol import sc2api_pb2
@@ -20,19 +21,21 @@ from s2clientprotocol import sc2api_pb2
 from understudy.games.zerg.proving_ground.doors import free_port, wait_for_port
 
 PROGRAM = "understudy.games.zerg.proving_ground"
-ENDED, VICTORY, RACE = 5, 1, 2
+ENDED, VICTORY = 5, 1
+ZERG: Any = 2
 GRACE = 5.0  # seconds a busy machine may be late
 
 
-async def ask(socket: aiohttp.ClientWebSocketResponse, **request: object) -> sc2api_pb2.Response:
+async def ask(socket: aiohttp.ClientWebSocketResponse, **request: Any) -> sc2api_pb2.Response:
     """One request and its answer."""
     await socket.send_bytes(sc2api_pb2.Request(**request).SerializeToString())
-    return sc2api_pb2.Response.FromString(await socket.receive_bytes())
+    response: sc2api_pb2.Response = sc2api_pb2.Response.FromString(await socket.receive_bytes())
+    return response
 
 
 def joining() -> sc2api_pb2.RequestJoinGame:
     """A request to join as Zerg."""
-    return sc2api_pb2.RequestJoinGame(race=RACE, options=sc2api_pb2.InterfaceOptions(raw=True))
+    return sc2api_pb2.RequestJoinGame(race=ZERG, options=sc2api_pb2.InterfaceOptions(raw=True))
 
 
 async def until_closed(socket: aiohttp.ClientWebSocketResponse) -> float:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.games.zerg.proving_ground.test_simulation import new_game
 
+from games.zerg.proving_ground.scenes import new_game
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.maps import Point
 from understudy.games.zerg.proving_ground.rules import BILE, BLINK, BLINK_TECH, FUNGAL, PSI_STORM, SCAN, STORM
@@ -56,12 +56,12 @@ def test_a_storm_hurts_everybody_in_it_and_no_structure() -> None:
 def test_a_bile_falls_after_a_while_and_hits_structures_too() -> None:
     game, (x, y) = stage(ZERG, TERRAN)
     ravager = caster(game, "Ravager", (x, y))
-    depot = game.spawn(kind("SupplyDepot"), 1, x + 8, y)
-    game.order(0, ravager, names.HOLD)
-    assert game.order(0, ravager, names.CAST, BILE, x=x + 8, y=y) == names.SUCCESS
+    depot = game.spawn(kind("SupplyDepot"), 1, x + 9, y)
+    assert game.order(0, ravager, names.CAST, BILE, x=x + 9, y=y) == names.SUCCESS
+    game.order(0, ravager, names.HOLD, queued=True)
     game.step(30)
     assert game.state["health"][depot] == 400.0
-    assert game.order(0, ravager, names.CAST, BILE, x=x + 8, y=y) == names.COOLING_DOWN
+    assert game.order(0, ravager, names.CAST, BILE, x=x + 9, y=y) == names.COOLING_DOWN
     game.step(40)
     assert game.state["health"][depot] <= 340.0
 

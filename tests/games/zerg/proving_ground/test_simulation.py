@@ -3,30 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from games.zerg.proving_ground.scenes import new_game, rich, slots
 from understudy.games.zerg.proving_ground import state as names
-from understudy.games.zerg.proving_ground.maps import SIZE, make_map
-from understudy.games.zerg.proving_ground.simulation import Simulation
+from understudy.games.zerg.proving_ground.maps import SIZE
 from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG, kind
 
 MIDDLE = SIZE / 2
-
-
-def new_game(first: int = ZERG, second: int = TERRAN, seed: int = 0) -> Simulation:
-    return Simulation(make_map(1), (first, second), seed)
-
-
-def slots(game: Simulation, name: str, player: int = 0) -> list[int]:
-    state = game.state
-    return [
-        int(i)
-        for i in np.flatnonzero((state["alive"] == 1) & (state["owner"] == player) & (state["kind"] == kind(name)))
-    ]
-
-
-def rich(game: Simulation) -> Simulation:
-    game.state["minerals"][:] = 5000
-    game.state["vespene"][:] = 5000
-    return game
 
 
 def test_twelve_workers_mine_about_what_they_do_in_the_game() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from s2clientprotocol import raw_pb2
-from tests.games.zerg.proving_ground.test_simulation import new_game, rich, slots
 
+from games.zerg.proving_ground.scenes import new_game, rich, slots
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG, kind
@@ -17,7 +19,7 @@ def terran_game() -> tuple[Simulation, float, float]:
     return game, x, y
 
 
-def shown(game: Simulation, slot: int) -> raw_pb2.Unit:
+def shown(game: Simulation, slot: int) -> Any:
     raw = raw_pb2.ObservationRaw.FromString(UnitWriter(game, 0).write())
     at = (game.state["x"][slot], game.state["y"][slot])
     return next(u for u in raw.units if abs(u.pos.x - at[0]) < 1e-3 and abs(u.pos.y - at[1]) < 1e-3)

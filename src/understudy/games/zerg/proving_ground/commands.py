@@ -106,7 +106,7 @@ def _pairing(arguments: argparse.Namespace) -> Pairing:
 
 def _install(arguments: argparse.Namespace) -> int:
     folder = install(arguments.folder, tuple(arguments.map)).resolve()
-    print(f"Ready. Set SC2PATH={folder} and run any burnysc2 bot; its maps are ProvingGround-0 to ProvingGround-9.")
+    print(f"Ready. Set SC2PATH={folder} and run any burnysc2 bot; its maps are in {folder / 'Maps'}.")
     return 0
 
 
