@@ -1,15 +1,17 @@
-"""How many game loops a second a whole game runs at, in-process, with a burnysc2 bot at game_step 22.
+"""How many game loops a second a whole game runs at, in-process, with burnysc2 bots at game_step 22.
 
     python benchmarks/proving_ground_bot_game.py [--games 3]
 
-The bot is an ordinary macro bot. The time is from its first step to its last; loading and compiling are not in it.
+Three bots: an ordinary macro bot with many queries, a rush, and the project's own bot with its policy. The time is from
+a bot's first step to its last; loading and compiling are not in it. CPU time is what a busy machine does not distort.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import random
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -18,33 +20,46 @@ from loguru import logger
 from sc2.data import AIBuild, Difficulty, Race
 from sc2.player import Bot, Computer
 
+from understudy.games.zerg.bot import WickedZergBotProImpl
+from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.proving_ground import play
+from understudy.games.zerg.proving_ground.bot_files import load_bot
 
-BOT = Path(__file__).resolve().parent.parent / "tests/games/zerg/proving_ground/bots/zerg_macro.py"
+BOTS = Path(__file__).resolve().parent.parent / "tests/games/zerg/proving_ground/bots"
+STEP, NEEDED = 22, 6000
 
 
-def timed_bot() -> Any:
-    """The macro bot, with a clock around it."""
-    spec = importlib.util.spec_from_file_location("zerg_macro", BOT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def clocked(bot: Any) -> Any:
+    """The bot, with its step set and a clock that runs from its first step to its last."""
 
-    class Timed(module.ZergMacro):  # type: ignore[name-defined,misc]
-        """Notes when it began, and its own share of the time."""
+    class Clocked(type(bot)):  # type: ignore[misc]
+        """Notes when it began and ended, and its own share of the time."""
 
         async def on_start(self) -> None:
-            self.client.game_step = 22
-            self.began, self.began_cpu, self.own = time.perf_counter(), time.process_time(), 0.0
+            await super().on_start()
+            self.client.game_step = STEP
+            self.own, self.units_seen = 0.0, 0
+            self.began = (time.perf_counter(), time.process_time())
 
         async def on_step(self, iteration: int) -> None:
             before = time.perf_counter()
             await super().on_step(iteration)
             self.own += time.perf_counter() - before
-            self.ended, self.ended_cpu = time.perf_counter(), time.process_time()
+            self.units_seen = max(self.units_seen, len(self.all_units))
 
-    return Timed()
+        async def on_end(self, game_result: Any) -> None:
+            self.ended = (time.perf_counter(), time.process_time())
+            await super().on_end(game_result)
+
+    bot.__class__ = Clocked
+    return bot
+
+
+def contenders(run_dir: str) -> dict[str, Any]:
+    """The bots, made anew for each game."""
+    names = ("zerg_macro", "zerg_rush")
+    bots = {name: load_bot(BOTS / f"{name}.py").ai for name in names}
+    return bots | {"our own bot": WickedZergBotProImpl(zerg_agent(run_dir))}
 
 
 if __name__ == "__main__":
@@ -52,17 +67,17 @@ if __name__ == "__main__":
     parser.add_argument("--games", type=int, default=3)
     logger.remove()
     logger.add(sys.stderr, level="WARNING")
+    computer = Computer(Race.Terran, Difficulty.Hard, AIBuild.Macro)
     for seed in range(parser.parse_args().games):
-        bot = timed_bot()
-        report = play(
-            Bot(Race.Zerg, bot),
-            Computer(Race.Terran, Difficulty.Hard, AIBuild.Macro),
-            map_seed=seed,
-            seed=seed,
-            game_time_limit=900,
-        )
-        wall, cpu = bot.ended - bot.began, bot.ended_cpu - bot.began_cpu
-        print(
-            f"seed {seed}: {report.loops} loops, {report.result}, {report.loops / wall:,.0f} loops/s "
-            f"({report.loops / cpu:,.0f} a second of CPU); the bot's own code: {bot.own / wall:.0%}; asked for: 6,000"
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            for name, bot in contenders(folder).items():
+                random.seed(seed)  # burnysc2 rolls dice where it builds
+                player = Bot(Race.Zerg, clocked(bot))
+                report = play(player, computer, map_seed=seed, seed=seed, game_time_limit=900)
+                wall, cpu = (bot.ended[clock] - bot.began[clock] for clock in range(2))
+                print(
+                    f"{name:12} seed {seed}: {report.loops:6} loops, {report.result.name:8} {bot.units_seen:4} units, "
+                    f"{report.loops / wall:6,.0f} loops/s ({report.loops / cpu:6,.0f} a second of CPU); "
+                    f"the bot's own code {bot.own / wall:.0%}; asked for {NEEDED:,}",
+                    flush=True,
+                )

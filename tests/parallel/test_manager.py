@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +72,21 @@ def test_killed_workers_are_replaced_and_nothing_is_lost_or_doubled() -> None:
         begun = check_chain(seen, manager.collect_experiences())
         assert begun == 2
         for _ in range(4):
-            os.kill(manager.pids[int(rng.integers(2))], signal.SIGKILL)
+            victim = manager.pids[int(rng.integers(2))]
+            os.kill(victim, signal.SIGKILL)
             for _ in range(5):
                 manager.release_experiences()
                 begun += check_chain(seen, manager.collect_experiences())
+            until(partial(_replaced, victim, manager, seen))
         until(lambda: _collect(manager, seen) and manager.is_healthy())
         stats = manager.get_parallel_stats()
         assert stats["restarts"] == 4
         pids = manager.pids
     assert not any(map(alive, pids))
+
+
+def _replaced(victim: int, manager: ParallelManager, seen: dict[int, Rollout]) -> bool:
+    return _collect(manager, seen) and victim not in manager.pids
 
 
 def _collect(manager: ParallelManager, seen: dict[int, Rollout]) -> bool:

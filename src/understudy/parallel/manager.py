@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 _START_SECONDS = 180.0  # to import the libraries of a game, on a busy machine
 _STOP_SECONDS = 3.0  # to end when asked; after it a worker is terminated, then killed
-_LOOK_AFTER_SECONDS = 0.02  # asking the system whether processes live costs more than looking for rollouts
+_LOOK_AFTER_SECONDS = 0.005  # asking the system whether processes live costs more than looking for rollouts
 
 
 class ParallelManager:
@@ -44,6 +44,7 @@ class ParallelManager:
         self._incarnations = [0] * settings.num_workers
         self._deaths_in_a_row = [0] * settings.num_workers
         self._restarts = 0
+        self._looked_after_at = 0.0
 
     def start_workers(self, model: LiveModel, generation: int = 0) -> None:
         """Start all workers with the weights of this model; raises WorkersFailed if that is impossible."""
@@ -66,17 +67,15 @@ class ParallelManager:
         taken. Raises WorkersFailed when a worker died more than `max_restarts` times in a row.
         """
         self._admit()
-        began = looked = time.monotonic()
+        began = time.monotonic()
         while stop is None or not stop.is_set():
+            self._look_after_workers()
             ready = [w for w, ring in enumerate(self._open.rings) if ring.ready]
             awaited = [w for w in range(self._settings.num_workers) if self._plays(w)]
             if ready and set(awaited) <= set(ready):
                 for worker in ready:
                     self._deaths_in_a_row[worker] = 0
                 return self._open.collect_experiences(ready)
-            if not awaited or time.monotonic() - looked > _LOOK_AFTER_SECONDS:
-                looked = time.monotonic()
-                self._look_after_workers()
             if not awaited:
                 self._admit()
             nap(began)
@@ -207,7 +206,11 @@ class ParallelManager:
                 row[Field.ADMITTED] = self._incarnations[worker] + 1
 
     def _look_after_workers(self) -> None:
-        """Replace workers that are dead or silent."""
+        """Replace workers that are dead or silent, looked at every few milliseconds."""
+        now = time.monotonic()
+        if now - self._looked_after_at < _LOOK_AFTER_SECONDS:
+            return
+        self._looked_after_at = now
         for worker in range(len(self._processes)):
             trouble = self._trouble(worker)
             if trouble is not None:

@@ -105,16 +105,18 @@ def plot_win_rate(games: Sequence[GameRecord], path: Path, window: int = 15) -> 
     except ImportError:
         return False
     won = [game.won for game in games if game.result != "Crash"]
-    rolling = [sum(won[max(0, n + 1 - window) : n + 1]) / min(window, n + 1) for n in range(len(won))]
+    rolling = [100 * sum(won[max(0, n + 1 - window) : n + 1]) / min(window, n + 1) for n in range(len(won))]
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.add_subplot()
-    axes.plot(range(1, len(won) + 1), rolling, label=f"win rate of the last {window} games")
-    axes.plot([n + 1 for n, w in enumerate(won) if w], [1.03] * sum(won), "|", color="green", label="won")
-    axes.plot(
-        [n + 1 for n, w in enumerate(won) if not w], [-0.03] * (len(won) - sum(won)), "|", color="red", label="not won"
-    )
-    axes.set(xlabel="game", ylabel="win rate", ylim=(-0.06, 1.06))
-    axes.legend(loc="lower right")
+    numbers = range(1, len(won) + 1)
+    axes.plot(numbers, rolling, ":", color="C0")  # until there are as many games as the window counts
+    axes.plot(numbers[window - 1 :], rolling[window - 1 :], color="C0", label=f"win rate of the last {window} games")
+    axes.plot([n for n, w in zip(numbers, won, strict=True) if w], [104] * sum(won), "|", color="green", label="won")
+    lost = [n for n, w in zip(numbers, won, strict=True) if not w]
+    axes.plot(lost, [-4] * len(lost), "|", color="red", label="not won")
+    axes.set(xlabel="game", ylabel="games won, %", ylim=(-8, 108))
+    axes.grid(axis="y", alpha=0.3)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     FigureCanvasAgg(figure).print_png(str(path))  # type: ignore[no-untyped-call]
     return True
 

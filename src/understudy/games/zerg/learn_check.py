@@ -6,22 +6,19 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
 from understudy.background.learner import BackgroundParallelLearner
-from understudy.background.priority import ONE_BLAS_THREAD
 from understudy.games.zerg.challenges import next_challenge
 from understudy.games.zerg.direct.bulk import MAPS, games, mixed_opponent
 from understudy.games.zerg.direct.game import StrategyGame
 from understudy.games.zerg.one_game import GameSetup, play_one
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
+from understudy.games.zerg.players import players
 from understudy.games.zerg.policy import SETTINGS, zerg_agent
 from understudy.games.zerg.strategies import NAMES
 
@@ -38,7 +35,7 @@ Say = Callable[[str], None]
 
 def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float, count: int, say: Say) -> bool:
     """Evaluate the fixed strategies, then train and evaluate each seed; whether every one did what is asked."""
-    with players() as pool:
+    with players(PLAYERS) as pool:
         fixed = fixed_strategies(pool, count)
         say("always the same strategy: " + ", ".join(f"{name} {_share(won)}" for name, won in fixed.items()))
         best = max(fixed, key=lambda name: (len(fixed[name]), sum(fixed[name])))
@@ -98,7 +95,7 @@ def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say
         started += CHUNK
         return pool.submit(_play_chunk, str(run_dir), seed, player, started - CHUNK)
 
-    with learner, players() as pool:
+    with learner, players(PLAYERS) as pool:
         under_way = {chunk(player): player for player in range(PLAYERS)}
         while under_way:
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -124,14 +121,6 @@ def _play_chunk(run_dir: str, seed: int, player: int, first: int) -> list[bool]:
             agent.wait_for_learner(BACKLOG)
     challenge = next_challenge(first // CHUNK, [], race="Random", difficulty="mix", map_seed=None, seed=seed)
     return [*won, play_one(challenge, GameSetup(run_dir)).result == "Victory"]
-
-
-@contextmanager
-def players() -> Iterator[ProcessPoolExecutor]:
-    """Processes that play, one for each core that the check counts on."""
-    os.environ.update(ONE_BLAS_THREAD)
-    with ProcessPoolExecutor(PLAYERS, mp_context=get_context("spawn")) as pool:
-        yield pool
 
 
 class Contestant(NamedTuple):

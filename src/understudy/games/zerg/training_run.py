@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +18,7 @@ from understudy.errors import UnderstudyError
 from understudy.games.zerg.challenges import Challenge, next_challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
+from understudy.games.zerg.players import players
 from understudy.games.zerg.policy import zerg_settings
 from understudy.games.zerg.run_options import parse_options
 from understudy.rundir import RunDir
@@ -126,7 +124,7 @@ class TrainingRun:
         """Several games at a time, each in a process of its own; a process that dies costs its game, not the run."""
         count = self._options.instances
         under_way: dict[Future[GameRecord], Challenge] = {}
-        with _pool(count) as pool:
+        with players(count) as pool:
             for number in numbers:
                 challenge = self._challenge(number)
                 under_way[pool.submit(play_one, challenge, self._setup)] = challenge
@@ -240,16 +238,3 @@ def _crashed(challenge: Challenge, reason: str) -> GameRecord:
     return GameRecord(
         challenge.number, challenge.race, challenge.difficulty, challenge.build, place, "Crash", error=reason
     )
-
-
-@contextmanager
-def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
-    try:
-        yield pool
-    except KeyboardInterrupt:
-        pool.shutdown(wait=True, cancel_futures=True)
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

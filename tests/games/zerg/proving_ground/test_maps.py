@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from understudy.errors import SettingsError
-from understudy.games.zerg.proving_ground.maps import SIZE, make_map, seed_of
+from understudy.games.zerg.proving_ground.maps import SIZE, make_map, name_of, seed_of
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import SUCCESS
 from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG, kind
 
-SEEDS = range(12)
+SEEDS = [*range(12), *(seed_of(f"ProvingGround-{sort}-{n}") for sort in ("Small", "Four") for n in range(4))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -61,9 +61,27 @@ def test_a_seed_gives_one_map_and_another_seed_another() -> None:
     assert not np.array_equal(make_map(3).height, make_map(4).height)
 
 
+def test_a_map_with_four_starts_is_played_from_two_of_them() -> None:
+    played = set()
+    for number in range(6):
+        game_map = make_map(seed_of(f"ProvingGround-Four-{number}"))
+        assert len(set(game_map.start_places)) == 4
+        assert set(game_map.starts) < set(game_map.start_places)
+        played.add(tuple(game_map.start_places.index(start) for start in game_map.starts))
+    assert len(played) > 2
+
+
+def test_a_small_map_has_less_ground_and_fewer_bases() -> None:
+    small, usual = make_map(seed_of("ProvingGround-Small-1")), make_map(1)
+    assert small.pathable.sum() < 0.8 * usual.pathable.sum()
+    assert len(small.bases) == 8
+
+
 def test_a_maps_name_tells_its_seed() -> None:
     assert seed_of("ProvingGround-7.SC2Map") == 7
     assert seed_of("C:\\SC2\\Maps\\ProvingGround-12.SC2Map") == 12
+    assert name_of(seed_of("ProvingGround-Four-3.SC2Map")) == "ProvingGround-Four-3"
+    assert make_map(seed_of("ProvingGround-Small-3")).name == "ProvingGround-Small-3"
     assert seed_of("AcropolisLE.SC2Map") == seed_of("Ladder/AcropolisLE")
 
 

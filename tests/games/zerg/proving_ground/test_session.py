@@ -73,7 +73,10 @@ def test_bytes_that_are_no_request_are_answered_with_an_error() -> None:
 def test_what_is_not_supported_says_so() -> None:
     async def talk() -> None:
         client = await client_in_game()
-        for request in ({"quick_save": sc2api_pb2.RequestQuickSave()}, {"replay_info": sc2api_pb2.RequestReplayInfo()}):
+        for request in (
+            {"start_replay": sc2api_pb2.RequestStartReplay()},
+            {"replay_info": sc2api_pb2.RequestReplayInfo()},
+        ):
             answer = await client.ask(**request)
             assert "not supported" in answer.error[0]
             assert answer.status == IN_GAME

@@ -4,6 +4,20 @@
 what is not.
 """
 
-from understudy.games.zerg.proving_ground.play import GameReport, play, play_async
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from understudy.games.zerg.proving_ground.in_process import GameReport, play, play_async
 
 __all__ = ["GameReport", "play", "play_async"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load burnysc2 when somebody wants to play a bot: the simulation itself does without it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from understudy.games.zerg.proving_ground import in_process  # noqa: PLC0415
+
+    return getattr(in_process, name)

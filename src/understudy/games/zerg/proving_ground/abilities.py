@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import state as orders
 from understudy.games.zerg.proving_ground import unit_data
-from understudy.games.zerg.proving_ground.rules import BUILD, KINDS, MORPH, NOT_MADE, UPGRADES, rules
+from understudy.games.zerg.proving_ground.rules import (
+    BILE,
+    BLINK,
+    BUILD,
+    FUNGAL,
+    KINDS,
+    MORPH,
+    NOT_MADE,
+    SCAN,
+    STORM,
+    UPGRADES,
+    rules,
+)
 from understudy.games.zerg.proving_ground.unit_data import kind
 
 
@@ -39,6 +51,17 @@ _FOR_ALL: dict[int, tuple[int, ...]] = {
     orders.TRANSFUSE: (1664,),
     orders.STIM: (380, 253, 3675, 1683, 1684),
     orders.RALLY: (195, 199, 203, 207, 211, 212, 3673, 3690),
+    orders.LOAD: (3668, 394, 407, 911, 1406),
+    orders.UNLOAD: (3669, 3664, 396, 408, 912, 913, 1408),
+}
+_SPELLS = {399: SCAN, 1442: BLINK, 3687: BLINK, 1036: STORM, 74: FUNGAL, 2338: BILE}
+# Terran buildings that fly: the abilities to lift and to land.
+_FLIGHT = {
+    "CommandCenter": (417, 419),
+    "OrbitalCommand": (1522, 1524),
+    "Barracks": (452, 554),
+    "Factory": (485, 520),
+    "Starport": (518, 522),
 }
 # Changes of shape: from, to, the ability for it, and the one back.
 _SHAPES = [
@@ -73,12 +96,17 @@ _SHOWN_AS = {
     orders.INJECT: 251,
     orders.REPAIR: 316,
     orders.TRANSFUSE: 1664,
+    orders.LOAD: 3668,
+    orders.ENTER: 1,
+    orders.UNLOAD: 3669,
+    orders.LAND: 3678,
 }
 
 
 @cache
 def _commands_for_all() -> dict[int, Command]:
     table = {ability: Command(order) for order, ids in _FOR_ALL.items() for ability in ids}
+    table |= {ability: Command(orders.CAST, spell) for ability, spell in _SPELLS.items()}
     for ability in unit_data.abilities():
         if _CANCEL in (ability.ability_id, ability.remaps_to):
             table[ability.ability_id] = Command(orders.CANCEL)
@@ -107,6 +135,9 @@ def _commands_by_kind() -> dict[tuple[int, int], list[Command]]:  # noqa: PLR091
     for a, b, there, back in _SHAPES:
         add(kind(a), there, Command(orders.MORPH_INTO, kind(b)))
         add(kind(b), back, Command(orders.MORPH_INTO, kind(a)))
+    for building, (lift, land) in _FLIGHT.items():
+        add(kind(building), lift, Command(orders.MORPH_INTO, kind(f"{building}Flying")))
+        add(kind(f"{building}Flying"), land, Command(orders.LAND, kind(building)))
     for host, (techlab, reactor) in _ADDONS.items():
         for ability, general, addon in ((techlab, _GENERIC_TECHLAB, "TechLab"), (reactor, _GENERIC_REACTOR, "Reactor")):
             for name in (ability, general):
@@ -166,7 +197,7 @@ def product_by_ability() -> dict[int, int]:
     table: dict[int, int] = {}
     for (_, ability), commands in _commands_by_kind().items():
         for command in commands:
-            if command.order in (orders.BUILD_AT, orders.MAKE):
+            if command.order in (orders.BUILD_AT, orders.MAKE, orders.LAND):
                 table.setdefault(ability, command.argument)
     return table
 

@@ -12,13 +12,14 @@ from typing import Any
 
 from loguru import logger
 
+from understudy.games.zerg.challenges import DIFFICULTIES
 from understudy.games.zerg.proving_ground.bot_files import load_bot
 from understudy.games.zerg.proving_ground.difficulty_ladder import climb
 from understudy.games.zerg.proving_ground.doors import DOORS, IN_PROCESS, Pairing, play_through
 from understudy.games.zerg.proving_ground.install import install
 from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.many_games import play_many
-from understudy.games.zerg.proving_ground.maps import make_map
+from understudy.games.zerg.proving_ground.maps import make_map, seed_of
 from understudy.games.zerg.proving_ground.match import Seat
 from understudy.games.zerg.proving_ground.recorded_data import compare
 from understudy.games.zerg.proving_ground.recording import Recording, load_recording
@@ -26,18 +27,6 @@ from understudy.games.zerg.proving_ground.server import SILENCE, Server
 from understudy.games.zerg.proving_ground.viewer import watch
 
 RACES = ("Terran", "Zerg", "Protoss", "Random")
-DIFFICULTIES = [
-    "VeryEasy",
-    "Easy",
-    "Medium",
-    "MediumHard",
-    "Hard",
-    "Harder",
-    "VeryHard",
-    "CheatVision",
-    "CheatMoney",
-    "CheatInsane",
-]
 BUILDS = ["RandomBuild", "Rush", "Timing", "Power", "Macro", "Air"]
 NEEDED_SHARE = 0.65
 
@@ -79,6 +68,7 @@ def add_commands(subparsers: Any) -> None:
 
     parser = add("ladder", help="show that stronger difficulties beat weaker ones")
     parser.add_argument("--games", type=int, default=18, help="games a pair of difficulties")
+    parser.add_argument("--first-seed", type=int, default=0, help="maps and games are made from this number on")
     parser.set_defaults(run=_ladder)
 
     parser = add("compare", help="compare the unit data with recorded data responses of the game")
@@ -102,8 +92,12 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--opponent", choices=RACES, default="Random")
     parser.add_argument("--difficulty", choices=DIFFICULTIES, default="Medium")
     parser.add_argument("--build", choices=BUILDS, default="RandomBuild")
-    parser.add_argument("--map-seed", type=int, default=0)
+    parser.add_argument("--map-seed", type=_map_seed, default=0, help="a number, or as in Small-3, Four-3")
     parser.add_argument("--seed", type=int, default=0)
+
+
+def _map_seed(text: str) -> int:
+    return seed_of(f"ProvingGround-{text}")
 
 
 def _pairing(arguments: argparse.Namespace) -> Pairing:
@@ -160,7 +154,7 @@ def _play(arguments: argparse.Namespace) -> int:
     logger.add(sys.stderr, level="WARNING")
     pairing = _pairing(arguments)
     if arguments.against is not None:
-        from understudy.games.zerg.proving_ground.play import play  # noqa: PLC0415 - only this branch plays two bots
+        from understudy.games.zerg.proving_ground.in_process import play  # noqa: PLC0415 - only this branch plays two bots
 
         report = play(
             load_bot(arguments.bot, arguments.race),
@@ -193,7 +187,7 @@ def _games(arguments: argparse.Namespace) -> int:
 
 def _ladder(arguments: argparse.Namespace) -> int:
     worst = 1.0
-    for rung in climb(arguments.games):
+    for rung in climb(arguments.games, arguments.first_seed):
         worst = min(worst, rung.share)
         name = f"{DIFFICULTIES[rung.stronger - 1]} against {DIFFICULTIES[rung.weaker - 1]}"
         print(f"{name:32} {rung.points:5.1f} of {rung.games} ({rung.share:.0%})", flush=True)

@@ -44,13 +44,16 @@ def play_computers(
     return int(first), int(second)
 
 
-def climb(games: int, lowest: int = 1, highest: int = 10) -> Iterator[Rung]:
-    """Play neighbouring difficulties against each other, about this many games a pair, from both sides."""
+def climb(games: int, first_seed: int = 0, lowest: int = 1, highest: int = 10) -> Iterator[Rung]:
+    """Play neighbouring difficulties against each other, about this many games a pair, from both sides.
+
+    Every pair of games has a map and a seed of its own, from `first_seed` on.
+    """
     for weaker in range(lowest, highest):
         stronger = weaker + 1
         points, played = 0.0, 0
         for number in range((games + 1) // 2):
-            race, build, seed = RACES[number % 3], BUILDS[number // 3 % 3], number
+            race, build, seed = RACES[number % 3], BUILDS[number // 3 % 3], first_seed + number
             for sides in ((stronger, weaker), (weaker, stronger)):
                 results = play_computers(race, sides, build, seed)
                 mine = results[sides.index(stronger)]

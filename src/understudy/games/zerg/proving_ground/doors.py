@@ -20,9 +20,10 @@ from sc2.data import AIBuild, Difficulty, Race, Result
 from sc2.main import play_from_websocket, run_game
 from sc2.player import Bot, Computer
 
+from understudy.games.zerg.proving_ground.in_process import play
 from understudy.games.zerg.proving_ground.install import PROGRAM, install
+from understudy.games.zerg.proving_ground.maps import name_of
 from understudy.games.zerg.proving_ground.match import Recorder
-from understudy.games.zerg.proving_ground.play import play
 
 IN_PROCESS, EXECUTABLE, LADDER = "in-process", "executable", "ladder"
 DOORS = (IN_PROCESS, EXECUTABLE, LADDER)
@@ -67,11 +68,11 @@ def _through_executable(bot: Bot, pairing: Pairing, time_limit: float | None) ->
     """As `run_game` plays it with the real game: SC2PATH, a second process, a websocket."""
     with (
         tempfile.TemporaryDirectory(prefix="proving-ground-") as folder,
-        _environment("SC2PATH", str(install(Path(folder)))),
+        _environment("SC2PATH", str(install(Path(folder), (name_of(pairing.map_seed),)))),
     ):
         read_again: Any = type(paths.Paths)
         read_again._MetaPaths__setup(paths.Paths)  # burnysc2 keeps the SC2PATH it has seen first
-        game_map = maps.get(f"ProvingGround-{pairing.map_seed}")
+        game_map = maps.get(name_of(pairing.map_seed))
         limit = None if time_limit is None else int(time_limit)
         result = run_game(
             game_map, [bot, pairing.computer], realtime=False, random_seed=pairing.seed, game_time_limit=limit
@@ -83,7 +84,7 @@ def _through_ladder(bot: Bot, pairing: Pairing) -> Result | None:
     """As a ladder plays it: a server somewhere else, and a bot that is told its port."""
     port = free_port()
     opponent = ["--opponent", pairing.race, "--difficulty", pairing.difficulty, "--build", pairing.build]
-    where = ["--map-seed", str(pairing.map_seed), "--seed", str(pairing.seed)]
+    where = ["--map-seed", name_of(pairing.map_seed).removeprefix("ProvingGround-"), "--seed", str(pairing.seed)]
     server = subprocess.Popen([sys.executable, "-m", PROGRAM, "serve", "--port", str(port), *opponent, *where])
     try:
         wait_for_port(port)

@@ -11,9 +11,9 @@ from io import BytesIO
 from pathlib import Path
 
 from understudy.errors import SettingsError
+from understudy.games.zerg.proving_ground.maps import common_maps
 from understudy.games.zerg.proving_ground.static_responses import BASE_BUILD
 
-MAPS = 10
 PROGRAM = "understudy.games.zerg.proving_ground"
 NAMES = ("SC2_x64", "SC2_x64.exe", "SC2.app/Contents/MacOS/SC2")
 LAUNCHER = "t64.exe"  # pip's own starter for console scripts
@@ -33,7 +33,7 @@ def install(folder: Path, more_maps: tuple[str, ...] = ()) -> Path:
     (folder / "Support64").mkdir(exist_ok=True)
     maps = folder / "Maps"
     maps.mkdir(exist_ok=True)
-    for name in (*(f"ProvingGround-{seed}" for seed in range(MAPS)), *more_maps):
+    for name in (*common_maps(), *more_maps):
         (maps / f"{name}.SC2Map").write_text(
             "A map of Understudy's proving ground, made from its name.\n", encoding="utf-8"
         )

@@ -31,6 +31,7 @@ class Lobby:
         self._map: Map | None = None
         self._seats: list[Seat] = []
         self._seed, self._max_loops, self._recorder = 0, max_loops, recorder
+        self._realtime = False
         self._match: Match | None = None
         self._full = asyncio.Event()
 
@@ -49,11 +50,11 @@ class Lobby:
         """The game that was started last."""
         return self._match
 
-    def create(self, game_map: Map, seats: list[Seat], seed: int) -> None:
+    def create(self, game_map: Map, seats: list[Seat], seed: int, realtime: bool = False) -> None:
         """Set up a game; a participant without an opponent meets one that only defends itself."""
         if len(seats) == 1:
             seats = [*seats, Seat(RANDOM_RACE, RANDOM_RACE, "", True, IDLE_DIFFICULTY, 1)]
-        self._map, self._seats, self._seed = game_map, seats, seed
+        self._map, self._seats, self._seed, self._realtime = game_map, seats, seed, realtime
         self._match, self._full = None, asyncio.Event()
 
     def close(self) -> None:
@@ -96,7 +97,7 @@ class Lobby:
         for seat in seats:
             if seat.race not in RACES:
                 seat.race = dice.choice(RACES)
-        match = Match(self._map, seats, self._seed, self._max_loops, recorder=self._recorder)
+        match = Match(self._map, seats, self._seed, self._max_loops, self._realtime, recorder=self._recorder)
         for number, seat in enumerate(seats):
             if seat.computer:
                 match.opponents.append(

@@ -14,6 +14,7 @@ from loguru import logger
 
 from understudy.games.zerg.proving_ground.bot_files import load_bot
 from understudy.games.zerg.proving_ground.doors import IN_PROCESS, Pairing, play_through
+from understudy.games.zerg.proving_ground.maps import common_maps, seed_of
 
 LIMIT = 1200.0  # game seconds
 _RACES = ("Terran", "Zerg", "Protoss")
@@ -23,8 +24,9 @@ _BUILDS = ("Rush", "Timing", "Power", "Macro", "Air")
 
 def pairings() -> Iterator[Pairing]:
     """All races, difficulties, plans and maps in turn."""
+    maps = [seed_of(name) for name in common_maps()]
     for n in itertools.count():
-        yield Pairing(_RACES[n % 3], _DIFFICULTIES[n // 3 % 4], _BUILDS[n % 5], n % 10, n)
+        yield Pairing(_RACES[n % 3], _DIFFICULTIES[n // 3 % 4], _BUILDS[n % 5], maps[n % len(maps)], n)
 
 
 def play_many(bots: list[Path], count: int) -> int:

@@ -1,8 +1,8 @@
-"""Maps, made from a seed: two mains on high ground with one ramp each, naturals, further bases, a plateau in the
-middle.
+"""Maps, made from a seed: mains on high ground with one ramp each, naturals, further bases.
 
-The second player's half is the first one's, turned by 180 degrees. Grids are indexed [y, x]; a cell (x, y) spans
-x..x+1, y..y+1.
+Three sorts: ProvingGround-7 has two start positions and twelve bases, ProvingGround-Small-7 eight bases on less ground,
+ProvingGround-Four-7 four start positions, two of which are played. The second player's half is the first one's, turned
+by 180 degrees; with four starts, quarters are reflected. Grids are indexed [y, x]; a cell (x, y) spans x..x+1, y..y+1.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from understudy.errors import SettingsError
 
 SIZE = 176
+MIDDLE = SIZE // 2
+SORTS = ("", "Small-", "Four-")
+PER_SORT = 10**9  # seeds of a sort of maps; the first sort's begin at 0
 LOW, HIGH = 208, 224  # terrain height as the API sends it: z = height / 8 - 16, so 10 and 12
 CLIFF_WIDTH = 2
 
@@ -49,6 +52,7 @@ class Map:
     height: Grid
     playable: tuple[int, int, int, int]
     bases: tuple[Base, ...]
+    start_places: tuple[Point, ...]  # all places where somebody could have started
 
     @property
     def starts(self) -> tuple[Point, Point]:
@@ -61,17 +65,66 @@ def seed_of(name: str) -> int:
     stem = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".SC2Map")
     tail = stem.rsplit("-", 1)[-1]
     if stem.startswith("ProvingGround") and tail.isdigit():
-        return int(tail)
+        sort = next((number for number, word in enumerate(SORTS) if word and f"-{word}" in stem), 0)
+        return sort * PER_SORT + int(tail)
     return sum((i + 1) * byte for i, byte in enumerate(stem.encode())) % 1000
+
+
+def name_of(seed: int) -> str:
+    """The name of the map of this seed."""
+    return f"ProvingGround-{SORTS[seed // PER_SORT]}{seed % PER_SORT}"
+
+
+def common_maps() -> list[str]:
+    """Names of the maps that an installation lists; every other number works too."""
+    counts = (10, 5, 5)
+    return [name_of(sort * PER_SORT + number) for sort, count in enumerate(counts) for number in range(count)]
 
 
 @lru_cache(maxsize=16)
 def make_map(seed: int) -> Map:
     """The map of this seed; the same seed gives the same map everywhere."""
-    if seed < 0:
-        raise SettingsError(f"A map's seed is a number from 0 on, not {seed}.")
-    rng = np.random.default_rng(seed)
-    pad = int(rng.integers(18, 25))
+    if not 0 <= seed < len(SORTS) * PER_SORT:
+        raise SettingsError(f"A map's seed is a number from 0 to {len(SORTS) * PER_SORT - 1}, not {seed}.")
+    sort, rng = SORTS[seed // PER_SORT], np.random.default_rng(seed)
+    return _with_four_starts(seed, rng) if sort == "Four-" else _with_two_starts(seed, rng, small=sort == "Small-")
+
+
+def _with_two_starts(seed: int, rng: np.random.Generator, small: bool) -> Map:
+    pad = int(rng.integers(30, 33)) if small else int(rng.integers(18, 25))
+    pathable, placeable, height, main = _corner(pad, rng)
+    bases = [_base(center, side) for center, side in _first_half(main, pad, rng, small)]
+    _rocks(pathable, height, [b.center for b in bases], rng)
+    for grid in (pathable, height, placeable):
+        _mirror(grid)
+    placeable &= pathable
+    both = tuple(base for pair in ((b, _turned(b)) for b in bases) for base in pair)
+    playable = (pad, pad, SIZE - pad, SIZE - pad)
+    starts = (both[0].center, both[1].center)
+    return Map(name_of(seed), seed, pathable, placeable, height, playable, both, starts)
+
+
+def _with_four_starts(seed: int, rng: np.random.Generator) -> Map:
+    pad = int(rng.integers(16, 19))
+    pathable, placeable, height, main = _corner(pad, rng)
+    natural, third = (main[0] + 33.0, pad + 15.5), (pad + 15.5, main[1] + 33.0)
+    quarter = [_base(center, side) for center, side in ((main, "left"), (natural, "below"), (third, "left"))]
+    for grid in (pathable, height, placeable):
+        grid[:, MIDDLE:] = grid[:, :MIDDLE][:, ::-1]
+        grid[MIDDLE:] = grid[:MIDDLE][::-1]
+    placeable &= pathable
+    corners = [(False, False), (True, False), (False, True), (True, True)]
+    bases = [_reflected(base, *corner) for base in quarter for corner in corners]
+    starts = tuple(base.center for base in bases[: len(corners)])
+    first, second = (int(number) for number in rng.permutation(len(corners))[:2])
+    played = [bases[first], bases[second]]
+    others = [base for number, base in enumerate(bases) if number not in (first, second)]
+    playable = (pad, pad, SIZE - pad, SIZE - pad)
+    return Map(name_of(seed), seed, pathable, placeable, height, playable, (*played, *others), starts)
+
+
+def _corner(pad: int, rng: np.random.Generator) -> tuple[Grid, Grid, Grid, Point]:
+    """Open ground with one main on its plateau and the ramp down from it: pathable, placeable, height, the main."""
     pathable = np.zeros((SIZE, SIZE), np.uint8)
     pathable[pad + 3 : SIZE - pad - 3, pad + 3 : SIZE - pad - 3] = 1
     height = np.full((SIZE, SIZE), LOW, np.uint8)
@@ -79,15 +132,7 @@ def make_map(seed: int) -> Map:
     placeable = pathable.copy()
     _plateau(pathable, height, main, radius=18.0)
     _ramp(pathable, placeable, height, main, radius=18.0)
-    bases = [_base(center, side) for center, side in _first_half(main, pad, rng)]
-    _rocks(pathable, height, [b.center for b in bases], rng)
-    for grid in (pathable, height, placeable):
-        _mirror(grid)
-    placeable &= pathable
-    both = [base for pair in ((b, _turned(b)) for b in bases) for base in pair]
-    return Map(
-        f"ProvingGround-{seed}", seed, pathable, placeable, height, (pad, pad, SIZE - pad, SIZE - pad), tuple(both)
-    )
+    return pathable, placeable, height, main
 
 
 def _plateau(pathable: Grid, height: Grid, center: Point, radius: float) -> None:
@@ -135,13 +180,15 @@ def _rocks(pathable: Grid, height: Grid, bases: list[Point], rng: np.random.Gene
             height[y - radius : y + radius, x - radius : x + radius] = HIGH
 
 
-def _first_half(main: Point, pad: int, rng: np.random.Generator) -> list[tuple[Point, str]]:
+def _first_half(main: Point, pad: int, rng: np.random.Generator, small: bool) -> list[tuple[Point, str]]:
     """Where the first player's bases go, nearest first, with the side their minerals are on."""
     mx, my = main
     shift = [float(rng.integers(-2, 3)) for _ in range(6)]
     natural, third = ((mx + 37 + shift[0], pad + 15.5), "below"), ((pad + 15.5, my + 37 + shift[1]), "left")
     if rng.integers(0, 2):
         natural, third = third, natural
+    if small:
+        return [(main, "left"), natural, third, ((SIZE - pad - 18.5, pad + 15.5 + shift[5]), "below")]
     return [
         (main, "left"),
         natural,
@@ -178,9 +225,14 @@ def _townhall_place(minerals: tuple[Point, ...], geysers: tuple[Point, ...]) -> 
 
 def _turned(base: Base) -> Base:
     """The same base for the other player."""
+    return _reflected(base, True, True)
+
+
+def _reflected(base: Base, across: bool, along: bool) -> Base:
+    """The same base on the other side of the map's middle, left and right or up and down exchanged."""
 
     def turn(point: Point) -> Point:
-        return SIZE - point[0], SIZE - point[1]
+        return SIZE - point[0] if across else point[0], SIZE - point[1] if along else point[1]
 
     minerals, geysers = tuple(map(turn, base.minerals)), tuple(map(turn, base.geysers))
     return Base(_townhall_place(minerals, geysers), minerals, geysers)

@@ -1,21 +1,25 @@
 """One game with its players: who takes part, whose turn it is to step, and how it ends.
 
 Participants speak through sessions; computers are opponents that act inside the step. The game advances when every
-participant waits for
-it, by as many loops as the least patient asked for: as in the game itself, nobody is ahead of anybody.
+participant waits for it, by as many loops as the least patient asked for: as in the game itself, nobody is ahead of
+anybody. In real time the clock decides, and whoever is slow misses loops.
 """
 
 from __future__ import annotations
 
 import asyncio
+import copy
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from understudy.games.zerg.proving_ground.maps import Map
 from understudy.games.zerg.proving_ground.simulation import DEFEAT, TIE, VICTORY, Simulation
+from understudy.games.zerg.proving_ground.state import Block
 
 THINK_EVERY = 16
+LOOPS_PER_SECOND = 22.4
 LADDER_LIMIT = 80_640
 
 
@@ -53,6 +57,7 @@ class Match:
     seats: list[Seat]
     seed: int = 0
     max_loops: int = LADDER_LIMIT
+    realtime: bool = False
     simulation: Simulation = field(init=False)
     opponents: list[Opponent] = field(default_factory=list)
     chat: list[tuple[int, int, str]] = field(default_factory=list)  # player, channel, text
@@ -61,6 +66,8 @@ class Match:
     def __post_init__(self) -> None:
         self.simulation = Simulation(self.map, (self.seats[0].race, self.seats[1].race), self.seed)
         self._changed = asyncio.Condition()
+        self._began: float | None = None  # when loop 0 was, in real time
+        self._saved: tuple[Block, list[Opponent]] | None = None
 
     def advance_to(self, loop: int) -> None:
         """Run the game to this loop, letting computers think on their way."""
@@ -92,6 +99,33 @@ class Match:
                 await self._changed.wait_for(lambda: self.simulation.over or self.simulation.loop >= seat.target)
         finally:
             seat.waiting = False
+
+    async def keep_pace(self, loop: int = 0) -> None:
+        """In real time: wait until the clock has reached this loop, and bring the game up to the clock."""
+        if self._began is None:
+            self._began = time.monotonic()
+        early = self._began + loop / LOOPS_PER_SECOND - time.monotonic()
+        if early > 0 and not self.simulation.over:
+            await asyncio.sleep(early)
+        self.advance_to(max(loop, int((time.monotonic() - self._began) * LOOPS_PER_SECOND)))
+
+    def save(self) -> None:
+        """Remember the game as it is, with what the computers think."""
+        self._saved = (self.simulation.block.copy(), self._copied(self.opponents))
+
+    def load(self) -> bool:
+        """Go back to what `save` remembered; False when there is nothing."""
+        if self._saved is None:
+            return False
+        self.simulation.block[:] = self._saved[0]
+        self.opponents = self._copied(self._saved[1])
+        if self._began is not None:
+            self._began = time.monotonic() - self.simulation.loop / LOOPS_PER_SECOND
+        return True
+
+    def _copied(self, opponents: list[Opponent]) -> list[Opponent]:
+        """Opponents with thoughts of their own in the same game."""
+        return copy.deepcopy(opponents, {id(self.simulation): self.simulation})
 
     def _advance_if_all_wait(self) -> None:
         present = [seat for seat in self.seats if not seat.computer and not seat.left]

@@ -9,15 +9,19 @@ from s2clientprotocol import sc2api_pb2
 
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.abilities import labels
+from understudy.games.zerg.proving_ground.kernels import tally
 from understudy.games.zerg.proving_ground.match import Match
+from understudy.games.zerg.proving_ground.rules import BILE, BILE_RADIUS, SCAN, SCAN_RADIUS, STORM, STORM_RADIUS
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.static_responses import describe_map, fill_image, packed
-from understudy.games.zerg.proving_ground.wire import FIRST_TAG, TAG_SHIFT, UnitWriter
+from understudy.games.zerg.proving_ground.wire import ENEMY, FIRST_TAG, SELF, TAG_SHIFT, UnitWriter
 
 # Field numbers of the path Response.observation.observation.raw_data, whose bytes are put together by hand.
 RESPONSE_OBSERVATION, OBSERVATION, RAW_DATA = 10, 3, 5
 POWER_RADIUS = 6.5
 MELEE = 2
+SEEN_NOW = 2
+RADIUS = {STORM: STORM_RADIUS, SCAN: SCAN_RADIUS, BILE: BILE_RADIUS}
 
 
 def tag(state: Any, slot: int) -> int:
@@ -49,16 +53,20 @@ class View:
     def __init__(self, match: Match, player: int) -> None:
         self._match, self._game, self._player = match, match.simulation, player
         self._writer = UnitWriter(match.simulation, player)
-        self._deaths = self._failures = self._said = 0
+        state = match.simulation.state
+        self._deaths, self._failures, self._said = int(state["deaths"]), int(state["failures"]), len(match.chat)
         self._info = b""
+        self._sums = np.zeros(tally.COLUMNS)
 
     def observe(self, response: sc2api_pb2.Response) -> bytes:
         """Fill the response; the bytes it returns hold the units and belong behind the serialized response."""
         game, state = self._game, self._game.state
         seen = response.observation
         seen.observation.game_loop = game.loop
-        self._common(seen.observation.player_common)
-        self._score(seen.observation.score)
+        tally.tally(game.block, game.rules, self._player, self._sums)
+        sums = self._sums.tolist()
+        self._common(seen.observation.player_common, sums)
+        self._score(seen.observation.score, sums)
         self._raw(seen.observation.raw_data)
         self._events(seen)
         if game.over:
@@ -68,30 +76,18 @@ class View:
         units = self._writer.write()
         return embedded(RESPONSE_OBSERVATION, embedded(OBSERVATION, embedded(RAW_DATA, units)))
 
-    def _mine(self) -> Any:
-        state = self._game.state
-        top = int(state["top"])
-        return np.flatnonzero((state["alive"][:top] == 1) & (state["owner"][:top] == self._player))
-
-    def _common(self, common: Any) -> None:
-        game, state, rules, p = self._game, self._game.state, self._game.rules[0], self._player
-        mine = self._mine()
-        kinds = state["kind"][mine]
-        used, cap = game.supply(p)
-        workers = rules["worker"][kinds] == 1
-        in_army = rules["army"][kinds] == 1
-        common.player_id, common.minerals, common.vespene = p + 1, int(state["minerals"][p]), int(state["vespene"][p])
-        common.food_cap, common.food_used = int(cap), int(used)
-        common.food_workers = int(rules["supply"][kinds][workers].sum())
-        common.food_army = max(0, int(used) - common.food_workers)
-        common.idle_worker_count = int((workers & (state["orders"][mine] == 0)).sum())
-        common.army_count = int(in_army.sum())
-        common.warp_gate_count = int((kinds == names.WARP_GATE).sum())
-        common.larva_count = int((kinds == names.LARVA).sum())
-
-    def _score(self, score: Any) -> None:
+    def _common(self, common: Any, sums: list[float]) -> None:
         state, p = self._game.state, self._player
-        mine, theirs = state["score"][p], state["score"][1 - p]
+        used, workers = int(sums[tally.SUPPLY_USED]), int(sums[tally.FOOD_WORKERS])
+        common.player_id, common.minerals, common.vespene = p + 1, int(state["minerals"][p]), int(state["vespene"][p])
+        common.food_cap, common.food_used = int(sums[tally.SUPPLY_CAP]), used
+        common.food_workers, common.food_army = workers, max(0, used - workers)
+        common.idle_worker_count, common.army_count = int(sums[tally.WORKERS_IDLE]), int(sums[tally.ARMY_COUNT])
+        common.warp_gate_count, common.larva_count = int(sums[tally.WARP_GATES]), int(sums[tally.LARVAE])
+
+    def _score(self, score: Any, sums: list[float]) -> None:
+        table, p = self._game.state["score"].tolist(), self._player
+        mine, theirs = table[p], table[1 - p]
         details = score.score_details
         score.score_type = MELEE
         details.collected_minerals, details.collected_vespene = (
@@ -116,7 +112,9 @@ class View:
         _categories(details.lost_vespene, mine, names.LOST_VESPENE_ARMY)
         _categories(details.killed_minerals, theirs, names.LOST_MINERALS_ARMY)
         _categories(details.killed_vespene, theirs, names.LOST_VESPENE_ARMY)
-        self._used(details)
+        _categories(details.used_minerals, sums, tally.MINERALS)
+        _categories(details.used_vespene, sums, tally.VESPENE)
+        details.food_used.army, details.food_used.economy = sums[tally.FOOD], sums[tally.FOOD + 1]
         details.total_damage_dealt.life, details.total_damage_dealt.shields = (
             mine[names.DAMAGE_DEALT_LIFE],
             mine[names.DAMAGE_DEALT_SHIELDS],
@@ -128,34 +126,32 @@ class View:
         details.total_healed.life = mine[names.HEALED]
         score.score = int(mine[names.COLLECTED_MINERALS] + mine[names.COLLECTED_VESPENE] + mine[names.KILLED_UNITS])
 
-    def _used(self, details: Any) -> None:
-        """Values of what stands now, by category."""
-        state, rules = self._game.state, self._game.rules[0]
-        kinds = state["kind"][self._mine()]
-        economy = (rules["worker"][kinds] | rules["townhall"][kinds] | rules["gas"][kinds]) == 1
-        technology = (rules["structure"][kinds] == 1) & ~economy
-        army = ~economy & ~technology
-        for amounts, values in ((details.used_minerals, "value_minerals"), (details.used_vespene, "value_vespene")):
-            worth = rules[values][kinds]
-            amounts.army, amounts.economy, amounts.technology = (
-                worth[army].sum(),
-                worth[economy].sum(),
-                worth[technology].sum(),
-            )
-        food = rules["supply"][kinds]
-        details.food_used.army, details.food_used.economy = food[army].sum(), food[economy].sum()
-
     def _raw(self, raw: Any) -> None:
         state, p = self._game.state, self._player
         raw.player.camera.x, raw.player.camera.y = self._match.map.starts[p]
         raw.player.upgrade_ids.extend(np.flatnonzero(state["upgrade"][p]).tolist())
-        for slot in self._mine():
-            if state["kind"][slot] == names.PYLON and state["progress"][slot] >= 1:
-                source = raw.player.power_sources.add()
-                source.pos.x, source.pos.y, source.pos.z = state["x"][slot], state["y"][slot], 0.0
-                source.radius, source.tag = POWER_RADIUS, tag(state, int(slot))
+        top = int(state["top"])
+        pylons = (state["kind"][:top] == names.PYLON) & (state["alive"][:top] == 1) & (state["owner"][:top] == p)
+        for slot in np.flatnonzero(pylons & (state["progress"][:top] >= 1)).tolist():
+            source = raw.player.power_sources.add()
+            source.pos.x, source.pos.y, source.pos.z = state["x"][slot], state["y"][slot], 0.0
+            source.radius, source.tag = POWER_RADIUS, tag(state, slot)
+        if state["areas"]:
+            self._effects(raw)
         fill_image(raw.map_state.visibility, 8, state["visibility"][p].tobytes())
         fill_image(raw.map_state.creep, 1, packed(state["creep_grid"]))
+
+    def _effects(self, raw: Any) -> None:
+        """Spells on the ground that the player sees: its own, and those where it has sight."""
+        state = self._game.state
+        for n in np.flatnonzero(state["area_spell"]).tolist():
+            owner, x, y = int(state["area_owner"][n]), float(state["area_x"][n]), float(state["area_y"][n])
+            if owner == self._player or state["visibility"][self._player, int(y), int(x)] == SEEN_NOW:
+                effect = raw.effects.add()
+                effect.effect_id, effect.radius = int(state["area_spell"][n]), RADIUS[int(state["area_spell"][n])]
+                effect.alliance, effect.owner = SELF if owner == self._player else ENEMY, owner + 1
+                place = effect.pos.add()
+                place.x, place.y = x, y
 
     def _events(self, seen: Any) -> None:
         state = self._game.state
@@ -184,7 +180,7 @@ class View:
         """The game info as a serialized Response without status; structures block its pathing grid."""
         if not self._info:
             static = sc2api_pb2.Response()
-            describe_map(static.game_info, self._match.map, self._match.map.starts[1 - self._player])
+            describe_map(static.game_info, self._match.map, self._match.map.starts[self._player])
             self._players(static.game_info)
             self._info = static.SerializePartialToString()
         dynamic = sc2api_pb2.Response()

@@ -7,15 +7,24 @@ from s2clientprotocol import query_pb2
 
 from understudy.games.zerg.proving_ground import state as orders
 from understudy.games.zerg.proving_ground.abilities import abilities_of, labels, product_by_ability
+from understudy.games.zerg.proving_ground.kernels.production import TUMOR_ENERGY
 from understudy.games.zerg.proving_ground.observation import slot_of
+from understudy.games.zerg.proving_ground.rules import BLINK_TECH, PSI_STORM, STIMPACK
 from understudy.games.zerg.proving_ground.simulation import Simulation
 
 MOVING = (4, 16, 17, 18)  # stop, move, patrol, hold
-ATTACK, INJECT, TRANSFUSE, MULE, CHRONO = 23, 251, 1664, 171, 3755
-SPELLS = {
-    orders.QUEEN: ((INJECT, 25.0), (TRANSFUSE, 50.0)),
-    orders.ORBITAL: ((MULE, 50.0),),
-    orders.NEXUS: ((CHRONO, 50.0),),
+ATTACK, LOAD, UNLOAD_ALL, UNLOAD_AT = 23, 3668, 3664, 3669
+# By kind: ability, energy, upgrade it needs (0 for none).
+SPELLS: dict[int, tuple[tuple[int, float, int], ...]] = {
+    orders.QUEEN: ((251, 25.0, 0), (1664, 50.0, 0)),
+    orders.ORBITAL: ((171, 50.0, 0), (399, 50.0, 0)),
+    orders.NEXUS: ((3755, 50.0, 0),),
+    orders.MARINE: ((380, 0.0, STIMPACK),),
+    orders.MARAUDER: ((253, 0.0, STIMPACK),),
+    orders.STALKER: ((1442, 0.0, BLINK_TECH),),
+    orders.HIGH_TEMPLAR: ((1036, 75.0, PSI_STORM),),
+    orders.INFESTOR: ((74, 75.0, 0),),
+    orders.RAVAGER: ((2338, 0.0, 0),),
 }
 
 
@@ -67,7 +76,14 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
         found.append(int(labels().gather[unit]))
         if state["carry_minerals"][slot] or state["carry_vespene"][slot]:
             found.append(int(labels().bring[unit]))
-    found += [ability for ability, energy in SPELLS.get(unit, ()) if state["energy"][slot] >= energy]
+    ready = state["spell_at"][slot] <= state["loop"]
+    for ability, energy, upgrade in SPELLS.get(unit, ()):
+        if ready and state["energy"][slot] >= energy and (not upgrade or state["upgrade"][player, upgrade]):
+            found.append(ability)
+    if rules["room"][unit]:
+        found.append(LOAD)
+        if state["loaded"][slot]:
+            found.append(UNLOAD_AT if rules["speed"][unit] else UNLOAD_ALL)
     bank = (np.inf, np.inf) if free else (state["minerals"][player], state["vespene"][player])
     for ability, meant in abilities_of(unit):
         if _possible(game, player, slot, meant.order, meant.argument, bank):
@@ -91,6 +107,8 @@ def _possible(game: Simulation, player: int, slot: int, order: int, argument: in
     if rules["techlab"][unit, argument] and not _has_techlab(game, slot):
         return False
     if unit == orders.TUMOR_BURROWED and state["spent"][slot]:
+        return False
+    if argument == orders.TUMOR_QUEEN and state["energy"][slot] < TUMOR_ENERGY:
         return False
     affordable = bank[0] >= rules["minerals"][unit, argument] and bank[1] >= rules["vespene"][unit, argument]
     return bool(affordable) and game.tech_met(player, argument)

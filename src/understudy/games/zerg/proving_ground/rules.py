@@ -89,6 +89,10 @@ RULES = np.dtype(
         ("effect_kind", "i4", EFFECT_ROWS),
         ("effect_stat", "i4", EFFECT_ROWS),
         ("effect_amount", "f8", EFFECT_ROWS),
+        ("cargo", "i4", KINDS),  # space a unit takes in a transport; 0: it cannot be carried
+        ("room", "i4", KINDS),  # space a transport has
+        ("techlab_of", "i4", KINDS),  # the addons a Terran building has
+        ("reactor_of", "i4", KINDS),
     ]
 )
 Rules = NDArray[Any]
@@ -156,6 +160,9 @@ SHAPES = [
     ("SwarmHostMP", "SwarmHostBurrowedMP"),
     ("Ultralisk", "UltraliskBurrowed"),
 ]
+# Terran buildings that fly. They lift like any change of shape; landing needs a place.
+LIFTED = ("CommandCenter", "OrbitalCommand", "Barracks", "Factory", "Starport")
+ROOM = {"Bunker": 4, "Medivac": 8, "OverlordTransport": 8, "WarpPrism": 8}
 COCOONS = {
     "Baneling": "BanelingCocoon",
     "Ravager": "RavagerCocoon",
@@ -166,7 +173,10 @@ COCOONS = {
 }
 ADDON_SIZE = 2
 ADDONS = [(host, f"{host}{addon}") for host in ("Barracks", "Factory", "Starport") for addon in ("TechLab", "Reactor")]
-BURROW = 64  # the upgrade
+BURROW, STIMPACK, PSI_STORM, BLINK_TECH = 64, 15, 52, 87  # upgrades
+# Spells. Those that stay on the ground have the number of the effect that bots see.
+STORM, SCAN, BILE, FUNGAL, BLINK = 1, 6, 11, 101, 102
+STORM_RADIUS, SCAN_RADIUS, BILE_RADIUS, FUNGAL_RADIUS = 1.5, 13.0, 0.5, 2.25
 
 
 @cache
@@ -213,6 +223,7 @@ def _describe(block: Any, unit: UnitType) -> None:
     block["creep_radius"][k] = CREEP_RADIUS.get(name, 0.0)
     block["value_minerals"][k], block["value_vespene"][k] = unit.minerals, unit.vespene
     block["time"][k], block["supply"][k], block["provides"][k] = unit.build_time, unit.food_required, unit.food_provided
+    block["cargo"][k], block["room"][k] = unit.cargo_size, ROOM.get(name, 0)
 
 
 def _arm(block: Any, unit: UnitType) -> None:
@@ -245,8 +256,11 @@ def _production(block: Any) -> None:
     for a, b in SHAPES:
         for source, result in ((a, b), (b, a)):
             block["how"][kind(source), kind(result)] = MORPH
+    for name in LIFTED:
+        block["how"][kind(name), kind(f"{name}Flying")] = MORPH
     for host, addon in ADDONS:
         _can_make(block, kind(host), kind(addon), ADDON, False, 0)
+        block["techlab_of" if addon.endswith("TechLab") else "reactor_of"][kind(host)] = kind(addon)
         block["footprint"][kind(addon)] = ADDON_SIZE
     _can_make(block, kind("CreepTumorBurrowed"), kind("CreepTumor"), BUILD, False, 0)
     block["minerals"][kind("Overlord"), kind("OverlordTransport")] = 25  # the data response leaves this price out

@@ -13,7 +13,7 @@ from s2clientprotocol import sc2api_pb2
 from understudy.games.zerg.proving_ground import actions, queries
 from understudy.games.zerg.proving_ground.debug import carry_out
 from understudy.games.zerg.proving_ground.lobby import Lobby, LobbyError
-from understudy.games.zerg.proving_ground.maps import make_map, seed_of
+from understudy.games.zerg.proving_ground.maps import common_maps, make_map, seed_of
 from understudy.games.zerg.proving_ground.match import Match, Seat
 from understudy.games.zerg.proving_ground.observation import View
 from understudy.games.zerg.proving_ground.static_responses import BASE_BUILD, DATA_VERSION, GAME_VERSION, data_response
@@ -22,7 +22,7 @@ LAUNCHED, INIT_GAME, IN_GAME, ENDED, QUIT = 1, 2, 3, 5, 6
 MOST_LOOPS = 100_000  # a step larger than a whole game is a mistake
 
 # In which states a request makes sense; the others are answered with an error, as the game does.
-_NEEDS_GAME = {"step", "action", "query", "debug", "obs_action", "map_command"}
+_NEEDS_GAME = {"step", "action", "query", "debug", "obs_action", "map_command", "quick_save", "quick_load"}
 _NEEDS_GAME_OR_END = {"observation", "game_info", "data", "save_replay", "leave_game", "restart_game"}
 
 
@@ -47,7 +47,7 @@ class Session:
         return INIT_GAME if self._lobby.created and not self._left else LAUNCHED
 
     async def handle(self, data: bytes) -> bytes:
-        """Answer one request."""
+        """Answer one request that came as bytes."""
         response = sc2api_pb2.Response()
         tail = b""
         try:
@@ -55,11 +55,24 @@ class Session:
         except DecodeError:
             response.error.append("Could not parse the request")
         else:
-            if request.HasField("id"):
-                response.id = request.id
-            tail = await self._dispatch(request, response)
+            tail = await self._fill(request, response)
         response.status = self.status  # type: ignore[assignment]
         return bytes(response.SerializePartialToString()) + tail
+
+    async def answer(self, request: sc2api_pb2.Request) -> sc2api_pb2.Response:
+        """Answer one request of a client in this process."""
+        response = sc2api_pb2.Response()
+        tail = await self._fill(request, response)
+        if tail:
+            response.MergeFromString(tail)
+        response.status = self.status  # type: ignore[assignment]
+        return response
+
+    async def _fill(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
+        """Fill the response; the bytes it returns are a part of it that was serialized by other means."""
+        if request.HasField("id"):
+            response.id = request.id
+        return await self._dispatch(request, response)
 
     async def _dispatch(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         kind = request.WhichOneof("request")
@@ -102,7 +115,7 @@ class Session:
         return b""
 
     async def _available_maps(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
-        response.available_maps.local_map_paths.extend(f"ProvingGround-{seed}.SC2Map" for seed in range(10))
+        response.available_maps.local_map_paths.extend(f"{name}.SC2Map" for name in common_maps())
         return b""
 
     async def _create_game(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
@@ -134,7 +147,7 @@ class Session:
                 for p in players
             ]
             self._match, self._view, self._left, self._player = None, None, False, -1
-            self._lobby.create(make_map(seed_of(name)), seats, asked.random_seed)
+            self._lobby.create(make_map(seed_of(name)), seats, asked.random_seed, asked.realtime)
         return b""
 
     async def _join_game(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
@@ -173,18 +186,28 @@ class Session:
     async def _observation(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         match, view = self._in_game()
         wanted = request.observation.game_loop
-        if wanted > match.simulation.loop and not match.simulation.over:  # how real-time clients step
+        if match.realtime:
+            await match.keep_pace(wanted)
+        elif (
+            wanted > match.simulation.loop and not match.simulation.over
+        ):  # how clients step that think it is real time
             await match.step(self._player, min(wanted - match.simulation.loop, MOST_LOOPS))
         return view.observe(response)
 
     async def _step(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         match, _ = self._in_game()
-        await match.step(self._player, min(max(1, request.step.count), MOST_LOOPS))
+        count = min(max(1, request.step.count), MOST_LOOPS)
+        if match.realtime:
+            await match.keep_pace(match.simulation.loop + count)
+        else:
+            await match.step(self._player, count)
         response.step.simulation_loop = match.simulation.loop
         return b""
 
     async def _action(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         match, _ = self._in_game()
+        if match.realtime:
+            await match.keep_pace()
         response.action.result.extend(actions.carry_out(match, self._player, a) for a in request.action.actions)
         return b""
 
@@ -200,6 +223,23 @@ class Session:
 
     async def _obs_action(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         response.obs_action.SetInParent()
+        return b""
+
+    async def _quick_save(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
+        response.quick_save.SetInParent()
+        if self._lobby.single:
+            self._in_game()[0].save()
+        else:
+            response.error.append("A game between two participants cannot be saved")
+        return b""
+
+    async def _quick_load(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
+        response.quick_load.SetInParent()
+        match, _ = self._in_game()
+        if match.load():
+            self._view = View(match, self._player)
+        else:
+            response.error.append("There is no quick save of this game")
         return b""
 
     # The end.

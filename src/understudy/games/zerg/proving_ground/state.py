@@ -16,7 +16,7 @@ from understudy.games.zerg.proving_ground.rules import KINDS, UPGRADES
 from understudy.games.zerg.proving_ground.unit_data import kind
 
 SLOTS, QUEUE, NEUTRAL = 2048, 8, 2
-DEAD_RING, GHOSTS = 2048, 128
+DEAD_RING, GHOSTS, AREAS = 2048, 128, 32
 
 # What a unit can be told. The protocol turns the game's abilities into these.
 (
@@ -42,13 +42,19 @@ DEAD_RING, GHOSTS = 2048, 128
     CANCEL,
     SMART,
     CANCEL_LAST,
-) = range(22)
+    LOAD,
+    ENTER,
+    UNLOAD,
+    LAND,
+    CAST,
+) = range(27)
 
 # Answers to orders: the game's own ActionResult numbers.
 SUCCESS, NOT_SUPPORTED, ERROR, QUEUE_IS_FULL = 1, 2, 3, 7
 NOT_ENOUGH_MINERALS, NOT_ENOUGH_VESPENE, NOT_ENOUGH_FOOD, NOT_ENOUGH_ENERGY = 9, 10, 13, 17
 CANT_TARGET_THAT_UNIT, UNIT_CANT_MOVE, TECH_NOT_MET, CANT_FIND_PLACEMENT = 36, 38, 40, 41
 CANT_BUILD_HERE, TOO_CLOSE_TO_RESOURCES, NO_CREEP, NO_POWER = 44, 47, 49, 50
+COOLING_DOWN, CANT_LAND, CANT_LOAD, CANT_LOAD_OTHERS, NO_ROOM, NO_CARGO = 6, 53, 73, 66, 67, 74
 UNDER_CONSTRUCTION, NOT_YOURS, MUST_TARGET_RESOURCES, MUST_TARGET_UNIT = 64, 87, 89, 81
 
 # Rows of `score`.
@@ -184,6 +190,17 @@ STATE = np.dtype(
         ("ghost_owner", "i4", (2, GHOSTS)),
         ("ghost_x", "f8", (2, GHOSTS)),
         ("ghost_y", "f8", (2, GHOSTS)),
+        # Transports and spells.
+        ("carrier", "i4", _UNIT),  # slot + 1 of what a unit sits in; 0 when it is on the map
+        ("loaded", "i4", _UNIT),  # cargo space taken
+        ("spell_at", "i8", _UNIT),  # the loop from which on its spell can be used again
+        ("rooted_until", "i8", _UNIT),
+        ("areas", "i8"),  # spells at work on some ground; 0 is the common case and costs nothing
+        ("area_spell", "i4", AREAS),
+        ("area_owner", "i4", AREAS),
+        ("area_x", "f8", AREAS),
+        ("area_y", "f8", AREAS),
+        ("area_until", "i8", AREAS),
     ]
 )
 
@@ -230,6 +247,8 @@ BROOD_LORD, WARP_GATE, GATEWAY, SHIELD_BATTERY = (
     kind("ShieldBattery"),
 )
 WIDOW_MINE_BURROWED, LURKER_BURROWED = kind("WidowMineBurrowed"), kind("LurkerMPBurrowed")
+BUNKER, STALKER, HIGH_TEMPLAR = kind("Bunker"), kind("Stalker"), kind("HighTemplar")
+INFESTOR, RAVAGER = kind("Infestor"), kind("Ravager")
 
 
 def terrain_of(game_map: Map) -> Block:

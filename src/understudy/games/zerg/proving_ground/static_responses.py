@@ -8,7 +8,7 @@ import numpy as np
 from s2clientprotocol import common_pb2, sc2api_pb2
 
 from understudy.games.zerg.proving_ground import unit_data
-from understudy.games.zerg.proving_ground.maps import SIZE, Map
+from understudy.games.zerg.proving_ground.maps import SIZE, Map, Point
 
 GAME_VERSION, DATA_VERSION, BASE_BUILD = "4.10.0.75689", "B89B5D6FA7CBF6452E721311BFBC6CB2", 75689
 MODS = ("Core", "Liberty", "Swarm", "Void", "VoidMulti")
@@ -70,8 +70,11 @@ def packed(grid: np.ndarray) -> bytes:
     return np.packbits(grid).tobytes()
 
 
-def describe_map(info: sc2api_pb2.ResponseGameInfo, game_map: Map, enemy_start: tuple[float, float]) -> None:
-    """What the game info tells of a map; the pathing grid is added for each request, since structures block it."""
+def describe_map(info: sc2api_pb2.ResponseGameInfo, game_map: Map, own_start: Point) -> None:
+    """What the game info tells of a map, with all places where an enemy may have started.
+
+    The pathing grid is added for each request, since structures block it.
+    """
     info.map_name, info.local_map_path = game_map.name, f"{game_map.name}.SC2Map"
     info.mod_names.extend(f"Mods/{name}.SC2Mod" for name in MODS)
     raw = info.start_raw
@@ -80,8 +83,10 @@ def describe_map(info: sc2api_pb2.ResponseGameInfo, game_map: Map, enemy_start: 
     fill_image(raw.placement_grid, 1, packed(game_map.placeable))
     x0, y0, x1, y1 = game_map.playable
     raw.playable_area.p0.x, raw.playable_area.p0.y, raw.playable_area.p1.x, raw.playable_area.p1.y = x0, y0, x1, y1
-    place = raw.start_locations.add()
-    place.x, place.y = enemy_start
+    for x, y in game_map.start_places:
+        if (x, y) != own_start:
+            place = raw.start_locations.add()
+            place.x, place.y = x, y
     options = info.options
     options.raw, options.score, options.show_cloaked, options.show_placeholders = True, True, True, True
     options.show_burrowed_shadows, options.raw_affects_selection, options.raw_crop_to_playable_area = True, False, False

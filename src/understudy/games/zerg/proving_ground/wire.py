@@ -1,10 +1,9 @@
 """A player's view of all units, written as protobuf by a compiled kernel.
 
 Building two hundred `Unit` messages in Python takes longer than the simulation and the bot's own bookkeeping together.
-The field numbers
-are those of raw.proto; a test decodes the bytes with protobuf and compares them with the state. Lengths are written as
-two-byte
-varints, which every protobuf reader accepts, so that nothing needs to be moved afterwards.
+The field numbers are those of raw.proto; a test decodes the bytes with protobuf and compares them with the state.
+Lengths are written as two-byte varints, which every protobuf reader accepts, so that nothing needs to be moved
+afterwards.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground.abilities import labels
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.rules import UPGRADES
+from understudy.games.zerg.proving_ground.rules import BILE, STORM, UPGRADES
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import (
     BUILD_AT,
+    CAST,
     GATHER,
     MAKE,
     MORPH_INTO,
@@ -34,7 +34,7 @@ VISIBLE, SNAPSHOT = 1, 2
 SELF, NEUTRAL_ALLIANCE, ENEMY = 1, 3, 4
 CLOAK_UNKNOWN, CLOAKED_DETECTED, NOT_CLOAKED, CLOAKED_ALLIED = 0, 2, 3, 4
 NEUTRAL_OWNER = 16
-CARRIES_MINERALS, STIMMED, CHRONO_BOOSTED, INJECTED = 271, 27, 281, 11
+CARRIES_MINERALS, STIMMED, CHRONO_BOOSTED, INJECTED, FUNGAL_GROWTH = 271, 27, 281, 11, 17
 BUFFER = 400 * SLOTS
 
 
@@ -115,6 +115,8 @@ def ability_shown(s: Any, i: int, q: int, plain: Any, make: Any, research: Any, 
         return make[argument]
     if order == RESEARCH:
         return research[argument]
+    if order == CAST:
+        return 1036 if argument == STORM else 2338 if argument == BILE else 74
     return plain[order]
 
 
@@ -156,20 +158,27 @@ def put_buffs(out: Any, at: int, s: Any, i: int) -> int:
         at = put_number(out, at, 27, CHRONO_BOOSTED)
     if s.injects[i] > 0:
         at = put_number(out, at, 27, INJECTED)
+    if s.rooted_until[i] > s.loop:
+        at = put_number(out, at, 27, FUNGAL_GROWTH)
     return at
 
 
 @kernel
-def count_harvesters(s: Any, r: Any, p: int, working: Any, wanted: Any) -> None:
+def count_harvesters(s: Any, r: Any, p: int, working: Any, wanted: Any, halls: Any) -> None:
     """For a player's townhalls and gas buildings: workers assigned, and workers wanted."""
     working[:] = 0
     wanted[:] = 0
+    n = 0
+    for j in range(s.top):
+        if s.alive[j] and s.owner[j] == p and r.townhall[s.kind[j]] and s.progress[j] >= 1.0:
+            halls[n] = j
+            n += 1
     for j in range(s.top):
         if not s.alive[j]:
             continue
         k = s.kind[j]
         if r.minerals_here[k]:
-            hall = hall_near(s, r, p, s.x[j], s.y[j])
+            hall = hall_near(s, halls, n, s.x[j], s.y[j])
             if hall >= 0:
                 wanted[hall] += 2
         elif r.gas[k] and s.owner[j] == p and s.progress[j] >= 1.0 and s.contents[j] > 0.0:
@@ -182,21 +191,53 @@ def count_harvesters(s: Any, r: Any, p: int, working: Any, wanted: Any) -> None:
                 if r.gas[s.kind[source]]:
                     working[source] += 1
                 else:
-                    hall = hall_near(s, r, p, s.x[source], s.y[source])
+                    hall = hall_near(s, halls, n, s.x[source], s.y[source])
                     if hall >= 0:
                         working[hall] += 1
 
 
 @kernel
-def hall_near(s: Any, r: Any, p: int, x: float, y: float) -> int:
-    """The player's standing townhall that a resource belongs to; -1 for none."""
+def hall_near(s: Any, halls: Any, count: int, x: float, y: float) -> int:
+    """Which of the townhalls a resource belongs to; -1 for none."""
     best, hall = 100.0, -1
-    for j in range(s.top):
-        if s.alive[j] and s.owner[j] == p and r.townhall[s.kind[j]] and s.progress[j] >= 1.0:
-            d = (s.x[j] - x) ** 2 + (s.y[j] - y) ** 2
-            if d < best:
-                best, hall = d, j
+    for n in range(count):
+        j = halls[n]
+        d = (s.x[j] - x) ** 2 + (s.y[j] - y) ** 2
+        if d < best:
+            best, hall = d, j
     return hall
+
+
+@kernel
+def put_cargo(out: Any, at: int, s: Any, r: Any, i: int, cell: Any) -> int:
+    """Write what a transport holds, for its owner."""
+    for j in range(s.top):
+        if s.alive[j] and s.carrier[j] == i + 1:
+            k, p = s.kind[j], s.owner[j]
+            start = open_message(out, at, 24)
+            at = put_number(out, start, 1, tag_of(s, j))
+            at = put_float(out, at, 2, s.health[j], cell)
+            at = put_float(out, at, 3, r.health[k] + s.health_bonus[p, k], cell)
+            at = put_float(out, at, 4, s.shield[j], cell)
+            at = put_float(out, at, 7, r.shields[k], cell)
+            at = put_float(out, at, 5, s.energy[j], cell)
+            at = put_float(out, at, 8, r.energy[k], cell)
+            at = put_number(out, at, 6, r.unit_id[k])
+            close_message(out, start, at)
+    at = put_number(out, at, 25, s.loaded[i])
+    return put_number(out, at, 26, r.room[s.kind[i]])
+
+
+@kernel
+def put_rally(out: Any, at: int, s: Any, i: int, cell: Any) -> int:
+    """Write where a building sends what it makes."""
+    start = open_message(out, at, 45)
+    at = put_point(out, start, 1, s.rally_x[i], s.rally_y[i], 0.0, cell)
+    j = s.rally_target[i]
+    if j >= 0 and s.alive[j]:
+        at = put_number(out, at, 2, tag_of(s, j))
+    close_message(out, start, at)
+    return at
 
 
 @kernel
@@ -267,6 +308,10 @@ def put_unit(
             at = put_number(out, at, 29, wanted[i])
         if s.target[i] >= 0:
             at = put_number(out, at, 34, tag_of(s, s.target[i]))
+        if r.room[k] > 0:
+            at = put_cargo(out, at, s, r, i, cell)
+        if r.structure[k] and s.rally_x[i] >= 0.0:
+            at = put_rally(out, at, s, i, cell)
     close_message(out, start, at)
     return at
 
@@ -292,17 +337,17 @@ def put_ghost(out: Any, at: int, s: Any, t: Any, r: Any, p: int, g: int, cell: A
 
 @kernel
 def write_units(
-    states: Any, terrains: Any, rules: Any, p: int, out: Any, working: Any, wanted: Any, levels: Any,
+    states: Any, terrains: Any, rules: Any, p: int, out: Any, working: Any, wanted: Any, halls: Any, levels: Any,
     plain: Any, make: Any, research: Any, gather: Any, bring: Any,
 ) -> int:  # fmt: skip
     """Write all units that player p sees or remembers; the number of bytes."""
     s, t, r = states[0], terrains[0], rules[0]
     number = np.zeros(1, np.float32)
     cell = (number, number.view(np.uint32))
-    count_harvesters(s, r, p, working, wanted)
+    count_harvesters(s, r, p, working, wanted, halls)
     at = 0
     for i in range(s.top):
-        if s.alive[i]:
+        if s.alive[i] and s.carrier[i] == 0:
             known = s.owner[i] != 1 - p or s.seen[p, i] == 1 or s.known[p, i] == 1
             if known:
                 at = put_unit(
@@ -321,6 +366,7 @@ class UnitWriter:
         self._out: NDArray[np.uint8] = np.zeros(BUFFER, np.uint8)
         self._working: NDArray[np.int32] = np.zeros(SLOTS, np.int32)
         self._wanted: NDArray[np.int32] = np.zeros(SLOTS, np.int32)
+        self._halls: NDArray[np.int32] = np.zeros(SLOTS, np.int32)
         self._levels: NDArray[np.int32] = np.zeros((2, simulation.rules["speed"].shape[1], 3), np.int32)
         self._upgrades = b""
 
@@ -331,7 +377,7 @@ class UnitWriter:
         if upgrades != self._upgrades:
             self._upgrades = upgrades
             self._count_levels()
-        arrays = (self._out, self._working, self._wanted, self._levels, *labels())
+        arrays = (self._out, self._working, self._wanted, self._halls, self._levels, *labels())
         size = write_units(game.block, game.terrain, game.rules, self._player, *arrays)
         return self._out[:size].tobytes()
 

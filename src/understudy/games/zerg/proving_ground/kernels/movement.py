@@ -23,7 +23,7 @@ def fill_grids(s: Any, r: Any, w: Any) -> None:
     w.fine[:] = -1
     w.coarse[:] = -1
     for i in range(s.top):
-        if not s.alive[i] or s.owner[i] > 1:
+        if not s.alive[i] or s.owner[i] > 1 or s.carrier[i]:
             continue
         x, y = int(s.x[i]), int(s.y[i])
         c = (y // WIDE) * COARSE + x // WIDE
@@ -53,7 +53,7 @@ def advance(s: Any, t: Any, r: Any, i: int, tx: float, ty: float, v: float) -> N
     dx, dy = tx - s.x[i], ty - s.y[i]
     d = np.sqrt(dx * dx + dy * dy)
     s.moving[i] = 1
-    if d < 1e-9:
+    if d < 1e-9 or s.rooted_until[i] > s.loop:
         return
     part = min(1.0, v / d)
     nx, ny = s.x[i] + dx * part, s.y[i] + dy * part
@@ -101,7 +101,7 @@ def separate(s: Any, t: Any, r: Any, w: Any) -> None:
     """
     for i in range(s.loop & 3, s.top, 4):
         k = s.kind[i]
-        if not s.alive[i] or s.owner[i] > 1 or r.structure[k] or r.speed[k] == 0.0:
+        if not s.alive[i] or s.owner[i] > 1 or r.structure[k] or r.speed[k] == 0.0 or s.carrier[i]:
             continue
         if not s.moving[i] and (i - s.loop) & 15:
             continue

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.casting import aim, begin_spell, cast
 from understudy.games.zerg.proving_ground.kernels.economy import usable
 from understudy.games.zerg.proving_ground.kernels.placement import can_place, geyser_at, snap
 from understudy.games.zerg.proving_ground.kernels.production import (
+    TUMOR_ENERGY,
     WARP_LOOPS,
     add_on,
     change_kind,
@@ -23,6 +25,7 @@ from understudy.games.zerg.proving_ground.kernels.production import (
     has_techlab,
     pay,
 )
+from understudy.games.zerg.proving_ground.kernels.transports import begin_landing, begin_transport, may_board
 from understudy.games.zerg.proving_ground.kernels.units import (
     clear_orders,
     has_building,
@@ -31,6 +34,7 @@ from understudy.games.zerg.proving_ground.kernels.units import (
     spawn,
     supply_cap,
     supply_used,
+    take,
     tech_met,
 )
 from understudy.games.zerg.proving_ground.kernels.vision import power_at
@@ -42,32 +46,31 @@ from understudy.games.zerg.proving_ground.state import (
     CANCEL_LAST,
     CANT_BUILD_HERE,
     CANT_TARGET_THAT_UNIT,
+    CAST,
     CHRONO,
     EGG,
+    ENTER,
     ERROR,
     GATHER,
     HOLD,
     INJECT,
+    LAND,
     LARVA,
+    LOAD,
     LURKER_BURROWED,
     MAKE,
-    MARAUDER,
-    MARINE,
     MORPH_INTO,
     MOVE,
     MULE,
-    MULE_UNIT,
     MUST_TARGET_RESOURCES,
     MUST_TARGET_UNIT,
     NEUTRAL,
-    NEXUS,
     NOT_ENOUGH_ENERGY,
     NOT_ENOUGH_FOOD,
     NOT_ENOUGH_MINERALS,
     NOT_ENOUGH_VESPENE,
     NOT_SUPPORTED,
     NOT_YOURS,
-    ORBITAL,
     PATROL,
     QUEEN,
     QUEUE_IS_FULL,
@@ -84,13 +87,12 @@ from understudy.games.zerg.proving_ground.state import (
     TRANSFUSE,
     TUMOR_BURROWED,
     UNDER_CONSTRUCTION,
+    UNLOAD,
     WIDOW_MINE_BURROWED,
     ZERGLING,
 )
 
 QUEUE_LENGTH, REACTOR_QUEUE = 5, 8
-STIMPACK = 15
-SPELL, MULE_PRICE, TRANSFUSION = 25.0, 50.0, 50.0
 SHAPE_LOOPS = 16.0
 
 
@@ -114,7 +116,7 @@ def issue(
         return SUCCESS
     if s.progress[i] < 1.0:
         return UNDER_CONSTRUCTION
-    if s.becomes[i]:
+    if s.becomes[i] or s.carrier[i]:
         return NOT_SUPPORTED
     if order == MAKE:
         return make(s, t, r, p, i, argument, x, y)
@@ -124,6 +126,12 @@ def issue(
         return begin_morph(s, r, p, i, argument)
     if order in (MULE, CHRONO, STIM):
         return cast(s, r, p, i, order, j)
+    if order == CAST:
+        return begin_spell(s, t, r, p, i, argument, x, y, queued)
+    if order in (LOAD, ENTER, UNLOAD):
+        return begin_transport(s, r, i, order, j, x, y, queued)
+    if order == LAND:
+        return begin_landing(s, t, r, p, i, argument, x, y, queued)
     if order == BUILD_AT:
         return begin_building(s, t, r, p, i, argument, j, x, y, queued)
     return move_or_work(s, r, p, i, order, j, x, y, queued)
@@ -144,22 +152,9 @@ def resolve_smart(s: Any, r: Any, p: int, i: int, j: int) -> int:
             return RETURN
         if k == SCV and s.owner[j] == p and s.progress[j] < 1.0 and r.structure[s.kind[j]]:
             return REPAIR
+        if may_board(s, r, i, j) == SUCCESS:
+            return ENTER
     return MOVE
-
-
-@kernel
-def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
-    """Put an accepted order into the queue: behind the others, or in their place. The order it has already changes
-    nothing.
-    """
-    if not queued:
-        again = (
-            s.orders[i] == 1 and s.order[i, 0] == order and s.argument[i, 0] == argument and s.order_target[i, 0] == j
-        )
-        if again and (j >= 0 or (s.order_x[i, 0] == x and s.order_y[i, 0] == y)):
-            return SUCCESS
-        clear_orders(s, i)
-    return SUCCESS if push_order(s, i, order, argument, j, x, y) else QUEUE_IS_FULL
 
 
 @kernel
@@ -209,54 +204,6 @@ def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y
 
 
 @kernel
-def aim(s: Any, r: Any, p: int, i: int, order: int, j: int, queued: bool) -> int:
-    """A queen's spells."""
-    if s.kind[i] != QUEEN:
-        return NOT_SUPPORTED
-    if j < 0:
-        return MUST_TARGET_UNIT
-    if s.owner[j] != p or (order == INJECT and (not r.townhall[s.kind[j]] or s.progress[j] < 1.0)):
-        return CANT_TARGET_THAT_UNIT
-    if s.energy[i] < (SPELL if order == INJECT else TRANSFUSION):
-        return NOT_ENOUGH_ENERGY
-    return take(s, i, order, 0, j, s.x[j], s.y[j], queued)
-
-
-@kernel
-def cast(s: Any, r: Any, p: int, i: int, order: int, j: int) -> int:
-    """Spells that act at once: MULE, chrono boost, stimpack."""
-    k = s.kind[i]
-    if order == STIM:
-        if (k not in (MARINE, MARAUDER)) or not s.upgrade[p, STIMPACK]:
-            return NOT_SUPPORTED
-        cost = 10.0 if k == MARINE else 20.0
-        if s.health[i] <= cost:
-            return ERROR
-        s.health[i] -= cost
-        s.stim_until[i] = s.loop + 246
-        return SUCCESS
-    if j < 0:
-        return MUST_TARGET_UNIT
-    if (order == MULE and k != ORBITAL) or (order == CHRONO and k != NEXUS):
-        return NOT_SUPPORTED
-    if s.energy[i] < MULE_PRICE:
-        return NOT_ENOUGH_ENERGY
-    if order == CHRONO:
-        if s.owner[j] != p or not r.structure[s.kind[j]]:
-            return CANT_TARGET_THAT_UNIT
-        s.chrono_until[j] = s.loop + 448
-    else:
-        if not r.minerals_here[s.kind[j]]:
-            return MUST_TARGET_RESOURCES
-        mule = spawn(s, r, MULE_UNIT, p, s.x[j], s.y[j] - 1.0, 1.0)
-        if mule >= 0:
-            s.dies_at[mule] = s.loop + 1434
-            push_order(s, mule, GATHER, 0, j, s.x[j], s.y[j])
-    s.energy[i] -= MULE_PRICE
-    return SUCCESS
-
-
-@kernel
 def affordable(s: Any, p: int, minerals: float, vespene: float) -> int:
     """SUCCESS, or what the bank lacks."""
     if s.minerals[p] < minerals:
@@ -275,7 +222,7 @@ def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x:
     price = affordable(s, p, r.minerals[k, kind], r.vespene[k, kind])
     if price != SUCCESS:
         return price
-    if k == QUEEN and s.energy[i] < SPELL:
+    if k == QUEEN and s.energy[i] < TUMOR_ENERGY:
         return NOT_ENOUGH_ENERGY
     if x < 0.0:
         return CANT_BUILD_HERE
@@ -375,6 +322,8 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int) -> int:
         return paid
     clear_orders(s, i)
     push_order(s, i, MORPH_INTO, kind, -1, s.x[i], s.y[i])
+    if r.structure[kind] and r.flying[kind] and s.host[i] >= 0:
+        s.host[s.host[i]], s.host[i] = -1, -1  # a building that lifts leaves its addon behind
     if free:
         s.timer[i] = SHAPE_LOOPS if kind != WIDOW_MINE_BURROWED else 60.0
     s.was[i] = k

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.casting import cast_on_ground, work_areas
 from understudy.games.zerg.proving_ground.kernels.combat import ACQUIRE, defend, engage, gap
 from understudy.games.zerg.proving_ground.kernels.economy import (
     INJECT_LOOPS,
@@ -17,19 +18,24 @@ from understudy.games.zerg.proving_ground.kernels.economy import (
 )
 from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, separate
 from understudy.games.zerg.proving_ground.kernels.production import build, construct, morph, research, train
+from understudy.games.zerg.proving_ground.kernels.transports import land, meet, unload
 from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, remove, same
 from understudy.games.zerg.proving_ground.kernels.vision import grow_creep, look, power
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,
     BUILD_AT,
+    CAST,
     COLLECTED_MINERALS,
     COLLECTED_VESPENE,
+    ENTER,
     GATHER,
     HEALED,
     HOLD,
     IDLE_PRODUCTION,
     IDLE_WORKERS,
     INJECT,
+    LAND,
+    LOAD,
     MAKE,
     MEDIVAC,
     MORPH_INTO,
@@ -42,6 +48,7 @@ from understudy.games.zerg.proving_ground.state import (
     RESEARCH,
     RETURN,
     TRANSFUSE,
+    UNLOAD,
 )
 
 SLOW = 16  # loops between the things that need not happen every loop
@@ -60,8 +67,10 @@ def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int, see
         s.loop += 1
         fill_grids(s, r, w)
         for i in range(s.top):
-            if s.alive[i] and s.owner[i] < NEUTRAL:
+            if s.alive[i] and s.owner[i] < NEUTRAL and s.carrier[i] == 0:
                 act(s, t, r, w, i)
+        if s.areas:
+            work_areas(s, r, w)
         separate(s, t, r, w)
         if s.loop % SLOW == 0:
             slow(s, t, r, w)
@@ -106,6 +115,14 @@ def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         morph(s, t, r, i)
     elif order == RESEARCH:
         research(s, r, i)
+    elif order in (LOAD, ENTER):
+        meet(s, t, r, w, i)
+    elif order == UNLOAD:
+        unload(s, t, r, w, i)
+    elif order == LAND:
+        land(s, t, r, w, i)
+    elif order == CAST:
+        cast_on_ground(s, t, r, w, i)
     else:
         cast_at(s, t, r, w, i, order)
 
@@ -191,6 +208,7 @@ def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
             if (
                 s.alive[n]
                 and s.owner[n] == s.owner[i]
+                and s.carrier[n] == 0
                 and r.attributes[k] & 8
                 and not r.structure[k]
                 and s.health[n] < r.health[k]

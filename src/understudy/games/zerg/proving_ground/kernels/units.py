@@ -9,6 +9,7 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.maps import SIZE
 from understudy.games.zerg.proving_ground.state import (
+    BUNKER,
     DEAD_RING,
     EGG,
     GHOSTS,
@@ -21,8 +22,10 @@ from understudy.games.zerg.proving_ground.state import (
     NEUTRAL,
     NONE,
     QUEUE,
+    QUEUE_IS_FULL,
     SLOTS,
     STRUCTURES_VALUE,
+    SUCCESS,
     UNITS_VALUE,
     ZERGLING,
 )
@@ -100,6 +103,7 @@ def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: f
     s.creep[i], s.powered[i], s.spent[i], s.becomes[i], s.was[i] = 0.0, 1, 0, 0, 0
     s.seen[0, i], s.seen[1, i], s.known[0, i], s.known[1, i] = 0, 0, 0, 0
     s.way_until[i] = 0
+    s.carrier[i], s.loaded[i], s.spell_at[i], s.rooted_until[i] = 0, 0, 0, 0
     clear_orders(s, i)
     if r.structure[kind] or r.minerals_here[kind] or r.geyser[kind]:
         stamp(s, r, i, i + 1)
@@ -157,14 +161,32 @@ def remove(s: Any, r: Any, i: int) -> None:
     if r.townhall[k]:
         for j in range(s.top):
             if s.alive[j] and s.kind[j] == LARVA and s.host[j] == i:
-                remove_larva(s, j)
+                vanish(s, j)
     if s.host[i] >= 0 and k != LARVA and s.host[s.host[i]] == i:
         s.host[s.host[i]] = -1
+    if s.loaded[i] > 0:
+        lose_cargo(s, r, i)
+    if s.carrier[i] > 0:
+        s.loaded[s.carrier[i] - 1] -= r.cargo[k]
 
 
 @kernel
-def remove_larva(s: Any, i: int) -> None:
-    """Larva go with their hatchery."""
+def lose_cargo(s: Any, r: Any, i: int) -> None:
+    """A transport is gone: the crew of a bunker steps out, everybody else goes down with it."""
+    for j in range(s.top):
+        if s.alive[j] and s.carrier[j] == i + 1:
+            s.carrier[j] = 0
+            if s.kind[i] == BUNKER:
+                s.x[j], s.y[j] = s.x[i], s.y[i]
+            else:
+                count_loss(s, r, j, NEUTRAL)
+                vanish(s, j)
+    s.loaded[i] = 0
+
+
+@kernel
+def vanish(s: Any, i: int) -> None:
+    """Take out a unit that goes with another: larva with their hatchery, passengers with their transport."""
     s.alive[i] = 0
     at = s.deaths % DEAD_RING
     s.dead_slot[at], s.dead_generation[at] = i, s.generation[i]
@@ -172,8 +194,8 @@ def remove_larva(s: Any, i: int) -> None:
 
 
 @kernel
-def destroy(s: Any, r: Any, i: int, by: int) -> None:
-    """A unit is killed by a player (2 for nobody); the score says so."""
+def count_loss(s: Any, r: Any, i: int, by: int) -> None:
+    """Write a lost unit into the scores of its owner and of who has killed it (2 for nobody)."""
     k, p = s.kind[i], s.owner[i]
     if p < NEUTRAL:
         value = s.becomes[i] if s.becomes[i] else k
@@ -183,6 +205,12 @@ def destroy(s: Any, r: Any, i: int, by: int) -> None:
         if by == 1 - p:
             row = KILLED_STRUCTURES if r.structure[k] else KILLED_UNITS
             s.score[by, row] += r.value_minerals[value] + r.value_vespene[value]
+
+
+@kernel
+def destroy(s: Any, r: Any, i: int, by: int) -> None:
+    """A unit is killed by a player (2 for nobody); the score says so."""
+    count_loss(s, r, i, by)
     remove(s, r, i)
 
 
@@ -213,6 +241,21 @@ def push_order(s: Any, i: int, order: int, argument: int, target: int, x: float,
     s.order_x[i, n], s.order_y[i, n], s.order_progress[i, n] = x, y, 0.0
     s.orders[i] = n + 1
     return True
+
+
+@kernel
+def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
+    """Put an accepted order into the queue: behind the others, or in their place. The order it has already changes
+    nothing.
+    """
+    if not queued:
+        again = (
+            s.orders[i] == 1 and s.order[i, 0] == order and s.argument[i, 0] == argument and s.order_target[i, 0] == j
+        )
+        if again and (j >= 0 or (s.order_x[i, 0] == x and s.order_y[i, 0] == y)):
+            return SUCCESS
+        clear_orders(s, i)
+    return SUCCESS if push_order(s, i, order, argument, j, x, y) else QUEUE_IS_FULL
 
 
 @kernel

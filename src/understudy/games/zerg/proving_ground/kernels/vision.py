@@ -10,7 +10,8 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.maps import SIZE
-from understudy.games.zerg.proving_ground.state import NEUTRAL, PYLON
+from understudy.games.zerg.proving_ground.rules import SCAN, SCAN_RADIUS
+from understudy.games.zerg.proving_ground.state import AREAS, NEUTRAL, PYLON
 
 HIGHER = 9  # a ground unit does not see cells that lie this much above it
 POWER = 6.5
@@ -27,7 +28,7 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
     w.stamped[:] = 0
     for i in range(s.top):
         p = s.owner[i]
-        if not s.alive[i] or p >= NEUTRAL:
+        if not s.alive[i] or p >= NEUTRAL or s.carrier[i]:
             continue
         k = s.kind[i]
         reach = r.sight[k]
@@ -47,11 +48,25 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
             half = np.sqrt(half2)
             for x in range(max(0, int(np.ceil(cx - half - 0.5))), min(SIZE, int(np.floor(cx + half - 0.5)) + 1)):
                 s.visibility[p, y, x] = 2 if t.height[y, x] <= limit else s.visibility[p, y, x]
+    if s.areas:
+        look_by_scans(s)
     for i in range(s.top):
         if s.alive[i]:
             for p in range(2):
                 see(s, r, p, i)
     forget(s)
+
+
+@kernel
+def look_by_scans(s: Any) -> None:
+    """What scans show."""
+    for n in range(AREAS):
+        if s.area_until[n] > s.loop and s.area_spell[n] == SCAN:
+            p, cx, cy = s.area_owner[n], s.area_x[n], s.area_y[n]
+            for y in range(max(0, int(cy - SCAN_RADIUS)), min(SIZE, int(cy + SCAN_RADIUS) + 1)):
+                for x in range(max(0, int(cx - SCAN_RADIUS)), min(SIZE, int(cx + SCAN_RADIUS) + 1)):
+                    if (x + 0.5 - cx) ** 2 + (y + 0.5 - cy) ** 2 <= SCAN_RADIUS * SCAN_RADIUS:
+                        s.visibility[p, y, x] = 2
 
 
 @kernel
@@ -61,7 +76,7 @@ def see(s: Any, r: Any, p: int, i: int) -> None:
         s.seen[p, i] = 1
         return
     k = s.kind[i]
-    visible = s.visibility[p, int(s.y[i]), int(s.x[i])] == 2
+    visible = s.visibility[p, int(s.y[i]), int(s.x[i])] == 2 and s.carrier[i] == 0
     if visible and r.cloaked[k] and s.owner[i] < NEUTRAL:
         visible = detected(s, r, p, s.x[i], s.y[i])
     s.seen[p, i] = 1 if visible else 0
@@ -77,6 +92,11 @@ def detected(s: Any, r: Any, p: int, x: float, y: float) -> bool:
             d = r.sight[s.kind[j]]
             if (s.x[j] - x) ** 2 + (s.y[j] - y) ** 2 <= d * d:
                 return True
+    if s.areas:
+        for n in range(AREAS):
+            if s.area_until[n] > s.loop and s.area_spell[n] == SCAN and s.area_owner[n] == p:
+                if (s.area_x[n] - x) ** 2 + (s.area_y[n] - y) ** 2 <= SCAN_RADIUS * SCAN_RADIUS:
+                    return True
     return False
 
 

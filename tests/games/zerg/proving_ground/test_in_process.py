@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from sc2.player import Bot, Computer
 from understudy.errors import SettingsError
 from understudy.games.zerg.proving_ground import play
 from understudy.games.zerg.proving_ground.bot_files import load_bot
-from understudy.games.zerg.proving_ground.maps import make_map
+from understudy.games.zerg.proving_ground.maps import make_map, seed_of
 
 BOTS = Path(__file__).parent / "bots"
 ALL_BOTS = sorted(path.stem for path in BOTS.glob("*.py"))
@@ -52,7 +55,10 @@ class Surveyor(BotAI):
             await self.expand_now()
 
 
-@pytest.mark.parametrize("seed", range(4))
+OTHER_MAPS = [seed_of(f"ProvingGround-{name}") for name in ("Small-0", "Four-0", "Four-1")]
+
+
+@pytest.mark.parametrize("seed", [*range(4), *OTHER_MAPS])
 def test_burnysc2_finds_its_way_on_our_maps(seed: int) -> None:
     bot = Surveyor()
     report = play(
@@ -103,6 +109,39 @@ def test_a_bot_without_dice_repeats_its_game_with_the_same_seed() -> None:
 def test_two_bots_play_each_other() -> None:
     report = play(load_bot(BOTS / "worker_rush.py"), load_bot(BOTS / "zerg_macro.py"), map_seed=1, game_time_limit=300)
     assert report.result in (Result.Victory, Result.Defeat, Result.Tie)
+
+
+def test_real_time_is_paced_by_the_clock() -> None:
+    began = time.monotonic()
+    report = play(Bot(Race.Zerg, BotAI()), Computer(Race.Terran, Difficulty.Easy), game_time_limit=1.0, realtime=True)
+    assert report.loops == 22
+    assert time.monotonic() - began >= 20 / 22.4
+
+
+class TimeTraveller(BotAI):
+    """Saves, plays on, loads, and notes what it sees."""
+
+    async def on_step(self, iteration: int) -> None:
+        if iteration == 10:
+            self.then = (self.state.game_loop, self.minerals, sorted(unit.position for unit in self.workers))
+            await self.client.quick_save()
+        if iteration == 60:
+            await self.client.quick_load()
+            seen = await self.client.observation()
+            assert seen.observation.observation.game_loop == self.then[0]
+            assert seen.observation.observation.player_common.minerals == self.then[1]
+            await self.client.leave()
+
+
+def test_a_quick_save_brings_a_game_back() -> None:
+    bot = TimeTraveller()
+    assert play(Bot(Race.Zerg, bot), Computer(Race.Terran, Difficulty.Easy)).result == Result.Defeat
+    assert bot.then[0] > 0
+
+
+def test_the_simulation_does_without_burnysc2() -> None:
+    code = "import sys, understudy.games.zerg.direct.game; sys.exit('sc2' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 class Quitter(BotAI):

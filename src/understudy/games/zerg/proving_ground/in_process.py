@@ -1,0 +1,131 @@
+"""The in-process door: a burnysc2 bot plays without a socket and without a second process."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from s2clientprotocol import sc2api_pb2
+from sc2.client import Client
+from sc2.data import AIBuild, Difficulty, Race, Result, Status
+from sc2.main import _play_game
+from sc2.player import Bot, Computer
+from sc2.protocol import ProtocolError
+
+from understudy.games.zerg.proving_ground.lobby import Lobby
+from understudy.games.zerg.proving_ground.maps import make_map
+from understudy.games.zerg.proving_ground.match import LADDER_LIMIT, Recorder, Seat
+from understudy.games.zerg.proving_ground.session import Session
+
+YOUNG_OBJECTS = 50_000  # new objects after which Python looks for garbage during a game; its own default is 700
+
+
+@dataclass(frozen=True)
+class GameReport:
+    """How a game went. `result` is the first player's, as its bot was told."""
+
+    result: Result
+    loops: int
+    digest: str
+
+
+class LocalClient(Client):
+    """burnysc2's client over a session in this process: messages change hands, and no byte is sent."""
+
+    def __init__(self, session: Session) -> None:
+        no_socket: Any = session  # burnysc2 wants to be given something; only `_execute` would use it
+        super().__init__(no_socket)
+        self._session = session
+
+    async def _execute(self, **request: Any) -> sc2api_pb2.Response:  # type: ignore[override]
+        """Answer one request as the game does: an error is raised."""
+        response = await self._session.answer(sc2api_pb2.Request(**request))
+        self._status = Status(response.status)
+        if response.error:
+            raise ProtocolError(f"{response.error}")
+        return response
+
+
+def play(
+    bot: Bot,
+    opponent: Bot | Computer | None = None,
+    *,
+    map_seed: int = 0,
+    seed: int = 0,
+    game_time_limit: float | None = None,
+    recorder: Recorder | None = None,
+    realtime: bool = False,
+) -> GameReport:
+    """Play one game to its end and report it; without an opponent, against a Medium computer of random race."""
+    options: dict[str, Any] = {"map_seed": map_seed, "seed": seed, "game_time_limit": game_time_limit}
+    return asyncio.run(play_async(bot, opponent, recorder=recorder, realtime=realtime, **options))
+
+
+async def play_async(
+    bot: Bot,
+    opponent: Bot | Computer | None = None,
+    *,
+    map_seed: int = 0,
+    seed: int = 0,
+    game_time_limit: float | None = None,
+    recorder: Recorder | None = None,
+    realtime: bool = False,
+) -> GameReport:
+    """As `play`, inside a running event loop. The time limit is in game seconds; a game that reaches it is a tie.
+
+    In real time 22.4 loops take a second, and a bot that is slow misses some of them.
+    """
+    rival = opponent or Computer(Race.Random, Difficulty.Medium, AIBuild.RandomBuild)
+    lobby = Lobby(LADDER_LIMIT if game_time_limit is None else round(game_time_limit * 22.4), recorder)
+    lobby.create(make_map(map_seed), [_seat(bot), _seat(rival)], seed, realtime)
+    players = [player for player in (bot, rival) if isinstance(player, Bot)]
+    games = [asyncio.create_task(_sit_and_play(lobby, player, realtime)) for player in players]
+    with _seldom_collected():
+        try:
+            results = await asyncio.gather(*games)
+        finally:
+            for game in games:
+                game.cancel()
+    match = lobby.match
+    assert match is not None, "a participant has played, so there was a game"
+    return GameReport(results[0], match.simulation.loop, match.simulation.digest())
+
+
+def _seat(player: Bot | Computer) -> Seat:
+    if isinstance(player, Bot):
+        return Seat(player.race.value, player.race.value, player.name or "")
+    build = player.ai_build.value if player.ai_build is not None else AIBuild.RandomBuild.value
+    return Seat(player.race.value, player.race.value, "", True, player.difficulty.value, build)
+
+
+async def _sit_and_play(lobby: Lobby, bot: Bot, realtime: bool) -> Result:
+    session = Session(lobby)
+    try:
+        result: Result = await _play_game(bot, LocalClient(session), realtime)
+    finally:
+        await session.lost()
+    return result
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Let Python look for garbage seldom, and only among what the game itself has made.
+
+    burnysc2 makes thousands of objects a step, next to a hundred thousand of loaded libraries; going through the latter
+    over and over takes a fifth of a game's time.
+    """
+    before, freeze = gc.get_threshold(), gc.get_freeze_count() == 0
+    if freeze:
+        gc.freeze()
+    if before[0]:  # 0 is how collection is switched off
+        gc.set_threshold(max(before[0], YOUNG_OBJECTS), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        if freeze:
+            gc.unfreeze()
