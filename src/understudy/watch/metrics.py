@@ -346,7 +346,7 @@ def markdown() -> Iterator[str]:
     yield "texts. In Prometheus each name begins with `understudy_`."
     yield ""
     yield "Ranges given as normal are the middle nine tenths of the 212 updates of one Zerg run on the proving ground"
-    yield "(4 games of the bot and 208 practice games, one game a batch). Other games have other ranges; sudden changes"
+    yield "(a few games of the bot, the rest practice, one game a batch). Other games have other ranges; sudden changes"
     yield "matter more than levels."
     for group, title in GROUPS.items():
         yield ""

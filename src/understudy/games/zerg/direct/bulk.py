@@ -49,7 +49,15 @@ def play_recorded(
     Once `stopped` says so, the game is cut where it is.
     """
     game = StrategyGame(opponent, map_seed=seed % MAPS, seed=seed, opponents=opponents)
-    agent.begin_episode(game="zerg-direct", map=f"ProvingGround-{seed % MAPS}", opponent_id=opponent.name)
+    race, difficulty, build = opponent.name.split("-")
+    agent.begin_episode(
+        game="zerg-direct",
+        map=f"ProvingGround-{seed % MAPS}",
+        opponent_id=opponent.name,
+        opponent_race=race,
+        difficulty=difficulty,
+        build=build,
+    )
     state, decisions = game.state(), 0
     while True:
         if decisions and stopped():
