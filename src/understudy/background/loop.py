@@ -45,6 +45,8 @@ _LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everyt
 _LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
 _PAUSE_SECONDS = 0.2
 _FINISH_SECONDS = 1.5  # that a batch may go on when the learner is to end; what it has come to then is published
+_TAKEOVER_LOOK_SECONDS = 0.1
+_TAKEOVER_SECONDS = 5.0  # a learner whose bot was killed ends within a second or two
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
 
 
@@ -55,6 +57,11 @@ class StopRequest:
         self.event = threading.Event()
         self.drain = False
         self._at = 0.0
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether there is time to take over from another learner first: games are to be learned before the end."""
+        return self.drain and time.monotonic() < self._at + _TAKEOVER_SECONDS
 
     @property
     def overdue(self) -> bool:
@@ -85,7 +92,8 @@ def hold_run(run: RunDir, request: StopRequest, *, wait: bool) -> Iterator[None]
         if not said:
             reports.say(f"Another learner holds {run.root} ({who}); waiting to take over.")
             said = True
-        if request.event.wait(0.2):
+        time.sleep(_TAKEOVER_LOOK_SECONDS)
+        if request.event.is_set() and not request.can_wait:
             raise LearnerBusy(f"Stopped while waiting for the other learner of {run.root} ({who}).")
     try:
         yield

@@ -20,7 +20,7 @@ DIFFICULTIES = (
     "CheatMoney",
     "CheatInsane",
 )
-MIX = ("VeryHard", "CheatMoney", "CheatInsane")
+MIX = ("Medium", "Hard", "VeryHard", "CheatMoney")
 CURRICULUM_START, WINDOW, RAISE_AT, LOWER_AT = "VeryHard", 6, 0.75, 0.25
 
 
@@ -41,7 +41,7 @@ def next_challenge(
     """The n-th game (from 0). `results` are (difficulty, result) of the games before; race may be "Random", difficulty
     "mix" or "curriculum". The same arguments give the same game.
     """
-    # 17 shares no factor with 45, so that races, plans and difficulties all change from game to game.
+    # 17 shares no factor with the period, so that races, plans and difficulties all change from game to game.
     period = len(RACES) * len(BUILDS) * len(MIX)
     turn = number // period * period + number * 17 % period
     level = {"mix": MIX[turn // 15 % len(MIX)], "curriculum": curriculum_level(results)}.get(difficulty, difficulty)

@@ -27,7 +27,7 @@ FRESH = 50_000_000  # first number of evaluation games; training never gets ther
 GOAL = 0.7
 PLAYERS = 2
 CHUNK = 20  # games a player plays before it says how they went; the last of them through the protocol
-FIRST_LOOK, FINALISTS = 45, 2  # fixed strategies: games that all play, and how many of them play the rest
+FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many of them play the rest
 BACKLOG = 20  # games that may wait for the learner before players wait, too
 
 Say = Callable[[str], None]

@@ -18,8 +18,7 @@ SETTINGS = Settings(
     training=TrainingSettings(
         gamma=GAMMA, gae_lambda=0.97, learning_rate=1e-3, entropy_coefficient=0.005, epochs=8, target_kl=0.03
     ),
-    # Advantages are normalised over a batch: one of few games would say little of what wins.
-    learner=LearnerSettings(batch_games=16, min_batch_games=12, poll_seconds=0.5),
+    learner=LearnerSettings(batch_games=16, poll_seconds=0.5),
 )
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,8 @@ class TrainingRun:
             time_limit=options.time_limit,
         )
         settings = evaluated(zerg_settings(options.policy, options.algorithm))
+        if options.practice:  # it fills the machine on purpose: a batch that waits for an idle one comes too late
+            settings = replace(settings, resources=replace(settings.resources, training_patience=0.0))
         self._learner = BackgroundParallelLearner(
             run_dir=self._run_dir,
             settings=settings,
