@@ -50,6 +50,8 @@ class Dispatcher:
         self._held_since: float | None = None  # since when the load keeps a batch from being trained on
         self._last_batch = 0.0  # what it took, in seconds
         self._retries = dict.fromkeys(KINDS, 0)
+        self.settled = 0
+        """How many jobs were done or set aside."""
 
     @property
     def busy(self) -> bool:
@@ -177,6 +179,7 @@ class Dispatcher:
     def _settle(self, outcome: Outcome) -> None:
         work = self._works.get(outcome.job.kind)
         if work is None or work.settle(outcome):
+            self.settled += 1
             self.queue.done(outcome.job)
         else:
             self._retries[outcome.job.kind] += 1

@@ -133,29 +133,29 @@ def _stop_at_interrupt() -> Iterator[threading.Event]:
 
 def _run(dispatcher: Dispatcher, stop: threading.Event) -> None:
     dispatcher.turn(0.0)
-    total = len(dispatcher.queue) + dispatcher.workers.running
-    progress = _Progress(total)
+    progress = _Progress()
     while dispatcher.busy and not stop.is_set():
         dispatcher.turn(0.2)
-        progress.show(total - len(dispatcher.queue) - dispatcher.workers.running)
-    progress.show(total - len(dispatcher.queue) - dispatcher.workers.running, last=True)
+        progress.show(dispatcher)
+    progress.show(dispatcher, last=True)
 
 
 class _Progress:
-    def __init__(self, total: int) -> None:
-        self._total = total
+    def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
         self._next = 0.0
         self._began = time.monotonic()
 
-    def show(self, done: int, *, last: bool = False) -> None:
+    def show(self, dispatcher: Dispatcher, *, last: bool = False) -> None:
         now = time.monotonic()
-        if not self._total or (now < self._next and not last):
+        done = dispatcher.settled
+        total = done + len(dispatcher.queue) + dispatcher.workers.running  # grows while files are still being found
+        if not total or (now < self._next and not last):
             return
         self._next = now + (0.1 if self._terminal else _LINE_SECONDS)
-        share = done / self._total
+        share = done / total
         left = (now - self._began) * (1 - share) / share if share else 0.0
-        text = f"{done}/{self._total} replays, {left:.0f} s left"
+        text = f"{done}/{total} replays, {left:.0f} s left"
         if self._terminal:
             bar = "#" * round(share * _BAR)
             print(f"\r[{bar:<{_BAR}}] {text}   ", end="\n" if last else "", file=sys.stderr, flush=True)

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 _FUNCTION = "understudy.games.zerg.replays.analysis:analyse"
 _SUFFIX = ".sc2replay"
 _SETTLED_SECONDS = 2.0  # the game may still be writing a file that was changed more recently
-_SLICE_SECONDS = 0.1  # thousands of replays take seconds to hash; training must not wait for that
+_SLICE_SECONDS = 0.1  # thousands of replays take seconds to hash; training and workers must not wait for that
 _WRITE_SECONDS = 10.0  # at least, between two versions of the file while replays keep coming
 _WRITE_SHARE = 0.05  # of the time may go into writing it
 _LAST_WRITE_SECONDS = 1.0  # what takes longer is left to the next start
@@ -77,7 +77,7 @@ class ReplayJobs:
         """New replays, when it is time to look for them; the file is written when there are none, and now and then."""
         jobs = []
         if time.monotonic() >= self._next_scan or self.looking:
-            jobs = self.scan(math.inf if self._at_once else _SLICE_SECONDS)
+            jobs = self.scan(_SLICE_SECONDS)
             self._next_scan = math.inf if self._at_once else time.monotonic() + self._settings.scan_seconds
         if not self._at_once and (time.monotonic() >= self._next_write or (idle and not jobs)):
             self.write()
