@@ -21,7 +21,8 @@ import time
 from pathlib import Path
 
 from understudy import blocks
-from understudy.ledger import Game, Ledger, _insert_games
+from understudy.ledger import Game, Ledger
+from understudy.ledger_tables import insert_games
 from understudy.rundir import RunDir
 
 LIMIT_SECONDS = 2.0
@@ -45,7 +46,7 @@ def fill(run: RunDir, versions: int) -> None:
                 )
                 blocks.add_versions(db, rows)
                 games = [_game(i, began + 10.0 * i, i / versions, rng) for i in numbers]
-                _insert_games(db, games, "learned", None, time.time())
+                insert_games(db, games, "learned", None, time.time())
 
 
 def _stats(progress: float, rng: random.Random) -> dict[str, float]:

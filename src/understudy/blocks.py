@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from understudy.ledger import Game
+    from understudy.ledger_tables import Game
 
 METRIC_SIZES = (16, 256, 4096)  # a single version is a row of `versions`
 GAME_SIZES = (8, 128, 2048, 32768)  # one game's result is no rate

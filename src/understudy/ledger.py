@@ -8,118 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import shutil
 import sqlite3
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from operator import attrgetter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from understudy import blocks
 from understudy.errors import RunDirError
+from understudy.ledger_tables import (
+    GAME_COLUMNS,
+    SCHEMA_VERSION,
+    Game,
+    Outcome,
+    game_of,
+    insert_games,
+    migrate,
+    schema_of,
+    use_wal,
+)
 
-Outcome = Literal["learned", "online", "skipped"]
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS versions (
-    version   INTEGER PRIMARY KEY,
-    parent    INTEGER,                 -- the version it was made from
-    publisher TEXT NOT NULL,           -- who made it: learner, bot, rollback ...
-    at        REAL NOT NULL,
-    games     INTEGER NOT NULL,        -- how many games it consumed
-    steps     INTEGER NOT NULL,
-    seconds   REAL NOT NULL,           -- what training took
-    loss      REAL,                    -- NULL where nothing was trained
-    stats     TEXT NOT NULL            -- JSON: entropy, staleness ...
-);
-CREATE TABLE IF NOT EXISTS games (
-    id       TEXT PRIMARY KEY,
-    name     TEXT NOT NULL,            -- file name, the same in buffer and archive
-    outcome  TEXT NOT NULL,            -- learned, online, skipped
-    version  INTEGER,                  -- the model version that consumed it
-    result   TEXT NOT NULL,
-    steps    INTEGER NOT NULL,
-    reward   REAL NOT NULL,
-    bytes    INTEGER NOT NULL,
-    at       REAL NOT NULL,
-    archived INTEGER NOT NULL DEFAULT 0, -- 1 while its file lies in the archive
-    game       TEXT NOT NULL DEFAULT '', -- which game was played, and on which map
-    map        TEXT NOT NULL DEFAULT '',
-    opponent   TEXT NOT NULL DEFAULT '',
-    race       TEXT NOT NULL DEFAULT '', -- the opponent's
-    difficulty TEXT NOT NULL DEFAULT '',
-    played_by  INTEGER,                  -- the model version that played it
-    started    REAL NOT NULL DEFAULT 0,
-    ended      REAL NOT NULL DEFAULT 0,
-    actions    TEXT NOT NULL DEFAULT '{}' -- JSON: label -> how often it was chosen
-);
-CREATE INDEX IF NOT EXISTS games_archived ON games (archived);
-CREATE INDEX IF NOT EXISTS games_archived_bytes ON games (archived, bytes);
-CREATE INDEX IF NOT EXISTS games_outcome ON games (outcome);
-CREATE INDEX IF NOT EXISTS games_name ON games (name);
-CREATE TABLE IF NOT EXISTS rejected (
-    name   TEXT PRIMARY KEY,
-    reason TEXT NOT NULL,
-    bytes  INTEGER NOT NULL,
-    at     REAL NOT NULL
-);
-CREATE TABLE IF NOT EXISTS replays (
-    id           TEXT PRIMARY KEY,     -- hash of the content: a copy under another name is the same replay
-    name         TEXT NOT NULL,
-    outcome      TEXT NOT NULL,        -- analysed, rejected, set aside
-    reason       TEXT,                 -- why rejected or set aside; why an analysed one teaches nothing
-    observations TEXT NOT NULL,        -- JSON: one for each Zerg player
-    seconds      REAL NOT NULL,        -- what the analysis took
-    at           REAL NOT NULL
-);
-CREATE TABLE IF NOT EXISTS job_failures (
-    kind   TEXT NOT NULL,
-    key    TEXT NOT NULL,
-    times  INTEGER NOT NULL,           -- how often a worker died, hung or ran out of memory over it
-    reason TEXT NOT NULL,              -- of the last time
-    PRIMARY KEY (kind, key)
-);
-"""
-_SCHEMA_VERSION = 3
-_ABOUT_A_GAME = {  # what version 3 added to `games`
-    **dict.fromkeys(("game", "map", "opponent", "race", "difficulty"), "TEXT NOT NULL DEFAULT ''"),
-    "played_by": "INTEGER",
-    "started": "REAL NOT NULL DEFAULT 0",
-    "ended": "REAL NOT NULL DEFAULT 0",
-    "actions": "TEXT NOT NULL DEFAULT '{}'",
-}
-_GAME_COLUMNS = "id, name, result, steps, reward, bytes, " + ", ".join(_ABOUT_A_GAME)
-_PLAIN_VALUES = attrgetter(*_GAME_COLUMNS.split(", ")[:-2])  # all but the end, which is checked, and the actions
-_MIGRATED_AT_A_TIME = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Game:
-    """What the ledger keeps of a game after its file is gone."""
-
-    id: str
-    name: str
-    result: str
-    steps: int
-    reward: float
-    bytes: int
-    game: str = ""
-    map: str = ""
-    opponent: str = ""
-    race: str = ""
-    """The opponent's."""
-    difficulty: str = ""
-    played_by: int | None = None
-    """The model version that played it."""
-    started: float = 0.0
-    ended: float = 0.0
-    actions: Mapping[str, int] = field(default_factory=dict)
-    """How often each action was chosen, by its label."""
+__all__ = ["Game", "Ledger", "Outcome", "Totals", "Version"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +73,10 @@ class Ledger:
                 self._db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=10, isolation_level=None)
             else:
                 self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
-                _use_wal(self._db)
+                use_wal(self._db)
                 self._db.execute("PRAGMA synchronous = NORMAL")
-                if _schema_of(self._db) < _SCHEMA_VERSION:
-                    _migrate(self._db)
+                if schema_of(self._db) < SCHEMA_VERSION:
+                    migrate(self._db)
         except sqlite3.Error as error:
             raise RunDirError(
                 f"The ledger {path} cannot be opened: {error}. `understudy doctor` says how to mend it."
@@ -194,7 +107,7 @@ class Ledger:
     @property
     def up_to_date(self) -> bool:
         """Whether this file has everything that this version asks for; opening it to write makes it so."""
-        return int(self._rows("PRAGMA user_version")[0][0]) >= _SCHEMA_VERSION
+        return int(self._rows("PRAGMA user_version")[0][0]) >= SCHEMA_VERSION
 
     def close(self) -> None:
         """Close the file."""
@@ -264,13 +177,13 @@ class Ledger:
             )
             numbers = blocks.version_numbers(games, steps, seconds, loss, rest)
             blocks.add_versions(db, [(version, at, numbers)])
-            _insert_games(db, consumed, outcome, version, at)
+            insert_games(db, consumed, outcome, version, at)
 
     def record_skipped(self, game: Game, outcome: Outcome = "skipped") -> None:
         """Record a game that no version of this run will learn from; known games are left as they are."""
         with self._transaction() as db:
             if not db.execute("SELECT 1 FROM games WHERE id = ?", (game.id,)).fetchone():
-                _insert_games(db, [game], outcome, None, time.time())
+                insert_games(db, [game], outcome, None, time.time())
 
     def record_rejected(self, name: str, reason: str, size: int, *, only_if_new: bool = False) -> None:
         """Record a file that cannot be used."""
@@ -354,10 +267,10 @@ class Ledger:
     def games(self, newest: int | None = None) -> list[tuple[Game, str, int | None]]:
         """(game, outcome, version) of the games dealt with, oldest first."""
         rows = self._rows(
-            f"SELECT {_GAME_COLUMNS}, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
+            f"SELECT {GAME_COLUMNS}, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
             (-1 if newest is None else newest,),
         )
-        return [(_game(row[:-2]), row[-2], row[-1]) for row in reversed(rows)]
+        return [(game_of(row[:-2]), row[-2], row[-1]) for row in reversed(rows)]
 
     def versions_after(self, version: int, most: int) -> list[Version]:
         """The next versions after one, oldest first."""
@@ -366,8 +279,8 @@ class Ledger:
 
     def games_after(self, number: int, most: int) -> list[tuple[int, Game, str]]:
         """(number, game, outcome) of the next games after a number in the order of the ledger."""
-        query = f"SELECT rowid, {_GAME_COLUMNS}, outcome FROM games WHERE rowid > ? ORDER BY rowid LIMIT ?"
-        return [(row[0], _game(row[1:-1]), row[-1]) for row in self._rows(query, (number, most))]
+        query = f"SELECT rowid, {GAME_COLUMNS}, outcome FROM games WHERE rowid > ? ORDER BY rowid LIMIT ?"
+        return [(row[0], game_of(row[1:-1]), row[-1]) for row in self._rows(query, (number, most))]
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Rows of a SELECT, for those who watch."""
@@ -427,71 +340,3 @@ class Ledger:
         except sqlite3.DatabaseError as error:
             return [str(error)]
         return [row[0] for row in rows if row[0] != "ok"]
-
-
-def _schema_of(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _migrate(db: sqlite3.Connection) -> None:
-    """Make the tables, and bring those of an earlier version up to date without losing a row; all or nothing."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        before = _schema_of(db)  # another process may have been quicker
-        if before < _SCHEMA_VERSION:
-            for statement in (_SCHEMA + blocks.TABLES).split(";\n"):
-                db.execute(statement)
-            if before:
-                _describe_games(db)
-                blocks.rebuild_metrics(db)
-            db.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-
-
-def _describe_games(db: sqlite3.Connection) -> None:
-    """Of games recorded before version 3 only result and time are known."""
-    there = {row[1] for row in db.execute("PRAGMA table_info(games)")}
-    for name, kind in _ABOUT_A_GAME.items():
-        if name not in there:
-            db.execute(f"ALTER TABLE games ADD COLUMN {name} {kind}")
-    db.execute("UPDATE games SET ended = at WHERE ended = 0")
-    rows = db.execute(f"SELECT rowid, {_GAME_COLUMNS} FROM games ORDER BY rowid")
-    while part := rows.fetchmany(_MIGRATED_AT_A_TIME):
-        blocks.add_games(db, [(row[0], _game(row[1:])) for row in part], latest=math.inf)
-
-
-def _insert_games(
-    db: sqlite3.Connection, games: Sequence[Game], outcome: Outcome, version: int | None, at: float
-) -> None:
-    (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM games").fetchone()
-    db.executemany(
-        f"INSERT INTO games (rowid, {_GAME_COLUMNS}, outcome, version, at) VALUES ({', '.join('?' * 19)})",
-        [
-            (n, *_PLAIN_VALUES(game), min(game.ended or at, at), json.dumps(game.actions), outcome, version, at)
-            for n, game in enumerate(games, last + 1)
-        ],
-    )
-    blocks.add_games(db, enumerate(games, last + 1), latest=at)
-
-
-def _game(row: Sequence[Any]) -> Game:
-    values = [*row[:-1], json.loads(row[-1])]
-    return Game(*values)
-
-
-def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log; SQLite's own timeout does not cover two processes that do so at the same time."""
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)
-        else:
-            return

@@ -1,0 +1,183 @@
+"""The tables of the ledger: what they hold, how games get into them, and how earlier ones are brought up to date."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Literal
+
+from understudy import blocks
+
+Outcome = Literal["learned", "online", "skipped"]
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS versions (
+    version   INTEGER PRIMARY KEY,
+    parent    INTEGER,                 -- the version it was made from
+    publisher TEXT NOT NULL,           -- who made it: learner, bot, rollback ...
+    at        REAL NOT NULL,
+    games     INTEGER NOT NULL,        -- how many games it consumed
+    steps     INTEGER NOT NULL,
+    seconds   REAL NOT NULL,           -- what training took
+    loss      REAL,                    -- NULL where nothing was trained
+    stats     TEXT NOT NULL            -- JSON: entropy, staleness ...
+);
+CREATE TABLE IF NOT EXISTS games (
+    id       TEXT PRIMARY KEY,
+    name     TEXT NOT NULL,            -- file name, the same in buffer and archive
+    outcome  TEXT NOT NULL,            -- learned, online, skipped
+    version  INTEGER,                  -- the model version that consumed it
+    result   TEXT NOT NULL,
+    steps    INTEGER NOT NULL,
+    reward   REAL NOT NULL,
+    bytes    INTEGER NOT NULL,
+    at       REAL NOT NULL,
+    archived INTEGER NOT NULL DEFAULT 0, -- 1 while its file lies in the archive
+    game       TEXT NOT NULL DEFAULT '', -- which game was played, and on which map
+    map        TEXT NOT NULL DEFAULT '',
+    opponent   TEXT NOT NULL DEFAULT '',
+    race       TEXT NOT NULL DEFAULT '', -- the opponent's
+    difficulty TEXT NOT NULL DEFAULT '',
+    played_by  INTEGER,                  -- the model version that played it
+    started    REAL NOT NULL DEFAULT 0,
+    ended      REAL NOT NULL DEFAULT 0,
+    actions    TEXT NOT NULL DEFAULT '{}' -- JSON: label -> how often it was chosen
+);
+CREATE INDEX IF NOT EXISTS games_archived ON games (archived);
+CREATE INDEX IF NOT EXISTS games_archived_bytes ON games (archived, bytes);
+CREATE INDEX IF NOT EXISTS games_outcome ON games (outcome);
+CREATE INDEX IF NOT EXISTS games_name ON games (name);
+CREATE TABLE IF NOT EXISTS rejected (
+    name   TEXT PRIMARY KEY,
+    reason TEXT NOT NULL,
+    bytes  INTEGER NOT NULL,
+    at     REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS replays (
+    id           TEXT PRIMARY KEY,     -- hash of the content: a copy under another name is the same replay
+    name         TEXT NOT NULL,
+    outcome      TEXT NOT NULL,        -- analysed, rejected, set aside
+    reason       TEXT,                 -- why rejected or set aside; why an analysed one teaches nothing
+    observations TEXT NOT NULL,        -- JSON: one for each Zerg player
+    seconds      REAL NOT NULL,        -- what the analysis took
+    at           REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS job_failures (
+    kind   TEXT NOT NULL,
+    key    TEXT NOT NULL,
+    times  INTEGER NOT NULL,           -- how often a worker died, hung or ran out of memory over it
+    reason TEXT NOT NULL,              -- of the last time
+    PRIMARY KEY (kind, key)
+);
+"""
+SCHEMA_VERSION = 3
+_ABOUT_A_GAME = {  # what version 3 added to `games`
+    **dict.fromkeys(("game", "map", "opponent", "race", "difficulty"), "TEXT NOT NULL DEFAULT ''"),
+    "played_by": "INTEGER",
+    "started": "REAL NOT NULL DEFAULT 0",
+    "ended": "REAL NOT NULL DEFAULT 0",
+    "actions": "TEXT NOT NULL DEFAULT '{}'",
+}
+GAME_COLUMNS = "id, name, result, steps, reward, bytes, " + ", ".join(_ABOUT_A_GAME)
+_PLAIN_VALUES = attrgetter(*GAME_COLUMNS.split(", ")[:-2])  # all but the end, which is checked, and the actions
+_MIGRATED_AT_A_TIME = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """What the ledger keeps of a game after its file is gone."""
+
+    id: str
+    name: str
+    result: str
+    steps: int
+    reward: float
+    bytes: int
+    game: str = ""
+    map: str = ""
+    opponent: str = ""
+    race: str = ""
+    """The opponent's."""
+    difficulty: str = ""
+    played_by: int | None = None
+    """The model version that played it."""
+    started: float = 0.0
+    ended: float = 0.0
+    actions: Mapping[str, int] = field(default_factory=dict)
+    """How often each action was chosen, by its label."""
+
+
+def schema_of(db: sqlite3.Connection) -> int:
+    """The version of the tables in a file; 0 for a new one."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Make the tables, and bring those of an earlier version up to date without losing a row; all or nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        before = schema_of(db)  # another process may have been quicker
+        if before < SCHEMA_VERSION:
+            for statement in (_TABLES + blocks.TABLES).split(";\n"):
+                db.execute(statement)
+            if before:
+                _describe_games(db)
+                blocks.rebuild_metrics(db)
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _describe_games(db: sqlite3.Connection) -> None:
+    """Of games recorded before version 3 only result and time are known."""
+    there = {row[1] for row in db.execute("PRAGMA table_info(games)")}
+    for name, kind in _ABOUT_A_GAME.items():
+        if name not in there:
+            db.execute(f"ALTER TABLE games ADD COLUMN {name} {kind}")
+    db.execute("UPDATE games SET ended = at WHERE ended = 0")
+    rows = db.execute(f"SELECT rowid, {GAME_COLUMNS} FROM games ORDER BY rowid")
+    while part := rows.fetchmany(_MIGRATED_AT_A_TIME):
+        blocks.add_games(db, [(row[0], game_of(row[1:])) for row in part], latest=math.inf)
+
+
+def insert_games(
+    db: sqlite3.Connection, games: Sequence[Game], outcome: Outcome, version: int | None, at: float
+) -> None:
+    """Record games, within the caller's transaction, in their order."""
+    (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM games").fetchone()
+    db.executemany(
+        f"INSERT INTO games (rowid, {GAME_COLUMNS}, outcome, version, at) VALUES ({', '.join('?' * 19)})",
+        [
+            (n, *_PLAIN_VALUES(game), min(game.ended or at, at), json.dumps(game.actions), outcome, version, at)
+            for n, game in enumerate(games, last + 1)
+        ],
+    )
+    blocks.add_games(db, enumerate(games, last + 1), latest=at)
+
+
+def game_of(row: Sequence[Any]) -> Game:
+    """The game of a row of GAME_COLUMNS."""
+    values = [*row[:-1], json.loads(row[-1])]
+    return Game(*values)
+
+
+def use_wal(db: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; SQLite's own timeout does not cover two processes that do so at the same time."""
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return
