@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -105,8 +106,14 @@ def test_a_file_without_openings_is_read(tmp_path: Path) -> None:
     assert OpponentMemory(path).prior("a", TERRAN)[0] > 0.7
 
 
-def test_games_side_by_side_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    one, other = OpponentMemory(tmp_path / "o.json"), OpponentMemory(tmp_path / "o.json")
-    one.record("a", TERRAN, "Victory", rushed=False)
-    other.record("b", TERRAN, "Victory", rushed=False)
-    assert {"id a", "id b"} <= OpponentMemory(tmp_path / "o.json")._records.keys()
+def test_games_that_end_at_the_same_moment_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "o.json"
+
+    def play(player: int) -> None:
+        memory = OpponentMemory(path)
+        for game in range(15):
+            memory.record(f"{player}-{game}", TERRAN, "Victory", rushed=False)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(play, range(4)))
+    assert {f"id {player}-{game}" for player in range(4) for game in range(15)} <= OpponentMemory(path)._records.keys()
