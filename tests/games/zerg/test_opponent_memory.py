@@ -56,11 +56,10 @@ def test_a_damaged_file_is_said_and_begun_anew(tmp_path: Path, content: str, cap
     assert OpponentMemory(path).prior("bot-a", TERRAN)[0] > 0.5
 
 
-def test_the_file_stays_bounded(tmp_path: Path) -> None:
-    memory = OpponentMemory(tmp_path / "opponents.json")
+def test_the_memory_stays_bounded() -> None:
+    memory = OpponentMemory(None)
     for number in range(520):
         memory._records[f"id {number}"] = Record(1.0, 1.0, 0.0)
-    memory._write()
     memory.record("newest", TERRAN, "Victory", rushed=False)
     assert len(memory._records) == 500
     assert "id newest" in memory._records
