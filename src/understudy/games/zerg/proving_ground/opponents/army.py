@@ -30,7 +30,7 @@ class Army:
 
     def command(self, mine: Any, kinds: Any) -> None:
         """Give the army its orders for now."""
-        rules, state = self._game.rules[0], self._game.state
+        rules, state = self._game.tables, self._game.state
         fighters = mine[(rules["army"][kinds] == 1) & (rules["speed"][kinds] > 0) & (state["alive"][mine] == 1)]
         if not len(fighters):
             self._attacking = False
@@ -63,7 +63,7 @@ class Army:
 
     def intruders(self, mine: Any, kinds: Any, within: float) -> Any:
         """Slots of the armed enemies that can be seen near the player's structures, the nearest first."""
-        state, rules = self._game.state, self._game.rules[0]
+        state, rules = self._game.state, self._game.tables
         top = int(state["top"])
         enemies = np.flatnonzero(
             (state["alive"][:top] == 1)
@@ -89,7 +89,7 @@ class Army:
             & (state["owner"][:top] == 1 - p)
             & ((state["known"][p, :top] == 1) | (state["seen"][p, :top] == 1))
         )
-        known = known[self._game.rules["structure"][0][state["kind"][known]] == 1]
+        known = known[self._game.tables["structure"][state["kind"][known]] == 1]
         x, y = float(np.median(state["x"][fighters])), float(np.median(state["y"][fighters]))
         if len(known):
             nearest = known[int(np.argmin(np.hypot(state["x"][known] - x, state["y"][known] - y)))]

@@ -111,7 +111,7 @@ class ScriptedPlayer:
             field = self._field_near(slot)
             if field >= 0:
                 game.order(self._player, slot, names.GATHER, target=field)
-        for gas in self._mine[game.rules["gas"][0][self._kinds] == 1]:
+        for gas in self._mine[game.tables["gas"][self._kinds] == 1]:
             if state["progress"][gas] >= 1 and state["assigned"][gas] < 3 and state["contents"][gas] > 0:
                 worker = self._nearest_worker(float(state["x"][gas]), float(state["y"][gas]))
                 if worker >= 0:
@@ -122,8 +122,8 @@ class ScriptedPlayer:
         game, state = self._game, self._game.state
         workers = self._mine[self._kinds == self._worker]
         intruders = self._army.intruders(self._mine, self._kinds, WORKERS_MIND)
-        enemy = float(game.rules["value_minerals"][0][state["kind"][intruders]].sum())
-        own = float(game.rules["value_minerals"][0][self._kinds[game.rules["army"][0][self._kinds] == 1]].sum())
+        enemy = float(game.tables["value_minerals"][state["kind"][intruders]].sum())
+        own = float(game.tables["value_minerals"][self._kinds[game.tables["army"][self._kinds] == 1]].sum())
         if len(intruders) and enemy > own:
             wanted = int((enemy - own) / WORKER_PRICE * 1.3) + 1
             fighting = int((state["order"][workers, 0] == names.ATTACK).sum())
@@ -138,7 +138,7 @@ class ScriptedPlayer:
 
     def _field_near(self, slot: int) -> int:
         """The mineral field with the most room at one of the player's bases."""
-        state, rules = self._game.state, self._game.rules[0]
+        state, rules = self._game.state, self._game.tables
         top = int(state["top"])
         fields = np.flatnonzero((state["alive"][:top] == 1) & (rules["minerals_here"][state["kind"][:top]] == 1))
         halls = [i for i in self._mine[rules["townhall"][self._kinds] == 1] if state["progress"][i] >= 1]
@@ -161,7 +161,7 @@ class ScriptedPlayer:
         workers = self._mine[self._kinds == self._worker]
         order, target = state["order"][workers, 0], state["order_target"][workers, 0]
         mines = (state["orders"][workers] == 0) | (
-            (order == names.GATHER) & (self._game.rules["minerals_here"][0][state["kind"][target]] == 1)
+            (order == names.GATHER) & (self._game.tables["minerals_here"][state["kind"][target]] == 1)
         )
         free = workers[mines & (state["alive"][workers] == 1)]
         if not len(free):
@@ -205,7 +205,7 @@ class ScriptedPlayer:
 
     def _short_of(self, unit: int) -> bool:
         """Whether money is what is missing."""
-        state, block = self._game.state, self._game.rules[0]
+        state, block = self._game.state, self._game.tables
         return any(
             state["minerals"][self._player] < block["minerals"][maker, unit]
             or state["vespene"][self._player] < block["vespene"][maker, unit]
@@ -221,7 +221,7 @@ class ScriptedPlayer:
             or state["pending"][self._player, upgrade]
         ):
             return DONE
-        for maker in np.flatnonzero(self._game.rules["researches"][0][:, upgrade]):
+        for maker in np.flatnonzero(self._game.tables["researches"][:, upgrade]):
             for slot in self._of(int(maker), idle=True):
                 if self._game.order(self._player, slot, names.RESEARCH, upgrade) == SUCCESS:
                     return DONE
@@ -261,7 +261,7 @@ class ScriptedPlayer:
         return done == SUCCESS
 
     def _place_for(self, unit: int) -> Point | None:
-        game, state, block = self._game, self._game.state, self._game.rules[0]
+        game, state, block = self._game, self._game.state, self._game.tables
         halls = [i for i in self._mine[block["townhall"][self._kinds] == 1] if state["alive"][i]]
         centers = [(float(state["x"][i]), float(state["y"][i])) for i in halls]
         owned = [
@@ -292,7 +292,7 @@ class ScriptedPlayer:
 
     def _raise_army(self) -> None:
         """Keep the shares of the plan, as far as there is anybody to train them."""
-        block = self._game.rules[0]
+        block = self._game.tables
         for _ in range(self._skill.orders):
             shares = []
             for name, share in self._plan.army:
@@ -307,7 +307,7 @@ class ScriptedPlayer:
         state = self._game.state
         if self._race != ZERG:
             return
-        halls = [i for i in self._mine[self._game.rules["townhall"][0][self._kinds] == 1] if state["progress"][i] >= 1]
+        halls = [i for i in self._mine[self._game.tables["townhall"][self._kinds] == 1] if state["progress"][i] >= 1]
         for queen in self._of(names.QUEEN):
             if state["energy"][queen] >= 25 and halls and state["order"][queen, 0] != names.INJECT:
                 hall = min(
