@@ -113,7 +113,7 @@ class Macro:
     def _pool(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
         if snapshot.total(units.SPAWNING_POOL):
             return
-        early = strategy.posture in (Posture.ATTACK, Posture.ALL_IN) or strategy.defences > 0
+        early = strategy.posture is Posture.ALL_IN or strategy.defences > 0
         if snapshot.supply_used >= (12 if early else self._opening.pool) or snapshot.seconds > 120:
             self._build(snapshot, units.SPAWNING_POOL, purse)
 
