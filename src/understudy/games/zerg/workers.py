@@ -21,7 +21,7 @@ class Workers:
     def command(self, snapshot: Snapshot) -> list[Command]:
         """Employ new and idle drones, fill extractors, and even out the bases."""
         own = snapshot.own
-        mining = np.flatnonzero((own.kind == units.DRONE) & (own.verb != MAKE))
+        mining = ((own.kind == units.DRONE) & (own.verb != MAKE)).nonzero()[0]
         drones = dict(zip(own.tag[mining].tolist(), mining.tolist(), strict=True))
         bases = {int(own.tag[i]): i for i in snapshot.bases}
         gas = {int(own.tag[i]): i for i in snapshot.of(units.EXTRACTOR)}
@@ -38,7 +38,7 @@ class Workers:
         moved = self._join_gas(snapshot, drones, gas, bases, load, wanted)
         moved |= self._even_out(bases, load)
         moved |= self._employ(snapshot, drones, bases, load)
-        idle = {int(own.tag[i]) for i in mining[own.verb[mining] == IDLE]}
+        idle = set(own.tag[mining[own.verb[mining] == IDLE]].tolist())
         return self._orders(snapshot, sorted(moved | idle), bases)
 
     def _leave_gas(self, gas: dict[int, int], load: dict[int, int], wanted: int) -> None:

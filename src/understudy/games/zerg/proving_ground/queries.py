@@ -123,7 +123,5 @@ def _has(game: Simulation, player: int, building: int) -> bool:
 def _has_techlab(game: Simulation, slot: int) -> bool:
     addon = int(game.state["host"][slot])
     return (
-        addon >= 0
-        and bool(game.tables["is_techlab"][game.state["kind"][addon]])
-        and game.state["progress"][addon] >= 1
+        addon >= 0 and bool(game.tables["is_techlab"][game.state["kind"][addon]]) and game.state["progress"][addon] >= 1
     )

@@ -43,11 +43,11 @@ def own_units(states: Any, rules: Any, p: int, verbs: Any) -> Any:
         k = s.kind[i]
         order = s.order[i, 0] if s.orders[i] > 0 else NONE
         product = 0
-        if order == MAKE or order == BUILD_AT or order == MORPH_INTO:
+        if order in (MAKE, BUILD_AT, MORPH_INTO):
             product = r.unit_id[min(s.argument[i, 0], KINDS - 1)]
         elif order == RESEARCH:
             product = s.argument[i, 0]
-        going = order == ATTACK or order == MOVE
+        going = order in (ATTACK, MOVE)
         whole[0, n], whole[1, n] = FIRST_TAG + (i << TAG_SHIFT) + s.generation[i], r.unit_id[k]
         whole[2, n], whole[3, n] = verbs[order], product
         real[0, n], real[1, n] = s.x[i], s.y[i]
