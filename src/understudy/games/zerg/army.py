@@ -52,7 +52,7 @@ class Army:
             return commands
         tags = own.tag[army].tolist()
         self._wave &= set(tags)
-        self._choose_wave(snapshot, army, tags, posture, memory)
+        self._choose_wave(snapshot, army, tags, posture, memory, threatened=len(threats) > 0)
         wave, home = self._parted(army, tags)
         self.front = 0.0
         if len(wave):
@@ -72,10 +72,17 @@ class Army:
         return army[out], army[~out]
 
     def _choose_wave(
-        self, snapshot: Snapshot, army: Column, tags: list[int], posture: Posture, memory: EnemyMemory
+        self,
+        snapshot: Snapshot,
+        army: Column,
+        tags: list[int],
+        posture: Posture,
+        memory: EnemyMemory,
+        *,
+        threatened: bool,
     ) -> None:
         """Who is out attacking from now on."""
-        if posture is Posture.HOME:
+        if posture is Posture.HOME and threatened:
             self._wave.clear()
             return
         if posture is Posture.ALL_IN:
@@ -88,7 +95,7 @@ class Army:
             self._wave.clear()
             self._home_until = snapshot.loop + int(RETREAT_SECONDS * LOOPS_PER_SECOND)
             return
-        if posture is Posture.KEEP:  # who is out goes on, who is at home stays there
+        if posture in (Posture.KEEP, Posture.HOME):  # who is out goes on, who is at home stays there
             return
         strength = _strength(snapshot, army)
         out = _strength(snapshot, wave)
