@@ -42,7 +42,7 @@ class EnemyMemory:
         for tag in snapshot.dead:
             self.forget(tag)
 
-    def _rows_of(self, tags: list[int]) -> list[int]:
+    def _rows_of(self, tags: list[int]) -> Column:
         """The rows of these units; who is new gets one."""
         known = self._row
         for tag in tags:
@@ -52,7 +52,7 @@ class EnemyMemory:
                 known[tag] = self._rows
                 self._tag[self._rows] = tag
                 self._rows += 1
-        return [known[tag] for tag in tags]
+        return np.array([known[tag] for tag in tags])
 
     def _grow(self) -> None:
         self._tag, self._kind, self._loop, self._x, self._y = (

@@ -116,8 +116,8 @@ class Snapshot:
         own = self.own
         self._finished = own.progress >= 1.0
         self.ready = np.bincount(own.kind[self._finished], minlength=units.IDS)
-        self.coming = np.bincount(own.product[own.verb == MAKE], minlength=units.IDS)
-        self.coming += np.bincount(own.kind[~self._finished], minlength=units.IDS)
+        under_way = np.concatenate([own.product[own.verb == MAKE], own.kind[~self._finished]])
+        self.coming = np.bincount(under_way, minlength=units.IDS)
         self.coming[units.ZERGLING] *= 2
         self.townhalls = units.IS_TOWNHALL[own.kind].nonzero()[0].tolist()
         self.bases = [i for i in self.townhalls if self._finished[i]]

@@ -25,12 +25,10 @@ class Workers:
         drones = dict(zip(own.tag[mining].tolist(), mining.tolist(), strict=True))
         bases = {int(own.tag[i]): i for i in snapshot.bases}
         gas = {int(own.tag[i]): i for i in snapshot.of(units.EXTRACTOR)}
-        self._job = {
-            drone: place for drone, place in self._job.items() if drone in drones and (place in bases or place in gas)
-        }
+        load = dict.fromkeys([*bases, *gas], 0)
+        self._job = {drone: place for drone, place in self._job.items() if drone in drones and place in load}
         if not bases:
             return []
-        load = dict.fromkeys([*bases, *gas], 0)
         for place in self._job.values():
             load[place] += 1
         wanted = 0 if snapshot.vespene > max(_ENOUGH_VESPENE, snapshot.minerals) else PER_EXTRACTOR

@@ -94,7 +94,7 @@ class Simulation:
     @property
     def loop(self) -> int:
         """Game loops since the start; 22.4 of them are a second."""
-        return self.state["loop"].item()
+        return int(self.state["loop"].item())
 
     @property
     def over(self) -> bool:

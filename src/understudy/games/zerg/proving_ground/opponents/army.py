@@ -24,6 +24,12 @@ def _armed() -> NDArray[np.bool_]:
     return armed
 
 
+def _median(values: NDArray[np.float64]) -> float:
+    """NumPy's median, without what it does for arrays of any shape."""
+    ordered, half = np.sort(values), len(values) // 2
+    return float(ordered[half]) if len(values) % 2 else float(ordered[half - 1] + ordered[half]) / 2
+
+
 class Army:
     """All units of a player that fight and do not work."""
 
@@ -95,7 +101,7 @@ class Army:
         known = ((state["known"][p, :top] | state["seen"][p, :top]) & state["alive"][:top]).nonzero()[0]
         known = known[state["owner"][known] == 1 - p]
         known = known[self._game.tables["structure"][state["kind"][known]] == 1]
-        x, y = float(np.median(state["x"][fighters])), float(np.median(state["y"][fighters]))
+        x, y = _median(state["x"][fighters]), _median(state["y"][fighters])
         if len(known):
             nearest = known[int(np.argmin(np.hypot(state["x"][known] - x, state["y"][known] - y)))]
             return float(state["x"][nearest]), float(state["y"][nearest])
