@@ -25,7 +25,7 @@ from understudy.games.zerg.strategies import NAMES
 UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it
 FRESH = 50_000_000  # first number of evaluation games; training never gets there
 GOAL = 0.7
-ENOUGH, LAST = 0.85, 200  # training ends early when so much of the last games was won, exploration included
+ENOUGH, LAST = 0.8, 200  # training ends early when so much of the last games was won, exploration included
 PLAYERS = 2
 CHUNK = 20  # games a player plays before it says how they went; the last of them through the protocol
 FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many of them play the rest
