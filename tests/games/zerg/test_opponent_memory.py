@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,11 +56,10 @@ def test_a_damaged_file_is_said_and_begun_anew(tmp_path: Path, content: str, cap
     assert OpponentMemory(path).prior("bot-a", TERRAN)[0] > 0.5
 
 
-def test_the_file_stays_bounded(tmp_path: Path) -> None:
-    memory = OpponentMemory(tmp_path / "opponents.json")
+def test_the_memory_stays_bounded() -> None:
+    memory = OpponentMemory(None)
     for number in range(520):
         memory._records[f"id {number}"] = Record(1.0, 1.0, 0.0)
-    memory._write()
     memory.record("newest", TERRAN, "Victory", rushed=False)
     assert len(memory._records) == 500
     assert "id newest" in memory._records
@@ -105,8 +105,14 @@ def test_a_file_without_openings_is_read(tmp_path: Path) -> None:
     assert OpponentMemory(path).prior("a", TERRAN)[0] > 0.7
 
 
-def test_games_side_by_side_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    one, other = OpponentMemory(tmp_path / "o.json"), OpponentMemory(tmp_path / "o.json")
-    one.record("a", TERRAN, "Victory", rushed=False)
-    other.record("b", TERRAN, "Victory", rushed=False)
-    assert {"id a", "id b"} <= OpponentMemory(tmp_path / "o.json")._records.keys()
+def test_games_that_end_at_the_same_moment_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "o.json"
+
+    def play(player: int) -> None:
+        memory = OpponentMemory(path)
+        for game in range(15):
+            memory.record(f"{player}-{game}", TERRAN, "Victory", rushed=False)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(play, range(4)))
+    assert {f"id {player}-{game}" for player in range(4) for game in range(15)} <= OpponentMemory(path)._records.keys()

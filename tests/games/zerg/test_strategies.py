@@ -116,7 +116,8 @@ def test_a_wave_that_is_outnumbered_turns_back() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["ECONOMY", "EXPAND", "TECH", "DEFEND"])
-def test_a_wave_that_is_out_goes_on_unless_the_bases_are_to_be_defended(strategy: str) -> None:
+@pytest.mark.parametrize("threatened", [False, True])
+def test_a_wave_that_is_out_goes_on_unless_a_threatened_base_is_to_be_defended(strategy: str, threatened: bool) -> None:
     scene = Scene()
     scene.add({"Roach": 8}, near=OUTSIDE)
     brain = Brain(scene.field)
@@ -124,11 +125,13 @@ def test_a_wave_that_is_out_goes_on_unless_the_bases_are_to_be_defended(strategy
     brain.decide(NAMES.index("ATTACK"))
     brain.commands()
     scene.add({"Roach": 1}, near=OUTSIDE)  # the newcomer waits at home, whatever the others do
+    if threatened:
+        scene.add({"Marine": 3}, player=1, near=scene.field.start)
     brain.observe(scene.snapshot())
     brain.decide(NAMES.index(strategy))
     goals = {tag: c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None for tag in c.tags}
     home = [tag for tag, at in goals.items() if distance(at, scene.field.start) < distance(at, scene.field.enemy_start)]
-    assert len(home) == (1 if strategy != "DEFEND" else 9)
+    assert len(home) == (9 if strategy == "DEFEND" and threatened else 1)
 
 
 def test_the_army_at_home_goes_to_the_base_that_is_attacked() -> None:

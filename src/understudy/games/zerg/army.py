@@ -46,49 +46,65 @@ class Army:
         own = snapshot.own
         commands = self._send_scout(snapshot)
         army = snapshot.army[own.tag[snapshot.army] != self._scout]
-        rally = self._rally(snapshot)
         if not len(army):
             self._wave.clear()
             self.front = 0.0
             return commands
-        self._wave &= set(own.tag[army].tolist())
-        self._choose_wave(snapshot, army, posture, memory)
-        in_wave = np.array([tag in self._wave for tag in own.tag[army].tolist()])
-        wave, home = army[in_wave], army[~in_wave]
-        self.front = self._progress(snapshot, wave) if len(wave) else 0.0
+        tags = own.tag[army].tolist()
+        self._wave &= set(tags)
+        self._choose_wave(snapshot, army, tags, posture, memory, threatened=len(threats) > 0)
+        wave, home = self._parted(army, tags)
+        self.front = 0.0
         if len(wave):
-            commands += self._send(snapshot, wave, self._target(snapshot, wave, memory))
+            here = middle(own, wave)
+            self.front = self._progress(here)
+            commands += self._send(snapshot, wave, self._target(snapshot, wave, here, memory))
         if len(home):
-            commands += self._send(snapshot, home, self._defence_point(snapshot, home, threats) or rally)
+            at = self._defence_point(snapshot, home, threats) or self._rally(snapshot)
+            commands += self._send(snapshot, home, at)
         return commands
 
-    def _choose_wave(self, snapshot: Snapshot, army: Column, posture: Posture, memory: EnemyMemory) -> None:
+    def _parted(self, army: Column, tags: list[int]) -> tuple[Column, Column]:
+        """Who is in the wave, and who is not."""
+        if not self._wave:
+            return army[:0], army
+        out = np.array([tag in self._wave for tag in tags])
+        return army[out], army[~out]
+
+    def _choose_wave(
+        self,
+        snapshot: Snapshot,
+        army: Column,
+        tags: list[int],
+        posture: Posture,
+        memory: EnemyMemory,
+        *,
+        threatened: bool,
+    ) -> None:
         """Who is out attacking from now on."""
-        own = snapshot.own
-        tags = set(own.tag[army].tolist())
-        if posture is Posture.HOME:
+        if posture is Posture.HOME and threatened:
             self._wave.clear()
             return
         if posture is Posture.ALL_IN:
-            self._wave = tags
+            self._wave = set(tags)
             return
         if snapshot.loop < self._home_until:
             return
-        wave = army[[tag in self._wave for tag in own.tag[army].tolist()]]
+        wave, _ = self._parted(army, tags)
         if len(wave) and self._outnumbered(snapshot, wave):
             self._wave.clear()
             self._home_until = snapshot.loop + int(RETREAT_SECONDS * LOOPS_PER_SECOND)
             return
-        if posture is Posture.KEEP:  # who is out goes on, who is at home stays there
+        if posture in (Posture.KEEP, Posture.HOME):  # who is out goes on, who is at home stays there
             return
         strength = _strength(snapshot, army)
         out = _strength(snapshot, wave)
         if not len(wave):
             known = memory.summary(snapshot.loop)
             if strength >= max(START_STRENGTH, 0.9 * known.army_supply) or snapshot.supply_used > 180:
-                self._wave = tags
+                self._wave = set(tags)
         elif strength - out >= max(START_STRENGTH / 2, JOIN_SHARE * out):
-            self._wave = tags
+            self._wave = set(tags)
 
     def _outnumbered(self, snapshot: Snapshot, wave: Column) -> bool:
         """Whether what stands around the wave is much stronger than it."""
@@ -97,22 +113,21 @@ class Army:
         near = np.hypot(enemy.x - x, enemy.y - y) < _AROUND
         return _strength(snapshot, wave) < RETREAT_AT * float(units.STRENGTH[enemy.kind[near]].sum())
 
-    def _target(self, snapshot: Snapshot, wave: Column, memory: EnemyMemory) -> Point:
+    def _target(self, snapshot: Snapshot, wave: Column, here: Point, memory: EnemyMemory) -> Point:
         """The nearest known structure; else the enemy's start; else every base in turn, until something is found."""
         own = snapshot.own
-        here = middle(own, wave)
-        in_sight = set(snapshot.enemy.tag.tolist())
-        known = []
-        for tag, sighting in memory.structures():
-            gone = (
-                tag not in in_sight and (np.hypot(own.x[wave] - sighting.at[0], own.y[wave] - sighting.at[1]) < 6).any()
-            )
+        known = memory.structures()
+        lost = (known.loop < snapshot.loop).nonzero()[0]  # out of sight; where the wave stands it would be in sight
+        if len(lost):
+            dx, dy = own.x[wave][:, None] - known.x[lost], own.y[wave][:, None] - known.y[lost]
+            gone = known.tag[lost[(np.hypot(dx, dy) < 6).any(axis=0)]].tolist()
+            for tag in gone:
+                memory.forget(tag)
             if gone:
-                memory.forget_structure(tag)
-            else:
-                known.append(sighting.at)
-        if known:
-            return min(known, key=lambda at: distance(here, at))
+                known = memory.structures()
+        if len(known.tag):
+            nearest = int(np.hypot(known.x - here[0], known.y - here[1]).argmin())
+            return float(known.x[nearest]), float(known.y[nearest])
         bases: list[Point] = [self._field.enemy_start, *reversed([(x, y) for x, y in self._field.bases.tolist()])]
         if distance(here, bases[self._search % len(bases)]) < 8:
             self._search += 1
@@ -138,29 +153,29 @@ class Army:
         dx, dy = self._field.enemy_start[0] - near[0], self._field.enemy_start[1] - near[1]
         return near[0] + 7 * dx / way, near[1] + 7 * dy / way
 
-    def _progress(self, snapshot: Snapshot, wave: Column) -> float:
+    def _progress(self, here: Point) -> float:
         way = distance(self._field.start, self._field.enemy_start)
-        return 1.0 - min(1.0, distance(middle(snapshot.own, wave), self._field.enemy_start) / way)
+        return 1.0 - min(1.0, distance(here, self._field.enemy_start) / way)
 
     def _send(self, snapshot: Snapshot, group: Column, at: Point) -> list[Command]:
         """Attack-move, for those who are not on their way there already or there."""
         own = snapshot.own
-        going = (own.verb[group] == ATTACK) & (
-            np.hypot(own.order_x[group] - at[0], own.order_y[group] - at[1]) < _CLOSE_ENOUGH
-        )
-        there = (own.verb[group] == IDLE) & (np.hypot(own.x[group] - at[0], own.y[group] - at[1]) < _CLOSE_ENOUGH)
+        verb = own.verb[group]
+        going = (verb == ATTACK) & (np.hypot(own.order_x[group] - at[0], own.order_y[group] - at[1]) < _CLOSE_ENOUGH)
+        there = (verb == IDLE) & (np.hypot(own.x[group] - at[0], own.y[group] - at[1]) < _CLOSE_ENOUGH)
         late = group[~(going | there)]
         return [Command(ATTACK, tuple(own.tag[late].tolist()), at=at)] if len(late) else []
 
     def _send_scout(self, snapshot: Snapshot) -> list[Command]:
         """A zergling looks at the enemy every minute and a half."""
         own = snapshot.own
-        if self._scout and not (own.tag == self._scout).any():
-            self._scout = 0
         if self._scout:
-            if (own.verb[own.tag == self._scout] == IDLE).all():
+            doing = own.verb[own.tag == self._scout]
+            alive, idle = len(doing) > 0, (doing == IDLE).all()
+            if idle:  # arrived, or dead
                 self._scout = 0
-            return []
+            if alive:
+                return []
         if snapshot.loop < self._next_scout or len(lings := snapshot.of(units.ZERGLING)) < 2:
             return []
         self._next_scout = snapshot.loop + int(90 * LOOPS_PER_SECOND)

@@ -43,7 +43,7 @@ class Brain:
         self._memory.update(snapshot)
         self._known: Known = self._memory.summary(snapshot.loop)
         self._threats = snapshot.threats()
-        self._threat = float(units.SUPPLY[snapshot.enemy.kind[self._threats]].sum())
+        self._threat = float(units.SUPPLY[snapshot.enemy.kind[self._threats]].sum()) if len(self._threats) else 0.0
         self.was_rushed |= self._threat >= 3 and snapshot.seconds < EARLY_SECONDS
 
     @property

@@ -25,10 +25,11 @@ from understudy.games.zerg.strategies import NAMES
 UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it
 FRESH = 50_000_000  # first number of evaluation games; training never gets there
 GOAL = 0.7
+ENOUGH, LAST = 0.8, 200  # training ends early when so much of the last games was won, exploration included
 PLAYERS = 2
 CHUNK = 20  # games a player plays before it says how they went; the last of them through the protocol
 FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many of them play the rest
-BACKLOG = 20  # games that may wait for the learner before players wait, too
+BACKLOG = 32  # games that may wait for the learner before players wait, too: two batches
 
 Say = Callable[[str], None]
 
@@ -85,7 +86,7 @@ class Training(NamedTuple):
 
 
 def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say) -> Training:
-    """Train the model of a run directory until so many games are played or the minutes are over."""
+    """Train the model of a run directory until so many games are played, the minutes are over, or it is good enough."""
     learner = BackgroundParallelLearner(run_dir=run_dir, verbose=False, settings=SETTINGS)
     began, won = time.monotonic(), list[bool]()
     started = 0
@@ -102,9 +103,10 @@ def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say
                 player = under_way.pop(future)
                 won += future.result()
                 if len(won) % 100 == 0:
-                    rate = sum(won[-100:]) / 100
-                    say(f"seed {seed}: {len(won)} games, {time.monotonic() - began:.0f} s, last 100 won {rate:.0%}")
-                if started < most_games and time.monotonic() - began < 60 * minutes:
+                    seconds = time.monotonic() - began
+                    say(f"seed {seed}: {len(won)} games, {seconds:.0f} s, last 100 won {rate(won[-100:]):.0%}")
+                going_on = started < most_games and time.monotonic() - began < 60 * minutes
+                if going_on and not (len(won) >= LAST and rate(won[-LAST:]) >= ENOUGH):
                     under_way[chunk(player)] = player
         learner.stop(drain=True)
     return Training(len(won), len(won) // CHUNK, time.monotonic() - began)

@@ -113,7 +113,7 @@ class Macro:
     def _pool(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
         if snapshot.total(units.SPAWNING_POOL):
             return
-        early = strategy.posture in (Posture.ATTACK, Posture.ALL_IN) or strategy.defences > 0
+        early = strategy.posture is Posture.ALL_IN or strategy.defences > 0
         if snapshot.supply_used >= (12 if early else self._opening.pool) or snapshot.seconds > 120:
             self._build(snapshot, units.SPAWNING_POOL, purse)
 
@@ -210,8 +210,9 @@ class Macro:
             missing -= 1
         if missing > 0:
             return
+        wanted = fighters_wanted(snapshot, known) if purse.larvae else []
         while purse.larvae:
-            if not any(purse.hatch(kind) for kind in fighters_wanted(snapshot, known)):
+            if not any(purse.hatch(kind) for kind in wanted):
                 return
 
     def _build(self, snapshot: Snapshot, kind: int, purse: Purse, forward: bool = False) -> None:
@@ -231,8 +232,8 @@ class Macro:
 
     def _send_builder(self, snapshot: Snapshot, kind: int, place: Point, purse: Purse, target: int = 0) -> None:
         own = snapshot.own
-        free = np.flatnonzero((own.kind == units.DRONE) & (own.verb != MAKE))
-        free = free[[int(tag) not in self._builders for tag in own.tag[free]]]
+        free = ((own.kind == units.DRONE) & (own.verb != MAKE)).nonzero()[0]
+        free = free[[tag not in self._builders for tag in own.tag[free].tolist()]]
         if not len(free):
             return
         nearest = int(free[int(np.hypot(own.x[free] - place[0], own.y[free] - place[1]).argmin())])

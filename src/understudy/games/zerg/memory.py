@@ -7,24 +7,23 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.snapshot import Point, Snapshot
+from understudy.games.zerg.snapshot import LOOPS_PER_SECOND, Column, Snapshot
 
 FORGET_SECONDS = 120.0  # a fighter unseen for this long counts no more
-
-
-class Sighting(NamedTuple):
-    """A unit as it was last seen."""
-
-    kind: int
-    at: Point
-    loop: int
+_HIDDEN_SECONDS = 10.0  # and one unseen for this long is hidden
+_ROOM = 256  # rows to begin with
+_NOTHING = 0  # the kind of a row that is not in use any more: no unit has this id
 
 
 class EnemyMemory:
-    """Every enemy unit seen and not known to be dead, by tag."""
+    """Every enemy unit seen and not known to be dead: a row each, in the order they were found."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, Sighting] = {}
+        self._row: dict[int, int] = {}  # by tag
+        self._rows = 0
+        self._tag, self._kind, self._loop = (np.zeros(_ROOM, np.int64) for _ in range(3))
+        self._x, self._y = np.zeros(_ROOM), np.zeros(_ROOM)
+        self._stale = True
         self.race = 0
         self.last_fighter_loop = 0
         self.most_tier = 0
@@ -32,42 +31,93 @@ class EnemyMemory:
     def update(self, snapshot: Snapshot) -> None:
         """Take in what is in sight, and forget the dead."""
         enemy = snapshot.enemy
-        rows = zip(enemy.tag.tolist(), enemy.kind.tolist(), enemy.x.tolist(), enemy.y.tolist(), strict=True)
-        for tag, kind, x, y in rows:
-            self.seen[tag] = Sighting(kind, (x, y), snapshot.loop)
-        for tag in snapshot.dead:
-            self.seen.pop(tag, None)
-        if len(enemy):
-            self.most_tier = max(self.most_tier, int(units.TIER[enemy.kind].max()))
-            self.race = self.race or int(units.RACE[enemy.kind].max())
+        if len(enemy.tag):
+            rows = self._rows_of(enemy.tag.tolist())
+            if (self._kind[rows] != enemy.kind).any():
+                self._kind[rows] = enemy.kind
+                self._learn(enemy.kind)
+            self._x[rows], self._y[rows], self._loop[rows] = enemy.x, enemy.y, snapshot.loop
             if units.IS_ARMY[enemy.kind].any():
                 self.last_fighter_loop = snapshot.loop
+        for tag in snapshot.dead:
+            self.forget(tag)
 
-    def forget_structure(self, tag: int) -> None:
-        """A structure is not where it was seen."""
-        self.seen.pop(tag, None)
+    def _rows_of(self, tags: list[int]) -> Column:
+        """The rows of these units; who is new gets one."""
+        known = self._row
+        for tag in tags:
+            if tag not in known:
+                if self._rows == len(self._tag):
+                    self._grow()
+                known[tag] = self._rows
+                self._tag[self._rows] = tag
+                self._rows += 1
+        return np.array([known[tag] for tag in tags])
+
+    def _grow(self) -> None:
+        self._tag, self._kind, self._loop, self._x, self._y = (
+            np.concatenate([column, np.zeros_like(column)])
+            for column in (self._tag, self._kind, self._loop, self._x, self._y)
+        )
+
+    def _learn(self, kinds: Column) -> None:
+        """Some of these kinds are new, or are where another one was."""
+        self._stale = True
+        self.most_tier = max(self.most_tier, int(units.TIER[kinds].max()))
+        self.race = self.race or int(units.RACE[kinds].max())
+
+    def forget(self, tag: int) -> None:
+        """A unit is dead, or not where it was seen."""
+        row = self._row.pop(tag, None)
+        if row is not None:
+            self._kind[row] = _NOTHING
+            self._stale = True
 
     def summary(self, loop: int) -> Known:
         """What is known at this loop, added up."""
-        if not self.seen:
-            return Known(0.0, 0.0, 0.0, 0, 0, 0, 0)
-        kinds = np.fromiter((s.kind for s in self.seen.values()), np.int64, len(self.seen))
-        age = (loop - np.fromiter((s.loop for s in self.seen.values()), np.int64, len(self.seen))) / 22.4
-        fresh = kinds[units.IS_ARMY[kinds] & (age < FORGET_SECONDS)]
-        supply = units.SUPPLY[fresh]
-        return Known(
-            army_supply=float(supply.sum()),
-            air_supply=float(supply[units.IS_FLYING[fresh]].sum()),
-            defence=float(units.STRENGTH[kinds[units.IS_DEFENCE[kinds]]].sum()),
-            workers=int(units.IS_WORKER[kinds].sum()),
-            bases=int(units.IS_TOWNHALL[kinds].sum()),
-            structures=int(units.IS_STRUCTURE[kinds].sum()),
-            hidden_fighters=int((units.IS_ARMY[kinds] & (age >= 10)).sum()),
+        if self._stale:
+            self._count()
+        if not len(self._fighters):
+            return self._lasting
+        age = (loop - self._loop[self._fighters]) / LOOPS_PER_SECOND
+        fresh = age < FORGET_SECONDS
+        return self._lasting._replace(
+            army_supply=float(self._supply[fresh].sum()),
+            air_supply=float(self._air_supply[fresh].sum()),
+            hidden_fighters=int(np.count_nonzero(age >= _HIDDEN_SECONDS)),
         )
 
-    def structures(self) -> list[tuple[int, Sighting]]:
-        """Known structures with their tags, in the order they were found."""
-        return [(tag, s) for tag, s in self.seen.items() if units.IS_STRUCTURE[s.kind]]
+    def _count(self) -> None:
+        """Add up what does not depend on the time."""
+        self._stale = False
+        kinds = self._kind[: self._rows]
+        self._fighters = units.IS_ARMY[kinds].nonzero()[0]
+        fighters = kinds[self._fighters]
+        self._supply = units.SUPPLY[fighters]
+        self._air_supply = np.where(units.IS_FLYING[fighters], self._supply, 0.0)
+        self._lasting = Known(
+            army_supply=0.0,
+            air_supply=0.0,
+            defence=float(units.STRENGTH[kinds[units.IS_DEFENCE[kinds]]].sum()),
+            workers=int(np.count_nonzero(units.IS_WORKER[kinds])),
+            bases=int(np.count_nonzero(units.IS_TOWNHALL[kinds])),
+            structures=int(np.count_nonzero(units.IS_STRUCTURE[kinds])),
+            hidden_fighters=0,
+        )
+
+    def structures(self) -> Structures:
+        """Known structures, in the order they were found."""
+        rows = units.IS_STRUCTURE[self._kind[: self._rows]].nonzero()[0]
+        return Structures(self._tag[rows], self._x[rows], self._y[rows], self._loop[rows])
+
+
+class Structures(NamedTuple):
+    """Structures as columns, with the loop at which each was seen last."""
+
+    tag: Column
+    x: Column
+    y: Column
+    loop: Column
 
 
 class Known(NamedTuple):

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from understudy.files import write_atomically
+from understudy.files import FileLock, write_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -87,15 +87,25 @@ class OpponentMemory:
         """Add a game and save; a disk that does not take it is said in the log, and the game goes on."""
         if result not in _POINTS:
             return
-        if self._path is not None and self._path.exists():
-            self._records = self._read()  # games side by side have written, too
-        for key in _keys(opponent_id, race):
+        if self._path is None:
+            self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening)
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(self._path.with_name(f"{self._path.name}.lock")):  # games side by side write, too
+                self._records = self._read() if self._path.exists() else self._records
+                self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening)
+                self._write(self._path)
+        except OSError as error:
+            logger.warning("The opponent memory %s cannot be written: %s", self._path, error)
+
+    def _add(self, keys: list[str], points: float, rushed: bool, opening: str) -> None:
+        for key in keys:
             record = self._records.pop(key, Record())
-            record.add(_POINTS[result], rushed, opening)
+            record.add(points, rushed, opening)
             self._records[key] = record  # the newest is last
         while len(self._records) > _MOST_OPPONENTS:
             del self._records[next(iter(self._records))]
-        self._write()
 
     def _of(self, opponent_id: str, race: int) -> Iterator[Record]:
         """The records an opponent belongs to, the widest first."""
@@ -113,16 +123,10 @@ class OpponentMemory:
             logger.warning("The opponent memory %s cannot be read (%s); it is begun anew.", self._path, error)
             return {}
 
-    def _write(self) -> None:
-        if self._path is None:
-            return
+    def _write(self, path: Path) -> None:
         records = {key: asdict(record) for key, record in self._records.items()}
         content = json.dumps({"opponents": records}, indent=1).encode()
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._path, lambda stream: stream.write(content))
-        except OSError as error:
-            logger.warning("The opponent memory %s cannot be written: %s", self._path, error)
+        write_atomically(path, lambda stream: stream.write(content))
 
 
 def _keys(opponent_id: str, race: int) -> list[str]:

@@ -17,10 +17,12 @@ _BASE_RADIUS = 10.0
 def next_base(snapshot: Snapshot, field: Field, avoid: frozenset[Point]) -> Point | None:
     """The nearest place for a townhall that nobody has taken."""
     own, enemy = snapshot.own, snapshot.enemy
-    taken_x = np.concatenate([own.x[snapshot.townhalls], enemy.x[units.IS_STRUCTURE[enemy.kind]]])
-    taken_y = np.concatenate([own.y[snapshot.townhalls], enemy.y[units.IS_STRUCTURE[enemy.kind]]])
-    for x, y in field.bases.tolist():
-        if (x, y) not in avoid and np.hypot(taken_x - x, taken_y - y).min(initial=np.inf) > 8:
+    buildings = units.IS_STRUCTURE[enemy.kind]
+    taken_x = np.concatenate([own.x[snapshot.townhalls], enemy.x[buildings]])
+    taken_y = np.concatenate([own.y[snapshot.townhalls], enemy.y[buildings]])
+    away = np.hypot(taken_x - field.bases[:, :1], taken_y - field.bases[:, 1:]).min(axis=1, initial=np.inf)
+    for x, y in field.bases[away > 8].tolist():
+        if (x, y) not in avoid:
             return x, y
     return None
 
@@ -28,14 +30,16 @@ def next_base(snapshot: Snapshot, field: Field, avoid: frozenset[Point]) -> Poin
 def free_geyser(snapshot: Snapshot, avoid: frozenset[Point]) -> tuple[int, Point] | None:
     """A geyser at a finished base without an extractor: its tag and its place."""
     own, resources = snapshot.own, snapshot.resources()
-    gas = [int(i) for i in np.flatnonzero(units.IS_GAS[own.kind])]
+    gas = units.IS_GAS[own.kind]
+    extractors = list(zip(own.x[gas].tolist(), own.y[gas].tolist(), strict=True))
+    wells = resources.is_gas
+    geysers = list(zip(resources.x[wells].tolist(), resources.y[wells].tolist(), strict=True))
+    free = [n for n, (x, y) in enumerate(geysers) if not any(abs(gx - x) + abs(gy - y) < 1 for gx, gy in extractors)]
     for hall in snapshot.bases:
         at = (float(own.x[hall]), float(own.y[hall]))
-        for i in np.flatnonzero(resources.is_gas).tolist():
-            place = (float(resources.x[i]), float(resources.y[i]))
-            built_on = any(abs(own.x[j] - place[0]) + abs(own.y[j] - place[1]) < 1 for j in gas)
-            if distance(at, place) < _BASE_RADIUS and not built_on and place not in avoid:
-                return int(resources.tag[i]), place
+        for n in free:
+            if distance(at, geysers[n]) < _BASE_RADIUS and geysers[n] not in avoid:
+                return int(resources.tag[wells][n]), geysers[n]
     return None
 
 

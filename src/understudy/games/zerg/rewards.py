@@ -5,10 +5,10 @@ order of policies as the result alone makes it (Ng, Harada and Russell 1999). Φ
 
 | term | what it measures | weight |
 |---|---|---|
-| economy | drones, of 66 | 0.30 |
-| bases | bases, of 5 | 0.10 |
-| army | own fighting supply over own and known enemy supply | 0.30 |
-| trades | tanh((value killed − value lost) / 3000) | 0.30 |
+| economy | drones, of 66 | 0.10 |
+| bases | bases, of 5 | 0.05 |
+| army | own fighting supply over own and known enemy supply | 0.25 |
+| trades | tanh((value killed − value lost) / 3000) | 0.60 |
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ RESULT_REWARDS = {"Victory": 1.0, "Defeat": -1.0, "Tie": -0.5}  # a tie is a win
 
 
 def potential(snapshot: Snapshot, known: Known) -> float:
-    """Φ of a state; between −0.3 and 1."""
+    """Φ of a state; between −0.6 and 1."""
     economy = min(snapshot.drones, 66) / 66
     bases = min(len(snapshot.townhalls), 5) / 5
     army = snapshot.army_supply / (snapshot.army_supply + known.army_supply + 10.0)
     trades = math.tanh((snapshot.killed_value - snapshot.lost_value) / 3000.0)
-    return 0.3 * economy + 0.1 * bases + 0.3 * army + 0.3 * trades
+    return 0.1 * economy + 0.05 * bases + 0.25 * army + 0.6 * trades
 
 
 def shaped_reward(before: float, after: float) -> float:

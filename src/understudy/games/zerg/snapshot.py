@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,25 +97,34 @@ class Snapshot:
     creep: NDArray[Any]  # [y, x]
     resources: Callable[[], Resources]
 
+    # What several parts of the brain ask for.
+    ready: NDArray[np.int64] = field(init=False)  # how many of each unit id stand or live
+    coming: NDArray[np.int64] = field(init=False)  # how many are in eggs, in construction, ordered from a builder
+    townhalls: list[int] = field(init=False)  # places in `own` of all townhalls, unfinished ones included
+    bases: list[int] = field(init=False)  # places in `own` of the finished townhalls
+    army: Column = field(init=False)  # places in `own` of the units that fight
+    army_supply: float = field(init=False)
+    drones: int = field(init=False)  # at work and in eggs
+    wanted_drones: int = field(init=False)  # that the finished bases and extractors can employ
+
     @property
     def seconds(self) -> float:
         """Game time."""
         return self.loop / LOOPS_PER_SECOND
 
-    @cached_property
-    def ready(self) -> NDArray[np.int64]:
-        """How many of each unit id stand or live."""
-        return np.bincount(self.own.kind[self.own.progress >= 1.0], minlength=units.IDS)
-
-    @cached_property
-    def coming(self) -> NDArray[np.int64]:
-        """How many of each unit id are under way: in eggs, in construction, ordered from a builder."""
+    def __post_init__(self) -> None:
         own = self.own
-        making = own.verb == MAKE
-        under_way = np.bincount(own.product[making], minlength=units.IDS)
-        under_way += np.bincount(own.kind[own.progress < 1.0], minlength=units.IDS)
-        under_way[units.ZERGLING] *= 2
-        return under_way
+        self._finished = own.progress >= 1.0
+        self.ready = np.bincount(own.kind[self._finished], minlength=units.IDS)
+        under_way = np.concatenate([own.product[own.verb == MAKE], own.kind[~self._finished]])
+        self.coming = np.bincount(under_way, minlength=units.IDS)
+        self.coming[units.ZERGLING] *= 2
+        self.townhalls = units.IS_TOWNHALL[own.kind].nonzero()[0].tolist()
+        self.bases = [i for i in self.townhalls if self._finished[i]]
+        self.army = units.IS_ARMY[own.kind].nonzero()[0]
+        self.army_supply = float(units.SUPPLY[own.kind[self.army]].sum())
+        self.drones = self.total(units.DRONE)
+        self.wanted_drones = 16 * len(self.bases) + 3 * int(self.ready[units.EXTRACTOR])
 
     def total(self, kind: int) -> int:
         """Standing and under way together."""
@@ -126,44 +134,13 @@ class Snapshot:
         """Places in `own` of the finished units of this kind."""
         if not self.ready[kind]:
             return []
-        places: list[int] = np.flatnonzero((self.own.kind == kind) & (self.own.progress >= 1.0)).tolist()
+        places: list[int] = ((self.own.kind == kind) & self._finished).nonzero()[0].tolist()
         return places
-
-    @cached_property
-    def townhalls(self) -> list[int]:
-        """Places in `own` of all townhalls, unfinished ones included."""
-        halls: list[int] = np.flatnonzero(units.IS_TOWNHALL[self.own.kind]).tolist()
-        return halls
-
-    @cached_property
-    def bases(self) -> list[int]:
-        """Places in `own` of the finished townhalls."""
-        return [i for i in self.townhalls if self.own.progress[i] >= 1.0]
-
-    @cached_property
-    def army(self) -> Column:
-        """Places in `own` of the units that fight."""
-        return np.flatnonzero(units.IS_ARMY[self.own.kind])
-
-    @cached_property
-    def army_supply(self) -> float:
-        """Supply of the units that fight."""
-        return float(units.SUPPLY[self.own.kind[self.army]].sum())
-
-    @cached_property
-    def drones(self) -> int:
-        """Drones at work and in eggs."""
-        return self.total(units.DRONE)
-
-    @cached_property
-    def wanted_drones(self) -> int:
-        """Drones that the finished bases and extractors can employ."""
-        return 16 * len(self.bases) + 3 * int(self.ready[units.EXTRACTOR])
 
     def threats(self, radius: float = 26.0) -> Column:
         """Places in `enemy` of fighters within this distance of one of our townhalls."""
         enemy, halls = self.enemy, self.townhalls
-        fighters = np.flatnonzero(units.IS_ARMY[enemy.kind])
+        fighters: Column = units.IS_ARMY[enemy.kind].nonzero()[0]
         if not len(fighters) or not halls:
             return fighters[:0]
         dx = enemy.x[fighters][:, None] - self.own.x[halls][None]
@@ -180,7 +157,9 @@ def distance(a: Point, b: Point) -> float:
 def middle(group: Units, places: Column) -> Point:
     """The median place of some units: that of an army, whatever a few of them do."""
     half = len(places) // 2
-    x, y = np.sort(group.x[places]), np.sort(group.y[places])
+    x, y = group.x[places], group.y[places]
+    x.sort()
+    y.sort()
     if len(places) % 2:
         return float(x[half]), float(y[half])
     return float(x[half - 1] + x[half]) / 2, float(y[half - 1] + y[half]) / 2

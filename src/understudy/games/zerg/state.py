@@ -77,7 +77,7 @@ def _nearest_threat(s: Situation) -> float:
 
 def _army_health(s: Situation) -> float:
     army = s.snapshot.army
-    return float(s.snapshot.own.health[army].mean()) if len(army) else 0.0
+    return float(s.snapshot.own.health[army].sum()) / len(army) if len(army) else 0.0
 
 
 FEATURES: tuple[Feature, ...] = (
@@ -140,7 +140,7 @@ _SCALES = np.array([feature.scale for feature in FEATURES], np.float64)
 def state_vector(situation: Situation) -> NDArray[np.float32]:
     """The fifty features, scaled, clipped and finite."""
     raw = np.array([feature.measure(situation) for feature in FEATURES], np.float64)
-    return np.clip(raw / _SCALES, 0.0, MOST).astype(np.float32)
+    return np.minimum(np.maximum(raw / _SCALES, 0.0), MOST).astype(np.float32)
 
 
 def feature_table() -> str:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 
 class Posture(Enum):
-    """Where the army goes: it comes home, a wave that is out goes on, it attacks while it is the stronger one, or
-    attacks whatever comes.
+    """Where the army goes: it comes home when a base is threatened, a wave that is out goes on, it attacks while it is
+    the stronger one, or attacks whatever comes.
     """
 
     HOME = "home"
@@ -29,12 +29,14 @@ class Strategy(NamedTuple):
     posture: Posture
 
 
+# No one of them is a whole plan: those that attack only replace the drones a game begins with, and growing never
+# attacks. What wins is the right one at the right time.
 ECONOMY = Strategy("ECONOMY", 70, 0, False, 0, 0, Posture.KEEP)
 EXPAND = Strategy("EXPAND", 70, 1, False, 0, 0, Posture.KEEP)
 TECH = Strategy("TECH", 40, 0, True, 0, 0, Posture.KEEP)
 DEFEND = Strategy("DEFEND", 22, 0, False, 2, 1, Posture.HOME)
-ATTACK = Strategy("ATTACK", 20, 0, False, 0, 0, Posture.ATTACK)
-ALL_IN = Strategy("ALL_IN", 13, 0, False, 0, 0, Posture.ALL_IN)
+ATTACK = Strategy("ATTACK", 12, 0, False, 0, 0, Posture.ATTACK)
+ALL_IN = Strategy("ALL_IN", 12, 0, False, 0, 0, Posture.ALL_IN)
 
 STRATEGIES = (ECONOMY, EXPAND, TECH, DEFEND, ATTACK, ALL_IN)
 NAMES = tuple(strategy.name for strategy in STRATEGIES)

@@ -21,16 +21,14 @@ class Workers:
     def command(self, snapshot: Snapshot) -> list[Command]:
         """Employ new and idle drones, fill extractors, and even out the bases."""
         own = snapshot.own
-        mining = np.flatnonzero((own.kind == units.DRONE) & (own.verb != MAKE))
+        mining = ((own.kind == units.DRONE) & (own.verb != MAKE)).nonzero()[0]
         drones = dict(zip(own.tag[mining].tolist(), mining.tolist(), strict=True))
         bases = {int(own.tag[i]): i for i in snapshot.bases}
         gas = {int(own.tag[i]): i for i in snapshot.of(units.EXTRACTOR)}
-        self._job = {
-            drone: place for drone, place in self._job.items() if drone in drones and (place in bases or place in gas)
-        }
+        load = dict.fromkeys([*bases, *gas], 0)
+        self._job = {drone: place for drone, place in self._job.items() if drone in drones and place in load}
         if not bases:
             return []
-        load = dict.fromkeys([*bases, *gas], 0)
         for place in self._job.values():
             load[place] += 1
         wanted = 0 if snapshot.vespene > max(_ENOUGH_VESPENE, snapshot.minerals) else PER_EXTRACTOR
@@ -38,7 +36,7 @@ class Workers:
         moved = self._join_gas(snapshot, drones, gas, bases, load, wanted)
         moved |= self._even_out(bases, load)
         moved |= self._employ(snapshot, drones, bases, load)
-        idle = {int(own.tag[i]) for i in mining[own.verb[mining] == IDLE]}
+        idle = set(own.tag[mining[own.verb[mining] == IDLE]].tolist())
         return self._orders(snapshot, sorted(moved | idle), bases)
 
     def _leave_gas(self, gas: dict[int, int], load: dict[int, int], wanted: int) -> None:

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import state as names
-from understudy.games.zerg.proving_ground.rules import KINDS, MORPH
+from understudy.games.zerg.proving_ground.kernels import sight
+from understudy.games.zerg.proving_ground.rules import MORPH
 from understudy.games.zerg.proving_ground.simulation import Simulation
+from understudy.games.zerg.proving_ground.state import FIRST_TAG, TAG_SHIFT
 from understudy.games.zerg.proving_ground.unit_data import kinds_by_id
 from understudy.games.zerg.snapshot import (
     ATTACK,
@@ -20,7 +22,6 @@ from understudy.games.zerg.snapshot import (
     MOVE,
     OTHER,
     RESEARCH,
-    Column,
     Command,
     Field,
     Resources,
@@ -28,8 +29,6 @@ from understudy.games.zerg.snapshot import (
     Units,
     nearest_first,
 )
-
-FIRST_TAG, TAG_SHIFT = 1 << 32, 18  # as the protocol tags units, so that both adapters name them alike
 
 _VERBS: NDArray[np.int64] = np.full(32, OTHER)
 for _order, _verb in (
@@ -46,7 +45,6 @@ for _order, _verb in (
 ):
     _VERBS[_order] = _verb
 _PLAIN = {GATHER: names.GATHER, ATTACK: names.ATTACK, MOVE: names.MOVE, INJECT: names.INJECT, RESEARCH: names.RESEARCH}
-_LOST = slice(names.LOST_MINERALS_ARMY, names.LOST_VESPENE_TECHNOLOGY + 1)
 
 
 def field_of(game: Simulation, player: int) -> Field:
@@ -61,32 +59,27 @@ class DirectGame:
 
     def __init__(self, game: Simulation, player: int) -> None:
         self._game, self._player = game, player
-        self._unit_id = game.rules["unit_id"][0].astype(np.int64)
-        self._full_health = game.rules["health"][0] + game.rules["shields"][0]
         self._deaths = 0
+        self._upgrade_flags, self._known_upgrades = b"", frozenset[int]()
 
     def snapshot(self) -> Snapshot:
         """What the player sees now."""
         game, state, p = self._game, self._game.state, self._player
-        top = int(state["top"])
-        alive, owner = state["alive"][:top] == 1, state["owner"][:top]
-        mine = np.flatnonzero(alive & (owner == p))
-        theirs = np.flatnonzero(alive & (owner == 1 - p) & ((state["seen"][p, :top] | state["known"][p, :top]) == 1))
-        used, cap = game.supply(p)
-        score = state["score"]
+        used, cap, killed, lost = sight.account(game.block, game.rules, p)
+        score = state["score"][p]
         return Snapshot(
             loop=game.loop,
             minerals=float(int(state["minerals"][p])),
             vespene=float(int(state["vespene"][p])),
             supply_used=float(int(used)),
             supply_cap=float(int(cap)),
-            rate_minerals=float(score[p, names.RATE_MINERALS]),
-            rate_vespene=float(score[p, names.RATE_VESPENE]),
-            killed_value=float(score[1 - p, _LOST].sum()),
-            lost_value=float(score[p, _LOST].sum()),
-            upgrades=frozenset(np.flatnonzero(state["upgrade"][p]).tolist()),
-            own=self._units(mine, True),
-            enemy=self._units(theirs, False),
+            rate_minerals=float(score[names.RATE_MINERALS]),
+            rate_vespene=float(score[names.RATE_VESPENE]),
+            killed_value=killed,
+            lost_value=lost,
+            upgrades=self._upgrades(),
+            own=self._own(),
+            enemy=self._enemy(),
             dead=self._dead(),
             creep=state["creep_grid"],
             resources=self._resources,
@@ -106,7 +99,7 @@ class DirectGame:
         x, y = (-1.0, -1.0) if command.at is None else command.at
         if command.verb == MAKE:
             product = kinds_by_id()[command.product]
-            how = int(game.rules["how"][0][game.state["kind"][slot], product])
+            how = int(game.tables["how"][game.state["kind"][slot], product])
             if command.at is not None:
                 game.order(p, slot, names.BUILD_AT, product, x=x, y=y)
             else:
@@ -117,48 +110,33 @@ class DirectGame:
             argument = command.product if command.verb == RESEARCH else 0
             game.order(p, slot, _PLAIN[command.verb], argument, target, x, y)
 
-    def _units(self, slots: Column, own: bool) -> Units:
-        state = self._game.state
-        kinds = state["kind"][slots]
-        x, y = state["x"][slots], state["y"][slots]
-        tags = FIRST_TAG + (slots << TAG_SHIFT) + state["generation"][slots]
-        if not own:
-            none = np.zeros(len(slots), np.int64)
-            return Units(tags, self._unit_id[kinds], x, y, none, none, none, none, none, x, y)
-        busy = state["orders"][slots] > 0
-        order = np.where(busy, state["order"][slots, 0], names.NONE)
-        verb = _VERBS[order]
-        argument = state["argument"][slots, 0]
-        product = np.where(
-            verb == MAKE, self._unit_id[np.minimum(argument, KINDS - 1)], np.where(verb == RESEARCH, argument, 0)
-        )
-        going = (order == names.ATTACK) | (order == names.MOVE)
-        return Units(
-            tags,
-            self._unit_id[kinds],
-            x,
-            y,
-            (state["health"][slots] + state["shield"][slots]) / self._full_health[kinds],
-            state["energy"][slots],
-            state["progress"][slots],
-            verb,
-            product,
-            np.where(going, state["order_x"][slots, 0], x),
-            np.where(going, state["order_y"][slots, 0], y),
-        )
+    def _own(self) -> Units:
+        whole, real = sight.own_units(self._game.block, self._game.rules, self._player, _VERBS)
+        tag, kind, verb, product = whole
+        x, y, health, energy, progress, order_x, order_y = real
+        return Units(tag, kind, x, y, health, energy, progress, verb, product, order_x, order_y)
+
+    def _enemy(self) -> Units:
+        (tag, kind), (x, y) = sight.enemy_units(self._game.block, self._game.rules, self._player)
+        none = np.zeros(len(tag), np.int64)
+        return Units(tag, kind, x, y, none, none, none, none, none, x, y)
+
+    def _upgrades(self) -> frozenset[int]:
+        flags = self._game.state["upgrade"][self._player]
+        raw = flags.tobytes()
+        if raw != self._upgrade_flags:
+            self._upgrade_flags, self._known_upgrades = raw, frozenset(flags.nonzero()[0].tolist())
+        return self._known_upgrades
 
     def _resources(self) -> Resources:
-        state, rules = self._game.state, self._game.rules[0]
-        top = int(state["top"])
-        kinds = state["kind"][:top]
-        is_field, is_gas = rules["minerals_here"][kinds] == 1, rules["geyser"][kinds] == 1
-        slots = np.flatnonzero((state["alive"][:top] == 1) & (is_field | is_gas))
-        tags = FIRST_TAG + (slots << TAG_SHIFT) + state["generation"][slots]
-        return Resources(tags, state["x"][slots], state["y"][slots], is_gas[slots])
+        (tag, is_gas), (x, y) = sight.resources(self._game.block, self._game.rules)
+        return Resources(tag, x, y, is_gas == 1)
 
     def _dead(self) -> tuple[int, ...]:
         state, ring = self._game.state, names.DEAD_RING
         deaths = int(state["deaths"])
+        if deaths == self._deaths:
+            return ()
         places = [n % ring for n in range(max(self._deaths, deaths - ring), deaths)]
         self._deaths = deaths
         rows = zip(state["dead_slot"][places].tolist(), state["dead_generation"][places].tolist(), strict=True)

@@ -21,7 +21,7 @@ from understudy.games.zerg.direct.bulk import games
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.policy import zerg_agent, zerg_settings
 
-BACKLOG = 20  # games that may wait for the learner before this one waits, too
+BACKLOG = 32  # games that may wait for the learner before this one waits, too: two batches
 _STOP_SECONDS = 10.0
 
 

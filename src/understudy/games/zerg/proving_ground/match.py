@@ -72,18 +72,17 @@ class Match:
     def advance_to(self, loop: int) -> None:
         """Run the game to this loop, letting computers think on their way."""
         game = self.simulation
-        while game.loop < loop and not game.over:
-            loops = (
-                min(loop, (game.loop // THINK_EVERY + 1) * THINK_EVERY) - game.loop
-                if self.opponents
-                else loop - game.loop
-            )
-            loops = min(loops, self.max_loops - game.loop)
-            game.step(loops, see=game.loop + loops >= loop)
-            if self.opponents and game.loop % THINK_EVERY == 0:
+        now = game.loop
+        while now < loop and not game.over:
+            until = min(loop, self.max_loops)
+            if self.opponents:
+                until = min(until, (now // THINK_EVERY + 1) * THINK_EVERY)
+            game.step(until - now, see=until >= loop)
+            now = game.loop
+            if now % THINK_EVERY == 0:
                 for opponent in self.opponents:
                     opponent.act()
-            if game.loop >= self.max_loops:
+            if now >= self.max_loops:
                 game.finish((TIE, TIE))
         if self.recorder is not None:
             self.recorder(game)

@@ -13,8 +13,9 @@ from understudy.games.zerg.proving_ground.kernels import tally
 from understudy.games.zerg.proving_ground.match import Match
 from understudy.games.zerg.proving_ground.rules import BILE, BILE_RADIUS, SCAN, SCAN_RADIUS, STORM, STORM_RADIUS
 from understudy.games.zerg.proving_ground.simulation import Simulation
+from understudy.games.zerg.proving_ground.state import FIRST_TAG, TAG_SHIFT
 from understudy.games.zerg.proving_ground.static_responses import describe_map, fill_image, packed
-from understudy.games.zerg.proving_ground.wire import ENEMY, FIRST_TAG, SELF, TAG_SHIFT, UnitWriter
+from understudy.games.zerg.proving_ground.wire import ENEMY, SELF, UnitWriter
 
 # Field numbers of the path Response.observation.observation.raw_data, whose bytes are put together by hand.
 RESPONSE_OBSERVATION, OBSERVATION, RAW_DATA = 10, 3, 5

@@ -43,7 +43,7 @@ def answer(game: Simulation, player: int, query: query_pb2.RequestQuery, respons
         entry.unit_tag = asked.unit_tag
         slot = slot_of(game, asked.unit_tag)
         if slot >= 0:
-            entry.unit_type_id = int(game.rules["unit_id"][0][game.state["kind"][slot]])
+            entry.unit_type_id = int(game.tables["unit_id"][game.state["kind"][slot]])
             for ability in _available(game, player, slot, query.ignore_resource_requirements):
                 entry.abilities.add().ability_id = ability
 
@@ -56,14 +56,14 @@ def _distance(game: Simulation, way: query_pb2.RequestQueryPathing) -> float:
         if slot < 0:
             return 0.0
         start = (float(game.state["x"][slot]), float(game.state["y"][slot]))
-        if game.rules["flying"][0][game.state["kind"][slot]]:
+        if game.tables["flying"][game.state["kind"][slot]]:
             return float(np.hypot(goal[0] - start[0], goal[1] - start[1]))
     return game.way_length(start, goal)
 
 
 def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int]:
     """The abilities a unit could use now; `free` leaves prices aside."""
-    state, rules = game.state, game.rules[0]
+    state, rules = game.state, game.tables
     unit = int(state["kind"][slot])
     if state["owner"][slot] != player or state["progress"][slot] < 1 or state["becomes"][slot]:
         return []
@@ -92,7 +92,7 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
 
 
 def _possible(game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]) -> bool:
-    state, rules = game.state, game.rules[0]
+    state, rules = game.state, game.tables
     unit = state["kind"][slot]
     if order == orders.RESEARCH:
         before, building = rules["upgrade_before"][argument], rules["upgrade_building"][argument]
@@ -115,7 +115,7 @@ def _possible(game: Simulation, player: int, slot: int, order: int, argument: in
 
 
 def _has(game: Simulation, player: int, building: int) -> bool:
-    state, rules = game.state, game.rules[0]
+    state, rules = game.state, game.tables
     mine = (state["alive"] == 1) & (state["owner"] == player) & (state["progress"] >= 1)
     return bool(rules["counts_as"][state["kind"][mine], building].any())
 
@@ -123,7 +123,5 @@ def _has(game: Simulation, player: int, building: int) -> bool:
 def _has_techlab(game: Simulation, slot: int) -> bool:
     addon = int(game.state["host"][slot])
     return (
-        addon >= 0
-        and bool(game.rules["is_techlab"][0][game.state["kind"][addon]])
-        and game.state["progress"][addon] >= 1
+        addon >= 0 and bool(game.tables["is_techlab"][game.state["kind"][addon]]) and game.state["progress"][addon] >= 1
     )

@@ -52,7 +52,7 @@ class Recording:
 
 def frame_of(game: Simulation) -> dict[str, Any]:
     """One picture of a game: players and units."""
-    state, rules = game.state, game.rules[0]
+    state, rules = game.state, game.tables
     top = int(state["top"])
     alive = np.flatnonzero(state["alive"][:top])
     units = [

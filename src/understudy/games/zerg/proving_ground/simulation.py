@@ -6,10 +6,11 @@ Orders are plain numbers (see `state.py`), so that an environment can drive many
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
+from understudy.games.zerg.proving_ground.columns import Columns
 from understudy.games.zerg.proving_ground.compiled import announce_compilation
 from understudy.games.zerg.proving_ground.kernels import doors
 from understudy.games.zerg.proving_ground.kernels.step import step as step_kernel
@@ -26,28 +27,28 @@ VICTORY, DEFEAT, TIE = 1, 2, 3
 
 
 class Simulation:
-    """One game. `state` is the whole of it: equal bytes mean equal games."""
+    """One game. `block` is the whole of it: equal bytes mean equal games. `state` and `tables` are views by name."""
 
     def __init__(self, game_map: Map, races: tuple[int, int], seed: int = 0) -> None:
         announce_compilation()
         self.map = game_map
         self.block: Block = np.zeros(1, STATE)
-        self.state = self.block[0]
+        self.state = Columns(self.block)
         self.terrain = _terrain(game_map.seed)
-        self.rules = rules()
+        self.rules, self.tables = rules(), _tables()
         self.scratch = new_scratch()
         state = self.state
         state["random"] = (seed + 1) * 0x9E3779B97F4A7C15 % 2**64 | 1
         state["race"][:] = races
         state["minerals"][:] = START_MINERALS
         state["income_factor"][:] = 1.0
-        state["speed"][:] = self.rules["speed"][0]
+        state["speed"][:] = self.tables["speed"]
         state["cooldown_factor"][:] = 1.0
         state["generation"][:] = 0
         self._place_resources()
         for player, race in enumerate(races):
             self._place_start(player, race)
-        state["creep"][:] = self.rules["creep_radius"][0][state["kind"]]
+        state["creep"][:] = self.tables["creep_radius"][state["kind"]]
         doors.look(self.block, self.terrain, self.rules, self.scratch)
 
     def _place_resources(self) -> None:
@@ -86,14 +87,14 @@ class Simulation:
 
     def _is_field_of(self, i: int, x: float, y: float) -> bool:
         state = self.state
-        return bool(self.rules["minerals_here"][0][state["kind"][i]]) and bool(
+        return bool(self.tables["minerals_here"][state["kind"][i]]) and bool(
             np.hypot(state["x"][i] - x, state["y"][i] - y) < 10
         )
 
     @property
     def loop(self) -> int:
         """Game loops since the start; 22.4 of them are a second."""
-        return int(self.state["loop"])
+        return int(self.state["loop"].item())
 
     @property
     def over(self) -> bool:
@@ -164,6 +165,12 @@ class Simulation:
     def digest(self) -> str:
         """A fingerprint of the whole state."""
         return hashlib.blake2b(self.block.tobytes(), digest_size=16).hexdigest()
+
+
+@cache
+def _tables() -> Columns:
+    """The rules, by name."""
+    return Columns(rules())
 
 
 @lru_cache(maxsize=16)

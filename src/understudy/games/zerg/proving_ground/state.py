@@ -17,6 +17,7 @@ from understudy.games.zerg.proving_ground.unit_data import kind
 
 SLOTS, QUEUE, NEUTRAL = 2048, 8, 2
 DEAD_RING, GHOSTS, AREAS = 2048, 128, 32
+FIRST_TAG, TAG_SHIFT = 1 << 32, 18  # a unit's tag is the first one plus its slot, shifted, plus its generation
 
 # What a unit can be told. The protocol turns the game's abilities into these.
 (

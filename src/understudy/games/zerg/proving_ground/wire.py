@@ -20,6 +20,7 @@ from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import (
     BUILD_AT,
     CAST,
+    FIRST_TAG,
     GATHER,
     MAKE,
     MORPH_INTO,
@@ -27,9 +28,9 @@ from understudy.games.zerg.proving_ground.state import (
     RESEARCH,
     RETURN,
     SLOTS,
+    TAG_SHIFT,
 )
 
-FIRST_TAG, TAG_SHIFT = 1 << 32, 18
 VISIBLE, SNAPSHOT = 1, 2
 SELF, NEUTRAL_ALLIANCE, ENEMY = 1, 3, 4
 CLOAK_UNKNOWN, CLOAKED_DETECTED, NOT_CLOAKED, CLOAKED_ALLIED = 0, 2, 3, 4

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.maps import Point
 from understudy.games.zerg.proving_ground.opponents.plans import Plan
+from understudy.games.zerg.proving_ground.rules import rules
 from understudy.games.zerg.proving_ground.simulation import Simulation
 
 HOME_RANGE = 14.0
+
+
+@cache
+def _armed() -> NDArray[np.bool_]:
+    """Which kinds have a weapon."""
+    armed: NDArray[np.bool_] = rules()["damage"][0].max(axis=1) > 0
+    return armed
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    """NumPy's median, without what it does for arrays of any shape."""
+    ordered, half = np.sort(values), len(values) // 2
+    return float(ordered[half]) if len(values) % 2 else float(ordered[half - 1] + ordered[half]) / 2
 
 
 class Army:
@@ -28,15 +44,14 @@ class Army:
         forward = (enemy - natural) / np.hypot(*(enemy - natural))
         self._camp: Point = tuple(natural + forward * 6)
 
-    def command(self, mine: Any, kinds: Any) -> None:
-        """Give the army its orders for now."""
-        rules, state = self._game.rules[0], self._game.state
-        fighters = mine[(rules["army"][kinds] == 1) & (rules["speed"][kinds] > 0) & (state["alive"][mine] == 1)]
+    def command(self, mine: Any, kinds: Any, intruders: Any) -> None:
+        """Give the army its orders for now; `intruders` are the armed enemies at home, the nearest first."""
+        tables, state = self._game.tables, self._game.state
+        fighters = mine[(tables["army"][kinds] == 1) & (tables["speed"][kinds] > 0) & (state["alive"][mine] == 1)]
         if not len(fighters):
             self._attacking = False
             return
-        strength = float(rules["supply"][state["kind"][fighters]].sum())
-        intruders = self.intruders(mine, kinds, HOME_RANGE)
+        strength = float(tables["supply"][state["kind"][fighters]].sum())
         needed = self._plan.attack_at * (1 + 0.35 * self._waves)
         if self._attacking and strength < self._plan.attack_at * self._plan.retreat_at:
             self._attacking = False
@@ -61,36 +76,32 @@ class Army:
         ]:
             self._game.order(self._player, int(slot), names.ATTACK, x=goal[0], y=goal[1])
 
-    def intruders(self, mine: Any, kinds: Any, within: float) -> Any:
-        """Slots of the armed enemies that can be seen near the player's structures, the nearest first."""
-        state, rules = self._game.state, self._game.rules[0]
+    def intruders(self, mine: Any, kinds: Any) -> tuple[Any, Any]:
+        """Slots of the armed enemies in sight and at home, and how far from a structure each is, the nearest first."""
+        state, tables = self._game.state, self._game.tables
         top = int(state["top"])
-        enemies = np.flatnonzero(
-            (state["alive"][:top] == 1)
-            & (state["owner"][:top] == 1 - self._player)
-            & (state["seen"][self._player, :top] == 1)
-        )
-        enemies = enemies[rules["damage"][state["kind"][enemies]].max(axis=1) > 0]
-        halls = mine[rules["structure"][kinds] == 1]
+        in_sight = (state["seen"][self._player, :top] & state["alive"][:top]).nonzero()[0]
+        enemies = in_sight[state["owner"][in_sight] == 1 - self._player]
+        if len(enemies):
+            enemies = enemies[_armed()[state["kind"][enemies]]]
+        halls = mine[tables["structure"][kinds] == 1]
         if not len(enemies) or not len(halls):
-            return enemies[:0]
+            return enemies[:0], np.zeros(0)
         dx = state["x"][enemies][:, None] - state["x"][halls][None]
         dy = state["y"][enemies][:, None] - state["y"][halls][None]
         distance = np.hypot(dx, dy).min(axis=1)
-        order = np.argsort(distance, kind="stable")
-        return enemies[order[distance[order] <= within]]
+        order = distance.argsort(kind="stable")
+        order = order[distance[order] <= HOME_RANGE]
+        return enemies[order], distance[order]
 
     def _target(self, fighters: Any) -> Point:
         """The known enemy structure closest to the army, or the next place to look for one."""
         state, p = self._game.state, self._player
         top = int(state["top"])
-        known = np.flatnonzero(
-            (state["alive"][:top] == 1)
-            & (state["owner"][:top] == 1 - p)
-            & ((state["known"][p, :top] == 1) | (state["seen"][p, :top] == 1))
-        )
-        known = known[self._game.rules["structure"][0][state["kind"][known]] == 1]
-        x, y = float(np.median(state["x"][fighters])), float(np.median(state["y"][fighters]))
+        known = ((state["known"][p, :top] | state["seen"][p, :top]) & state["alive"][:top]).nonzero()[0]
+        known = known[state["owner"][known] == 1 - p]
+        known = known[self._game.tables["structure"][state["kind"][known]] == 1]
+        x, y = _median(state["x"][fighters]), _median(state["y"][fighters])
         if len(known):
             nearest = known[int(np.argmin(np.hypot(state["x"][known] - x, state["y"][known] - y)))]
             return float(state["x"][nearest]), float(state["y"][nearest])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG
 SUPPLY = {ZERG: "Overlord", TERRAN: "SupplyDepot", PROTOSS: "Pylon"}
 WORKERS_MIND, WORKER_PRICE = 9.0, 50.0
 DONE, SKIP, WAIT = "done", "skip", "wait"
+TOO_DEAR = (names.NOT_ENOUGH_MINERALS, names.NOT_ENOUGH_VESPENE, names.NOT_ENOUGH_FOOD)  # for any other maker, too
 
 
 def make_opponent(game: Simulation, player: int, difficulty: int, build: int, seed: int) -> ScriptedPlayer:
@@ -67,16 +69,17 @@ class ScriptedPlayer:
         if not len(self._mine):
             return
         self._employ_workers()
-        self._pull_workers()
+        intruders, away = self._army.intruders(self._mine, self._kinds)
+        self._pull_workers(intruders[away <= WORKERS_MIND])
         self._spend()
         self._use_spells()
-        self._army.command(self._mine, self._kinds)
+        self._army.command(self._mine, self._kinds, intruders)
 
     def _look(self) -> None:
         """Count what there is and what is on its way."""
         state = self._game.state
         top = int(state["top"])
-        self._mine = np.flatnonzero((state["alive"][:top] == 1) & (state["owner"][:top] == self._player))
+        self._mine = ((state["owner"][:top] == self._player) & (state["alive"][:top] == 1)).nonzero()[0]
         self._kinds = state["kind"][self._mine]
         self._count = np.bincount(self._kinds, minlength=KINDS)
         self._ready = np.bincount(self._kinds[state["progress"][self._mine] >= 1], minlength=KINDS)
@@ -99,10 +102,14 @@ class ScriptedPlayer:
     def _of(self, unit: int, idle: bool = False) -> list[int]:
         state = self._game.state
         slots = self._mine[self._kinds == unit]
-        slots = slots[
-            (state["alive"][slots] == 1) & (state["progress"][slots] >= 1) & (state["owner"][slots] == self._player)
-        ]
-        return [int(i) for i in slots if state["kind"][i] == unit and (not idle or state["orders"][i] == 0)]
+        if not len(slots):
+            return []
+        fits = (state["alive"][slots] == 1) & (state["progress"][slots] >= 1)
+        fits &= (state["owner"][slots] == self._player) & (state["kind"][slots] == unit)
+        if idle:
+            fits &= state["orders"][slots] == 0
+        chosen: list[int] = slots[fits].tolist()
+        return chosen
 
     def _employ_workers(self) -> None:
         """Idle workers mine; every gas building gets three."""
@@ -111,19 +118,18 @@ class ScriptedPlayer:
             field = self._field_near(slot)
             if field >= 0:
                 game.order(self._player, slot, names.GATHER, target=field)
-        for gas in self._mine[game.rules["gas"][0][self._kinds] == 1]:
+        for gas in self._mine[game.tables["gas"][self._kinds] == 1]:
             if state["progress"][gas] >= 1 and state["assigned"][gas] < 3 and state["contents"][gas] > 0:
                 worker = self._nearest_worker(float(state["x"][gas]), float(state["y"][gas]))
                 if worker >= 0:
                     game.order(self._player, worker, names.GATHER, target=int(gas))
 
-    def _pull_workers(self) -> None:
+    def _pull_workers(self, intruders: Any) -> None:
         """Workers fight intruders at home that the army cannot deal with, and go back to work when they are gone."""
         game, state = self._game, self._game.state
         workers = self._mine[self._kinds == self._worker]
-        intruders = self._army.intruders(self._mine, self._kinds, WORKERS_MIND)
-        enemy = float(game.rules["value_minerals"][0][state["kind"][intruders]].sum())
-        own = float(game.rules["value_minerals"][0][self._kinds[game.rules["army"][0][self._kinds] == 1]].sum())
+        enemy = float(game.tables["value_minerals"][state["kind"][intruders]].sum())
+        own = float(game.tables["value_minerals"][self._kinds[game.tables["army"][self._kinds] == 1]].sum())
         if len(intruders) and enemy > own:
             wanted = int((enemy - own) / WORKER_PRICE * 1.3) + 1
             fighting = int((state["order"][workers, 0] == names.ATTACK).sum())
@@ -138,7 +144,7 @@ class ScriptedPlayer:
 
     def _field_near(self, slot: int) -> int:
         """The mineral field with the most room at one of the player's bases."""
-        state, rules = self._game.state, self._game.rules[0]
+        state, rules = self._game.state, self._game.tables
         top = int(state["top"])
         fields = np.flatnonzero((state["alive"][:top] == 1) & (rules["minerals_here"][state["kind"][:top]] == 1))
         halls = [i for i in self._mine[rules["townhall"][self._kinds] == 1] if state["progress"][i] >= 1]
@@ -161,7 +167,7 @@ class ScriptedPlayer:
         workers = self._mine[self._kinds == self._worker]
         order, target = state["order"][workers, 0], state["order_target"][workers, 0]
         mines = (state["orders"][workers] == 0) | (
-            (order == names.GATHER) & (self._game.rules["minerals_here"][0][state["kind"][target]] == 1)
+            (order == names.GATHER) & (self._game.tables["minerals_here"][state["kind"][target]] == 1)
         )
         free = workers[mines & (state["alive"][workers] == 1)]
         if not len(free):
@@ -205,7 +211,7 @@ class ScriptedPlayer:
 
     def _short_of(self, unit: int) -> bool:
         """Whether money is what is missing."""
-        state, block = self._game.state, self._game.rules[0]
+        state, block = self._game.state, self._game.tables
         return any(
             state["minerals"][self._player] < block["minerals"][maker, unit]
             or state["vespene"][self._player] < block["vespene"][maker, unit]
@@ -221,7 +227,7 @@ class ScriptedPlayer:
             or state["pending"][self._player, upgrade]
         ):
             return DONE
-        for maker in np.flatnonzero(self._game.rules["researches"][0][:, upgrade]):
+        for maker in np.flatnonzero(self._game.tables["researches"][:, upgrade]):
             for slot in self._of(int(maker), idle=True):
                 if self._game.order(self._player, slot, names.RESEARCH, upgrade) == SUCCESS:
                     return DONE
@@ -237,9 +243,12 @@ class ScriptedPlayer:
             if how in (TRAIN, HATCH, ADDON, MORPH):
                 order = names.MORPH_INTO if how == MORPH else names.MAKE
                 for slot in self._of(maker, idle=True):
-                    if self._game.order(self._player, slot, order, unit) == SUCCESS:
+                    answer = self._game.order(self._player, slot, order, unit)
+                    if answer == SUCCESS:
                         self._count[unit] += 1
                         return True
+                    if answer in TOO_DEAR:
+                        break
         return False
 
     def _build(self, maker: int, unit: int) -> bool:
@@ -261,7 +270,7 @@ class ScriptedPlayer:
         return done == SUCCESS
 
     def _place_for(self, unit: int) -> Point | None:
-        game, state, block = self._game, self._game.state, self._game.rules[0]
+        game, state, block = self._game, self._game.state, self._game.tables
         halls = [i for i in self._mine[block["townhall"][self._kinds] == 1] if state["alive"][i]]
         centers = [(float(state["x"][i]), float(state["y"][i])) for i in halls]
         owned = [
@@ -292,13 +301,11 @@ class ScriptedPlayer:
 
     def _raise_army(self) -> None:
         """Keep the shares of the plan, as far as there is anybody to train them."""
-        block = self._game.rules[0]
+        block = self._game.tables
+        army = [(kind(name), share) for name, share in self._plan.army]
+        army = [(unit, share) for unit, share in army if self._game.tech_met(self._player, unit)]
         for _ in range(self._skill.orders):
-            shares = []
-            for name, share in self._plan.army:
-                unit = kind(name)
-                if self._game.tech_met(self._player, unit):
-                    shares.append((self._count[unit] * block["supply"][unit] / share, unit))
+            shares = [(self._count[unit] * block["supply"][unit] / share, unit) for unit, share in army]
             if not any(self._have(unit) for _, unit in sorted(shares)):
                 return
 
@@ -307,7 +314,7 @@ class ScriptedPlayer:
         state = self._game.state
         if self._race != ZERG:
             return
-        halls = [i for i in self._mine[self._game.rules["townhall"][0][self._kinds] == 1] if state["progress"][i] >= 1]
+        halls = [i for i in self._mine[self._game.tables["townhall"][self._kinds] == 1] if state["progress"][i] >= 1]
         for queen in self._of(names.QUEEN):
             if state["energy"][queen] >= 25 and halls and state["order"][queen, 0] != names.INJECT:
                 hall = min(
