@@ -129,7 +129,9 @@ def _learner(seen: Snapshot) -> Iterator[Trouble]:
         yield Trouble(
             "paused by request",
             "amber",
-            f"The learner was asked to pause; {_games_wait(waiting)}.",
+            "Self-play was asked to pause."
+            if "selfplay" in learner.stats
+            else f"The learner was asked to pause; {_games_wait(waiting)}.",
             f"Let it go on: `understudy resume {seen.run_dir}`.",
         )
     elif learner.state.startswith("waiting: ") and "No space left" not in learner.state:

@@ -80,14 +80,19 @@ def line_chart(
 def share_chart(xs: Sequence[float], shares: Mapping[str, Sequence[float]], *, x_name: str) -> Options:
     """What share each name has of the whole, over x."""
     lines = [
-        Line(name, list(zip(xs, values, strict=True)), COLORS[i % len(COLORS)])
+        Line(name, list(zip(xs, values, strict=True)), _shade(COLORS[i % len(COLORS)]))
         for i, (name, values) in enumerate(shares.items())
     ]
     options = line_chart(lines, x_name=x_name, form="percent", low=0, high=1)
     for line, series in zip(lines, options["series"], strict=True):
-        series |= {"stack": "all", "areaStyle": {"color": line.color, "opacity": 0.75}, "showSymbol": False}
+        series |= {"stack": "all", "areaStyle": {"color": line.color, "opacity": 1}, "showSymbol": False}
         series["lineStyle"] = {"width": 0}
     return options
+
+
+def _shade(color: str) -> str:
+    """A lighter colour for large areas; it is not see-through, so that legend and tooltip show the same one."""
+    return f"color-mix(in srgb, {color} 75%, var(--card))"
 
 
 def rate_bars(rows: Sequence[tuple[str, float, float, float]]) -> Options:

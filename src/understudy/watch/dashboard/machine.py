@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
+from understudy.background.loads import Load
 from understudy.watch.dashboard import actions, charts, overview, words
 from understudy.watch.dashboard.charts import Line, Options
 from understudy.watch.dashboard.markup import Markup, empty, facts, table, tag
 from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
-from understudy.watch.dashboard.runs import Load, Watched
+from understudy.watch.dashboard.runs import Watched
 from understudy.watch.health import duration
 
-_LOADS: tuple[tuple[str, str, Callable[[Load], float | None]], ...] = (
-    ("cpu_percent", "CPU used by others", lambda load: load.cpu),
-    ("memory_percent", "memory used", lambda load: load.memory),
-    ("gpu_memory_percent", "GPU memory used", lambda load: load.gpu_memory),
+_LOADS: tuple[tuple[str, Callable[[Load], float | None]], ...] = (
+    ("CPU used by others", lambda load: load.cpu),
+    ("memory used", lambda load: load.memory),
+    ("GPU memory used", lambda load: load.gpu_memory),
 )
-_UNMEASURED = "Nothing is measured: no learner is running, or psutil is not installed (the extra `resources`)."
+_UNREAD = "No learner has noted anything yet; it does so every ten seconds."
+_UNMEASURED = "Nothing was measured: no learner has run for ten seconds, or psutil is missing (the extra `resources`)."
+_POINTS = 400  # more of them cannot be told apart
+_SILENT_SECONDS = 60.0  # without a reading: no learner ran
 
 
 def show(watched: Watched) -> list[Update]:
@@ -30,11 +35,11 @@ def show(watched: Watched) -> list[Update]:
             updates.append(_buttons(watched))
         with card("Workers and jobs", metric="active_workers"):
             updates.append(live_html(lambda: workers(watched)))
-    with box("grid wide"):
-        unit = "% since the dashboard was opened"
-        updates.append(chart_card("cpu_percent", lambda: loads(watched), title="Load", unit=unit, empty=_UNMEASURED))
-        unit = "games since the dashboard was opened"
-        updates.append(chart_card("buffer_files", lambda: waiting(watched), unit=unit, empty="No learner is running."))
+    with box("grid"):
+        percents = ("cpu_percent", "memory_percent", "gpu_memory_percent")
+        updates.append(chart_card(percents, lambda: loads(watched), title="Load", empty=_UNMEASURED))
+        updates.append(chart_card("active_workers", lambda: working(watched), empty=_UNREAD))
+        updates.append(chart_card("buffer_files", lambda: waiting(watched), empty=_UNREAD))
     with box("grid wide"):
         with card("Disk", metric="disk_free_bytes"):
             updates.append(live_html(lambda: disk(watched)))
@@ -79,23 +84,45 @@ def workers(watched: Watched) -> Markup:
 
 
 def loads(watched: Watched) -> Options | None:
-    """How busy the machine was while somebody watched."""
-    lines = []
-    for number, (_, name, value) in enumerate(_LOADS):
-        points = [(1000 * load.at, value(load)) for load in watched.loads]
-        if any(y is not None for _, y in points):
-            lines.append(Line(name, points, charts.COLORS[number]))
+    """How busy the machine was while a learner ran."""
+    lines = [
+        Line(name, points, charts.COLORS[number])
+        for number, (name, value) in enumerate(_LOADS)
+        if (points := over_time(watched.loads, value))
+    ]
     return charts.line_chart(lines, x_name="time", time=True, low=0, high=100) if lines else None
 
 
+def working(watched: Watched) -> Options | None:
+    """How many workers were at work."""
+    return _counted("active workers", over_time(watched.loads, lambda load: load.workers))
+
+
 def waiting(watched: Watched) -> Options | None:
-    """How many games waited while somebody watched."""
-    points = [(1000 * load.at, load.waiting) for load in watched.loads]
-    return (
-        charts.line_chart([Line("games waiting", points, step=True)], x_name="time", time=True, low=0, whole=True)
-        if points
-        else None
-    )
+    """How many games waited."""
+    return _counted("games waiting", over_time(watched.loads, lambda load: load.waiting))
+
+
+def over_time(readings: Sequence[Load], value: Callable[[Load], float | None]) -> list[Sequence[float | None]]:
+    """Points for a line, with gaps where no learner ran; of many readings the means, with their extremes."""
+    known = [(load.at, y) for load in readings if (y := value(load)) is not None]
+    size = -(-len(known) // _POINTS)
+    points: list[Sequence[float | None]] = []
+    last = math.inf
+    for start in range(0, len(known), max(size, 1)):
+        part = known[start : start + size]
+        ys = [y for _, y in part]
+        if part[0][0] - last > _SILENT_SECONDS:
+            points.append((1000 * (last + 1), None, None, None) if size > 1 else (1000 * (last + 1), None))
+        last = part[-1][0]
+        at, mean = 1000 * part[0][0], sum(ys) / len(ys)
+        points.append((at, mean, min(ys), max(ys)) if size > 1 else (at, mean))
+    return points
+
+
+def _counted(name: str, points: Sequence[Sequence[float | None]]) -> Options | None:
+    line = Line(name, points, step=True)
+    return charts.line_chart([line], x_name="time", time=True, low=0, whole=True) if points else None
 
 
 def disk(watched: Watched) -> Markup:
