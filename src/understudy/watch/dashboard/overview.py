@@ -48,7 +48,8 @@ def health(watched: Watched) -> Markup:
     ]
     headline = {"green": "Healthy", "amber": "Needs a look", "red": "Stopped or in trouble"}[found.light]
     said = [] if items else [tag("div", found.sentence)]
-    better = tag("div", progress(watched.history.win_rate), cls="better")
+    selfplay = "selfplay" in watched.snapshot.learner.stats  # it plays itself: nobody wins more
+    better = Markup() if selfplay else tag("div", progress(watched.history.win_rate), cls="better")
     return tag(
         "div",
         light(found.light),
