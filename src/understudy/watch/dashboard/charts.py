@@ -64,12 +64,12 @@ def line_chart(
         "min": "dataMin",
         "max": "dataMax",
         "splitLine": {"show": False},
-        "minInterval": 0 if time else 1,
-        "splitNumber": 5,
+        "minInterval": 60_000 if time else 1,
+        "splitNumber": 4 if time else 5,
         "axisPointer": {"label": {"precision": 0}},
     }
     if time:
-        options["xAxis"]["axisLabel"] = {**_TEXT, ":formatter": "v => new Date(v).toTimeString().slice(0, 8)"}
+        options["xAxis"]["axisLabel"] = {**_TEXT, ":formatter": "v => new Date(v).toTimeString().slice(0, 5)"}
     options["yAxis"] = _values(form, low, high) | {"minInterval": 1 if whole else 0}
     options["series"] = [series for line in lines for series in (*_band(line), _line(line))]
     if level is not None and options["series"]:

@@ -21,6 +21,7 @@ _LOADS: tuple[tuple[str, Callable[[Load], float | None]], ...] = (
     ("GPU memory used", lambda load: load.gpu_memory),
 )
 _UNREAD = "No learner has noted anything yet; it does so every ten seconds."
+_NONE_WAITS = "No learner has noted any: it does so every ten seconds; self-play keeps its games in memory."
 _UNMEASURED = "Nothing was measured: no learner has run for ten seconds, or psutil is missing (the extra `resources`)."
 _POINTS = 400  # more of them cannot be told apart
 _SILENT_SECONDS = 60.0  # without a reading: no learner ran
@@ -39,7 +40,7 @@ def show(watched: Watched) -> list[Update]:
         percents = ("cpu_percent", "memory_percent", "gpu_memory_percent")
         updates.append(chart_card(percents, lambda: loads(watched), title="Load", empty=_UNMEASURED))
         updates.append(chart_card("active_workers", lambda: working(watched), empty=_UNREAD))
-        updates.append(chart_card("buffer_files", lambda: waiting(watched), empty=_UNREAD))
+        updates.append(chart_card("buffer_files", lambda: waiting(watched), empty=_NONE_WAITS))
     with box("grid wide"):
         with card("Disk", metric="disk_free_bytes"):
             updates.append(live_html(lambda: disk(watched)))
@@ -55,20 +56,30 @@ def learner(watched: Watched) -> Markup:
     if not note.seen:
         return empty(f"No learner has run here yet. `understudy learn {seen.run_dir}` starts one.")
     since = "–" if note.started_at is None else duration(seen.at - note.started_at)
-    return facts(
-        [
-            ("State", tag("span", note.state or "–", cls="tag green" if note.alive else "tag")),
-            ("Heartbeat", words.ago(note.heartbeat, seen.at)),
-            ("Process", f"pid {note.pid}, started {since} ago" if note.alive else f"pid {note.pid}, not running"),
-            ("Files processed", words.count(stats.get("files_processed"))),
-            ("Batch training runs", words.count(stats.get("batches_trained"))),
-            ("Total samples", words.count(stats.get("total_samples"))),
-            ("Average and last loss", f"{words.figure(stats.get('avg_loss'))}, {words.figure(stats.get('last_loss'))}"),
-            ("Processing time", f"{stats.get('total_processing_time') or 0:.1f} s"),
-            ("Salvaged games", words.count(stats.get("games_salvaged"))),
-            ("Errors", f"{note.errors}" + (f": {note.last_error}" if note.last_error else "")),
+    alive: list[tuple[str, object]] = [
+        ("State", tag("span", note.state or "–", cls="tag green" if note.alive else "tag")),
+        ("Heartbeat", words.ago(note.heartbeat, seen.at)),
+        ("Process", f"pid {note.pid}, started {since} ago" if note.alive else f"pid {note.pid}, not running"),
+    ]
+    if selfplay := stats.get("selfplay"):
+        done: list[tuple[str, object]] = [
+            ("Games", words.count(selfplay.get("games"))),
+            ("Decisions", words.count(selfplay.get("decisions"))),
+            ("Updates", words.count(selfplay.get("updates"))),
+            ("Playing and learning", f"{duration(selfplay.get('seconds') or 0.0)}, pauses not counted"),
+            ("Updates refused", f"{words.count(selfplay.get('refused_updates'))} in a row, for NaN"),
         ]
-    )
+        return facts(alive + done)
+    done = [
+        ("Files processed", words.count(stats.get("files_processed"))),
+        ("Batch training runs", words.count(stats.get("batches_trained"))),
+        ("Total samples", words.count(stats.get("total_samples"))),
+        ("Average and last loss", f"{words.figure(stats.get('avg_loss'))}, {words.figure(stats.get('last_loss'))}"),
+        ("Processing time", f"{stats.get('total_processing_time') or 0:.1f} s"),
+        ("Salvaged games", words.count(stats.get("games_salvaged"))),
+        ("Errors", f"{note.errors}" + (f": {note.last_error}" if note.last_error else "")),
+    ]
+    return facts(alive + done)
 
 
 def workers(watched: Watched) -> Markup:
@@ -76,8 +87,12 @@ def workers(watched: Watched) -> Markup:
     seen = watched.snapshot
     stats = seen.learner.stats
     jobs = stats.get("jobs") or {}
+    selfplay = stats.get("selfplay")
+    if selfplay and selfplay.get("mode") == "sequential":
+        return empty("It plays in the learner's own process; --workers N plays in N others.")
+    died = selfplay.get("restarts") if selfplay else stats.get("worker_deaths")
     lines = [("Active", f"{stats.get('active_workers', 0)} of {stats.get('max_workers', 0)}")]
-    lines += [("Died", words.count(stats.get("worker_deaths") or 0))]
+    lines += [("Died", words.count(died or 0))]
     lines += [(str(kind).capitalize(), words.count(number)) for kind, number in jobs.items() if number]
     states = [(tag("span", state),) for state in seen.workers]
     return tag("div", facts(lines), table(("Worker",), states) if states else empty("No worker is running now."))
