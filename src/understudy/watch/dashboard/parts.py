@@ -41,7 +41,7 @@ def card(title: str, unit: str = "", metric: str | Sequence[str] = ()) -> Iterat
                 ui.label(title)
                 if shown:
                     heading.props("tabindex=0")
-                    with ui.tooltip().classes("explained"):
+                    with ui.tooltip().classes("explained").props('anchor="bottom left" self="top left"'):
                         ui.html(explained(shown))
             if unit:
                 ui.label(unit).classes("unit")
