@@ -42,6 +42,7 @@ from understudy.status import write_status
 logger = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a microsecond
+_STATE_LOG_SECONDS = 60.0
 _LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everything else out of the log
 _LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
 _PAUSE_SECONDS = 0.2
@@ -153,6 +154,7 @@ class LearnerLoop:
         self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
         self._next_look = 0.0
+        self._state_logged_at: dict[str, float] = {}
         self._next_report = time.monotonic() + settings.learner.report_seconds
         self._loads = LoadLog(run.loads, run.buffer)
         self.stats = self._stats_of_run()
@@ -368,9 +370,18 @@ class LearnerLoop:
         asked_to_pause = stats.state.startswith(PAUSED)
         state = stats.state if self._troubled or asked_to_pause else self._jobs.state(self._state)
         if state != stats.state and "training" not in (state, stats.state):
-            facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
-            reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
+            self._log_state(state)
         stats.state = state
+
+    def _log_state(self, state: str) -> None:
+        """Log a state; one that comes and goes, as on a crowded machine, at most once a minute."""
+        now = time.monotonic()
+        if now < self._state_logged_at.get(state, -math.inf) + _STATE_LOG_SECONDS:
+            return
+        self._state_logged_at[state] = now
+        stats = self.stats
+        facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
+        reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
 
     def _collect_replays(self, replays: ReplayJobs) -> None:
         self.stats.replays_analyzed, self.stats.replays_rejected = replays.done, replays.set_aside
