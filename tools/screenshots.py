@@ -86,6 +86,7 @@ def _photograph(browser: Browser, address: str, runs: list[str], only: list[str]
             time.sleep(_SETTLED_SECONDS)
             if name == "shogi":
                 opened.click('[aria-label="last"]')
+                opened.click('[aria-label="back"]')  # to the last decision, with what was thought of it
             opened.resize(width, min(int(opened.evaluate(_BOTTOM)) + 24, _TALLEST))
             time.sleep(_SETTLED_SECONDS / 2)
             _save(opened, target)

@@ -53,9 +53,13 @@ def line_chart(
     low: float | None = None,
     high: float | None = None,
     level: float | None = None,
+    here: float | None = None,
     whole: bool = False,
 ) -> Options:
-    """Lines over a number, or over the time of day (in milliseconds). `level` is a dashed line to compare with."""
+    """Lines over a number, or over the time of day (in milliseconds).
+
+    `level` is a dashed line to compare with, `here` an upright one that says where on the x-axis one is.
+    """
     options = _frame(legend=[line.name for line in lines] if len(lines) > 1 else [])
     tip = _TIP.replace("FORM", _FORMS[form]).replace("X_NAME", json.dumps("" if time else x_name))
     options["tooltip"] |= {"trigger": "axis", ":formatter": tip.replace("HIDDEN", json.dumps(_HIDDEN))}
@@ -72,8 +76,9 @@ def line_chart(
         options["xAxis"]["axisLabel"] = {**_TEXT, ":formatter": "v => new Date(v).toTimeString().slice(0, 5)"}
     options["yAxis"] = _values(form, low, high) | {"minInterval": 1 if whole else 0}
     options["series"] = [series for line in lines for series in (*_band(line), _line(line))]
-    if level is not None and options["series"]:
-        options["series"][-1]["markLine"] = _marks([{"yAxis": level}], "var(--off)", "dashed")
+    marks = [{axis: at} for axis, at in (("yAxis", level), ("xAxis", here)) if at is not None]
+    if marks and options["series"]:
+        options["series"][-1]["markLine"] = _marks(marks, "var(--off)", "dashed")
     return options
 
 

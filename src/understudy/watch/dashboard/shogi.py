@@ -72,7 +72,7 @@ class Viewer:
         ui.timer(_PLAY_SECONDS, self._tick)
 
     def _curve(self) -> Options | None:
-        return None if self._game is None else value_curve(self._game)
+        return None if self._game is None else value_curve(self._game, self._at)
 
     def _controls(self) -> None:
         with box("filters"):
@@ -121,7 +121,6 @@ class Viewer:
         if self._number.value is None or self._number.value >= len(self._games):
             return
         self._game = self._games[self._number.value]
-        self._draw()
         await self._go(0)
 
     async def _go(self, number: int) -> None:
@@ -134,6 +133,7 @@ class Viewer:
         self._board.set_content(board(position, last, kanji=self._kanji))
         self._about.set_content(about(game, self._at))
         self._moves.set_content(moves_near(game, self._at))
+        self._draw()
         self._then.set_content(thought_then(game, self._at))
         if (ask := self._ask) is not None:
             said = await in_reader(lambda: ask(position))

@@ -79,8 +79,11 @@ def value_text(centipawns: int) -> str:
     return f"{pawns:+.2f} pawns" if abs(pawns) < _MATE else "won" if pawns > 0 else "lost"
 
 
-def value_curve(game: Replayed) -> Options | None:
-    """What each player thought of their positions, in pawns for Black; beyond twenty it is as good as won."""
+def value_curve(game: Replayed, at: int) -> Options | None:
+    """What each player thought of their positions, in pawns for Black; beyond twenty it is as good as won.
+
+    A line marks the move that is on the board.
+    """
     first = game.turn(0)
     lines = []
     for player, name in enumerate(game.names):
@@ -91,7 +94,7 @@ def value_curve(game: Replayed) -> Options | None:
         ]
         if points:
             lines.append(Line(f"{'▲△'[player]} {name}", points, charts.COLORS[player]))
-    return charts.line_chart(lines, x_name="move", level=0) if lines else None
+    return charts.line_chart(lines, x_name="move", level=0, here=at) if lines else None
 
 
 def board(sfen: str, last_move: str = "", *, kanji: bool = True) -> Markup:
