@@ -137,13 +137,14 @@ class TrainingLoopManager:
     ) -> LoopStats:
         """Train until asked to stop or until one of the limits of this run is reached; then publish what is new."""
         request = request or StopRequest()
+        began = time.monotonic()
         limits = (("updates", updates), ("decisions", decisions), ("seconds", seconds))
         self._say("starting", None)
         self._beat()
         with heartbeat(self._beat):
             self.workers = self._start()
             try:
-                self._train(request, [(name, limit) for name, limit in limits if limit is not None])
+                self._train(request, began, [(name, limit) for name, limit in limits if limit is not None])
             finally:
                 self.workers.stop_workers()
                 self._publish()
@@ -151,15 +152,13 @@ class TrainingLoopManager:
         self._beat()
         return self.stats
 
-    def _train(self, request: StopRequest, limits: Sequence[tuple[str, float]]) -> None:
+    def _train(self, request: StopRequest, began: float, limits: Sequence[tuple[str, float]]) -> None:
         assert self.workers is not None
-        began = time.monotonic()
         while not request.event.is_set():
             if request.paused_by:
                 began += self._stand_still(self.workers, request)
                 continue
-            # Worker processes keep what they are at during a pause. In this process it would be lost: its end comes
-            # first.
+            # Worker processes keep what they are at during a pause. In this process it would be lost: it is finished.
             heeded = request.event if self.stats.mode == "sequential" else request.attention
             try:
                 rollouts = self.workers.collect_experiences(heeded)
