@@ -120,6 +120,8 @@ def _terminal(browser: Browser, run_dir: str, environment: dict[str, str]) -> No
     command = [sys.executable, "-m", "understudy", "monitor", run_dir, "--once"]
     colours = {**environment, "FORCE_COLOR": "1", "COLUMNS": str(_TERMINAL), "TERM": "xterm-256color"}
     frame = subprocess.run(command, capture_output=True, text=True, check=True, env=colours).stdout
+    place = str(RunDir.at(run_dir).root)
+    frame = frame.replace(place, Path(place).name.ljust(len(place)))  # where it lies here says nothing to others
     console = Console(record=True, width=_TERMINAL, file=io.StringIO())
     console.print(Text.from_ansi(frame.rstrip()))
     drawn = console.export_svg(title=f"understudy monitor {Path(run_dir).name}")

@@ -187,11 +187,12 @@ def _queue(seen: Snapshot) -> Iterator[Trouble]:
     idle = seen.at - max(worked)
     waits = seen.at - (seen.buffer.oldest_at or seen.at)
     if learner.state == "training":
-        if idle > LONG_BATCH_SECONDS:
+        at_it = min(idle, waits)  # the batch cannot have begun before its games had come
+        if at_it > LONG_BATCH_SECONDS:
             yield Trouble(
                 "long batch",
                 "amber",
-                f"The learner has been at one batch for {duration(idle)}.",
+                f"The learner has been at one batch for {duration(at_it)}.",
                 "Lower learner.batch_games, or make the network smaller.",
             )
     elif learner.state.startswith(("paused for the game", "waiting for ")):
