@@ -148,10 +148,11 @@ class Page:
 
     def go(self, url: str) -> None:
         """Open an address in this tab and wait until it has loaded."""
+        self.evaluate("window.left = true")
         failed = self.command("Page.navigate", url=url).get("errorText")
         if failed:
             raise RuntimeError(f"{url} did not open: {failed}")
-        self.wait_for("document.readyState === 'complete'")
+        self.wait_for("!window.left && document.body && document.readyState === 'complete'")
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page; a promise is awaited."""

@@ -30,9 +30,11 @@ from understudy.rundir import RunDir
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
-_SETTLED_SECONDS = 1.5  # fonts, charts and the first refresh
+_SETTLED_SECONDS = 1.5  # fonts, and the first refresh
 _TERMINAL = 100
 _TALLEST = 1400
+_DRAWN = """document.querySelector('.page > *')
+    && [...document.querySelectorAll('.chart')].every(c => !c.offsetParent || c.querySelector('svg path'))"""
 _BOTTOM = "Math.max(...[...document.querySelectorAll('.page > *')].map(e => e.getBoundingClientRect().bottom))"
 
 
@@ -40,7 +42,8 @@ def main() -> int:
     """Make every picture that the runs allow."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run_dirs", nargs="+", metavar="RUN_DIR")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="overview, phone, game … (default: all)")
+    names = "overview, phone, game, monitor … (default: all)"
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help=names)
     options = parser.parse_args()
     program = find_chromium()
     if program is None:
@@ -54,7 +57,8 @@ def main() -> int:
             address = _address(server.stdout)
             with Browser(program) as browser:
                 _photograph(browser, address, [RunDir.at(run).root.name for run in options.run_dirs], options.only)
-                _terminal(browser, options.run_dirs[0], environment)
+                if not options.only or "monitor" in options.only:
+                    _terminal(browser, options.run_dirs[0], environment)
         finally:
             server.terminate()
     return 0
@@ -75,17 +79,21 @@ def _photograph(browser: Browser, address: str, runs: list[str], only: list[str]
     for tab, where in _optional_tabs(page, address, runs).items():
         pages.append((tab, where, 1280, (False,)))
     pages += [("runs", "/", 1280, (True,))] if len(runs) > 1 else []
-    page.go(f"{address}{run}/games")
-    link = page.wait_for("document.querySelector('.games a[data-game]')?.getAttribute('href')")
-    pages.append(("game", link, 1280, (False,)))
+    if not only or "game" in only:
+        page.go(f"{address}{run}/games")
+        link = page.wait_for("document.querySelector('.games a[data-game]')?.getAttribute('href')")
+        pages.append(("game", link, 1280, (False,)))
     for name, path, width, themes in [page for page in pages if not only or page[0] in only]:
         for dark in themes:
             target = IMAGES / f"{name}-{'dark' if dark else 'light'}.png"
             opened = browser.open(f"{address}{path}", width, 900, dark=dark)
-            opened.wait_for("!!document.querySelector('.page > *')")
+            opened.wait_for(_DRAWN)
             time.sleep(_SETTLED_SECONDS)
             if name == "shogi":
                 opened.click('[aria-label="last"]')
+                opened.wait_for_text("The game has ended.")
+                opened.click('[aria-label="back"]')  # to the last decision, with what was thought of it
+                opened.wait_for("!document.body.innerText.includes('The game has ended.')")
             opened.resize(width, min(int(opened.evaluate(_BOTTOM)) + 24, _TALLEST))
             time.sleep(_SETTLED_SECONDS / 2)
             _save(opened, target)
@@ -112,6 +120,8 @@ def _terminal(browser: Browser, run_dir: str, environment: dict[str, str]) -> No
     command = [sys.executable, "-m", "understudy", "monitor", run_dir, "--once"]
     colours = {**environment, "FORCE_COLOR": "1", "COLUMNS": str(_TERMINAL), "TERM": "xterm-256color"}
     frame = subprocess.run(command, capture_output=True, text=True, check=True, env=colours).stdout
+    place = str(RunDir.at(run_dir).root)
+    frame = frame.replace(place, Path(place).name.ljust(len(place)))  # where it lies here says nothing to others
     console = Console(record=True, width=_TERMINAL, file=io.StringIO())
     console.print(Text.from_ansi(frame.rstrip()))
     drawn = console.export_svg(title=f"understudy monitor {Path(run_dir).name}")

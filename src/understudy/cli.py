@@ -163,7 +163,7 @@ def _add_selfplay(commands: Any) -> None:
 
 
 def _selfplay(options: argparse.Namespace) -> int:
-    from understudy.background.control import stop_when_asked
+    from understudy.background.control import pass_on
     from understudy.background.loop import StopRequest, hold_run
     from understudy.games.game import default_settings
     from understudy.models.store import ModelStore
@@ -182,7 +182,7 @@ def _selfplay(options: argparse.Namespace) -> int:
     request = StopRequest()
     _stop_on_signals(request)
     with hold_run(run, request, wait=False):
-        stop_when_asked(run, request)
+        pass_on(run, request)
         store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         store.recover()
         progress = Progress(game, run.model)
@@ -199,6 +199,7 @@ def _selfplay(options: argparse.Namespace) -> int:
             store=store,
             seed=options.seed,
             status=run.status,
+            loads=run.loads,
             on_update=on_update,
         )
         progress.begin(loop)

@@ -79,6 +79,11 @@ class RunDir:
         return self.logs / EVENTS
 
     @property
+    def loads(self) -> Path:
+        """How busy the machine was, a reading every ten seconds while a learner runs."""
+        return self.logs / "load.jsonl"
+
+    @property
     def ledger(self) -> Path:
         """The database that decides which game went into which model version."""
         return self.root / "understudy.sqlite"

@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 
 from game_files import make_model, put_game
-from understudy.background import control
+from parallel.small import settings as small
+from understudy.background import control, heartbeat
+from understudy.background.loads import read_loads
 from understudy.background.loop import LearnerLoop, StopRequest
 from understudy.errors import RunDirError
 from understudy.ledger import Ledger
 from understudy.models.store import ModelStore
+from understudy.parallel.loop import TrainingLoopManager
 from understudy.rundir import RunDir
-from understudy.settings import Settings
+from understudy.settings import EvaluationSettings, ResourceSettings, Settings
 from understudy.status import read_status
 
 
@@ -29,9 +32,9 @@ def run(tmp_path: Path) -> RunDir:
 
 
 @contextmanager
-def learner(run: RunDir) -> Iterator[threading.Thread]:
+def learner(run: RunDir, settings: Settings | None = None) -> Iterator[threading.Thread]:
     request = StopRequest()
-    thread = threading.Thread(target=lambda: LearnerLoop(run, Settings()).run(request))
+    thread = threading.Thread(target=lambda: LearnerLoop(run, settings or Settings()).run(request))
     thread.start()
     try:
         until(lambda: read_status(run.status).get("state") is not None)
@@ -117,9 +120,67 @@ def test_a_damaged_control_file_asks_for_nothing(tmp_path: Path, content: bytes)
     assert not control.Orders(tmp_path / "control.json").asked_to_stop()
 
 
-def test_self_play_can_be_asked_to_stop_as_well(run: RunDir) -> None:
+def test_what_workers_have_done_is_taken_in_during_a_pause_and_nothing_is_begun(
+    run: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flag = tmp_path / "flag"
+    monkeypatch.setenv("UNDERSTUDY_TEST_FLAG", str(flag))
+    evaluator = EvaluationSettings(function="background.chores:win_when_told", games=4, games_per_job=2)
+    settings = Settings(evaluation=evaluator, resources=ResourceSettings(cpu_threshold=100.0, memory_threshold=100.0))
+    monkeypatch.setattr(heartbeat, "_SECONDS", 0.02)
+    with learner(run, settings):
+        until(lambda: read_status(run.status)["jobs"].get("evaluate running") == 1)
+        control.pause(run, "a test")
+        until(lambda: read_status(run.status)["state"] == "paused by request of a test")
+        flag.touch()
+        until(lambda: read_status(run.status)["jobs"]["evaluate done"] == 1)
+        time.sleep(0.3)
+        status = read_status(run.status)
+        assert status["state"] == "paused by request of a test"
+        assert status["evaluation"]["games"] == 2
+        assert status["jobs"]["evaluate running"] == 0
+        control.resume(run, "a test")
+        until(lambda: read_status(run.status)["evaluation"]["games"] == 4)
+
+
+def test_requests_are_passed_on_to_whoever_does_not_look_at_the_file(run: RunDir) -> None:
+    control.pause(run, "a test")
     request = StopRequest()
-    control.stop_when_asked(run, request)
+    control.pass_on(run, request)
+    assert request.paused_by == "a test"  # at once: a pause lasts from one start to the next
+    assert request.attention.is_set()
+    control.resume(run, "a test")
+    until(lambda: not request.attention.is_set())
     assert not request.event.is_set()
     control.stop(run, "a test")
     assert request.event.wait(20)
+    assert request.attention.is_set()
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_self_play_pauses_and_goes_on(run: RunDir, enabled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "_SECONDS", 0.02)
+    run.model.unlink()
+    loop = TrainingLoopManager("drift", small(enabled=enabled), status=run.status, loads=run.loads)
+    request = StopRequest()
+    control.pass_on(run, request)
+    thread = threading.Thread(target=loop.run, args=(request,))
+    thread.start()
+    try:
+        until(lambda: loop.stats.updates > 1)
+        control.pause(run, "a test")
+        until(lambda: read_status(run.status)["state"] == "paused by request of a test")
+        if enabled:
+            until(lambda: read_status(run.status)["workers"] == ["worker 0: paused"])
+        updates = loop.stats.updates
+        time.sleep(0.3)
+        assert loop.stats.updates == updates
+        beat = read_status(run.status)["heartbeat"]
+        until(lambda: read_status(run.status)["heartbeat"] > beat)  # a pause does not look like a dead learner
+        control.resume(run, "a test")
+        until(lambda: loop.stats.updates > updates and read_status(run.status)["state"] == "running")
+    finally:
+        request.stop()
+        thread.join(20)
+    assert read_status(run.status)["state"] == "stopped"
+    assert read_loads(run.loads)[0].waiting is None  # its games never wait on disk

@@ -14,7 +14,6 @@ def test_jobs_are_told_by_kind_and_state_and_only_where_there_are_any() -> None:
 def test_whether_the_model_is_better_is_said_with_its_uncertainty() -> None:
     alone = compare(3, dict(enumerate("WWWL")))
     assert reports.evaluation(alone.as_dict()) == "version 3 won 75% of 4 games (30% to 95%)"
-    assert reports.evaluation(None) == "-"
 
 
 def test_the_table_of_a_runner_has_replays_models_jobs_workers_and_load() -> None:
@@ -30,6 +29,7 @@ def test_the_table_of_a_runner_has_replays_models_jobs_workers_and_load() -> Non
         resources={"cpu": 91.0, "memory": 40.0, "gpu_memory": None},
         evaluation=compare(3, dict(enumerate("WWWL"))).as_dict(),
     )
+    assert "Evaluation" not in reports.statistics_table(Statistics().as_dict())  # there is nothing to say yet
     lines = reports.statistics_table(stats.as_dict()).splitlines()
     for line in (
         "Replays Analyzed: 30",

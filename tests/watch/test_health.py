@@ -157,6 +157,16 @@ def test_more_games_than_the_learner_can_learn_are_amber(run: RunDir) -> None:
     assert names(health(run)) == ["queue long"]
 
 
+def test_a_batch_is_not_longer_than_its_games_have_waited(run: RunDir) -> None:
+    set_status(run, state="training", started_at=time.time() - 5000)
+    put_game(run.buffer, age=60)
+    seen = dataclasses.replace(read_run(run), last_version_at=time.time() - 2000)
+    assert "long batch" not in names(judge(seen))
+    put_game(run.buffer, 1, age=700)
+    seen = dataclasses.replace(read_run(run), last_version_at=time.time() - 2000)
+    assert "at one batch for 11m 40s" in judge(seen).sentence
+
+
 def test_workers_that_died_are_amber(run: RunDir) -> None:
     set_status(run, worker_deaths=2)
     assert names(health(run)) == ["workers died"]

@@ -51,6 +51,14 @@ def test_a_small_terminal_shows_every_part_of_the_run(learned: RunDir) -> None:
     assert "Learner Stopped: Total Processed: 40 files" in text
 
 
+def test_self_play_has_a_mean_return_in_place_of_a_win_rate(learned: RunDir) -> None:
+    set_status(learned, selfplay={"updates": 7, "decisions": 900, "games": 12})
+    text = "\n".join(screen(learned, 80, 24))
+    assert "self-play: 7 updates, 900 decisions, 12 games" in text
+    assert "Win rate" not in text
+    assert f"mean {read_run(learned).metrics['mean_return']:.4f} a game" in text
+
+
 def test_a_large_terminal_shows_the_log_as_it_is(learned: RunDir) -> None:
     lines = screen(learned, 120, 44)
     assert len(lines) <= 44

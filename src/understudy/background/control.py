@@ -108,24 +108,40 @@ class Orders:
         return new
 
 
-class Stoppable(Protocol):
-    """Whatever can be asked to end."""
+class Steerable(Protocol):
+    """Whatever can be asked to pause, to go on and to end."""
 
     event: threading.Event
+    paused_by: str
+
+    def pause(self, by: str) -> None:
+        """Ask to stand still."""
+
+    def resume(self) -> None:
+        """Let it go on."""
 
     def stop(self, *, drain: bool = False) -> None:
         """Ask for the end."""
 
 
-def stop_when_asked(run: RunDir, request: Stoppable) -> None:
-    """Heed requests to stop in a thread, for loops that do not look at the file themselves, as self-play's."""
+def pass_on(run: RunDir, request: Steerable) -> None:
+    """Pass requests on in a thread, for loops that do not look at the file themselves, as self-play's."""
     orders = Orders(run.control)
+
+    def look() -> None:
+        asked = orders.look()
+        if asked.paused and not request.paused_by:
+            request.pause(asked.by or "somebody")
+        elif request.paused_by and not asked.paused:
+            request.resume()
+        if orders.asked_to_stop():
+            request.stop()
 
     def watch() -> None:
         while not request.event.wait(_LOOK_SECONDS):
-            if orders.asked_to_stop():
-                request.stop()
+            look()
 
+    look()  # a pause lasts from one start to the next
     threading.Thread(target=watch, name="control", daemon=True).start()
 
 

@@ -80,7 +80,8 @@ class Dispatcher:
         A training job is done here and now, by `train`, which may call this (without `train`) now and then for the
         others. In a hurry the load does not count. True if anything was done.
         """
-        self._look_around()
+        self._measure()
+        self._look_for_work()
         allowed = self._most if self._governor is None or hurry else self._governor.allowed
         allowed = min(allowed, self._most - self._training)
         kinds: list[Kind] = [kind for kind in self._works if not (hurry and kind == "evaluate")]
@@ -92,6 +93,12 @@ class Dispatcher:
         for outcome in ended:
             self._settle(outcome)
         return worked or bool(ended)
+
+    def collect(self, timeout: float) -> None:
+        """Start nothing; wait for workers up to `timeout` seconds, and record what ended."""
+        self._measure()
+        for outcome in self.workers.finished(timeout):
+            self._settle(outcome)
 
     def close(self) -> None:
         """Let workers finish what they are at, for a moment; record it, end them, and write what was learned."""
@@ -185,12 +192,14 @@ class Dispatcher:
             self._retries[outcome.job.kind] += 1
             self.queue.again(outcome.job)
 
-    def _look_around(self) -> None:
+    def _measure(self) -> None:
         now = time.monotonic()
         if self._governor is not None and now >= self._next_sample:
             self._next_sample = now + _SAMPLE_SECONDS
             self._reading = self._sensor.read(self.workers.pids)
             self._governor.decide(self._reading, now, read_step_time(self._run.step_time))
+
+    def _look_for_work(self) -> None:
         for work in self._works.values():
             idle = not self.queue.waiting(work.kind) and not self.workers.running_of(work.kind)
             self.queue.add(*work.look(idle=idle))

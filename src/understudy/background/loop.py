@@ -24,8 +24,10 @@ from understudy.background import reports
 from understudy.background.control import PAUSED, Orders
 from understudy.background.dispatch import Dispatcher
 from understudy.background.evaluation import EvaluationJobs
+from understudy.background.heartbeat import heartbeat
 from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import Job, Work
+from understudy.background.loads import LoadLog
 from understudy.background.replays import ReplayJobs, replay_folder, require_reader
 from understudy.background.statistics import Statistics
 from understudy.background.training import Trained, Training
@@ -40,7 +42,7 @@ from understudy.status import write_status
 logger = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a microsecond
-_HEARTBEAT_SECONDS = 1.0
+_STATE_LOG_SECONDS = 60.0
 _LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everything else out of the log
 _LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
 _PAUSE_SECONDS = 0.2
@@ -51,10 +53,16 @@ _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
 
 
 class StopRequest:
-    """How the outside asks the loop to end: after the batch under way, or after everything that waits."""
+    """How the outside asks a loop to end: after the batch under way, or after everything that waits.
+
+    A loop that does not look at `control.json` itself, as self-play's, is also asked to pause this way.
+    """
 
     def __init__(self) -> None:
         self.event = threading.Event()
+        self.attention = threading.Event()
+        """Set while there is something to heed: a pause, or the end."""
+        self.paused_by = ""
         self.drain = False
         self._at = 0.0
 
@@ -73,6 +81,19 @@ class StopRequest:
         self.drain = drain
         self._at = time.monotonic()
         self.event.set()
+        self.attention.set()
+
+    def pause(self, by: str) -> None:
+        """Ask to stand still until `resume`."""
+        self.paused_by = by
+        self.attention.set()
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self.paused_by = ""
+        self.attention.clear()
+        if self.event.is_set():
+            self.attention.set()
 
 
 @contextmanager
@@ -133,30 +154,23 @@ class LearnerLoop:
         self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
         self._next_look = 0.0
+        self._state_logged_at: dict[str, float] = {}
+        self._next_report = time.monotonic() + settings.learner.report_seconds
+        self._loads = LoadLog(run.loads, run.buffer)
         self.stats = self._stats_of_run()
 
     def run(self, request: StopRequest) -> bool:
         """Learn until asked to stop; what is under way is finished. False if trouble outside was left at the end."""
-        heartbeat = threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True)
-        self._ending = threading.Event()
         self.stats.state = "running"
         self._write_status()
-        heartbeat.start()
         self._say(f"Watching {self._run.buffer}")
         try:
-            self._log("Learner Started", {"Watching": str(self._run.buffer), "Process": str(os.getpid())})
-            while not request.event.is_set():
-                seen = _changed_at(self._run.buffer)
-                if self._heed(request):
-                    request.event.wait(_PAUSE_SECONDS)
-                elif not self._pass(request, self._settings.min_batch_games):
-                    self._wait(request, seen)
-            while request.drain and (self._pass(request, 1) or (self._jobs.busy and not self._troubled)):
-                pass
+            with heartbeat(self._beat):
+                try:
+                    self._learn(request)
+                finally:
+                    self._close_jobs()
         finally:
-            self._close_jobs()
-            self._ending.set()
-            heartbeat.join()
             self.stats.state = "stopped"
             self._write_status()
             self._ledger.close()
@@ -167,6 +181,25 @@ class LearnerLoop:
             waiting = stats.jobs["analyse waiting"]
             self._say(f"{stats.replays_analyzed} replays analysed in all, {waiting} waiting.")
         return not self._troubled
+
+    def _learn(self, request: StopRequest) -> None:
+        self._log("Learner Started", {"Watching": str(self._run.buffer), "Process": str(os.getpid())})
+        while not request.event.is_set():
+            seen = _changed_at(self._run.buffer)
+            if self._heed(request):
+                self._stand_still(request)
+            elif not self._pass(request, self._settings.min_batch_games):
+                self._wait(request, seen)
+        while request.drain and (self._pass(request, 1) or (self._jobs.busy and not self._troubled)):
+            pass
+
+    def _stand_still(self, request: StopRequest) -> None:
+        """During a pause nothing is begun; what workers were at is taken in."""
+        try:
+            self._jobs.collect(_PAUSE_SECONDS)
+            self._collect_jobs()
+        except (OSError, RunDirError) as error:
+            self._trouble(request, f"{error}")
 
     def _heed(self, request: StopRequest) -> bool:
         """Do what `control.json` asks; True while it asks for a pause."""
@@ -282,15 +315,16 @@ class LearnerLoop:
 
     # ---- what others see --------------------------------------------------------------------------------------------
 
-    def _heartbeat(self) -> None:
-        """In a thread, so that a long batch does not look like a dead learner."""
-        next_report = time.monotonic() + self._settings.report_seconds
-        while not self._ending.wait(_HEARTBEAT_SECONDS):
-            self._write_status()
-            if time.monotonic() >= next_report:
-                next_report += self._settings.report_seconds
-                if self._settings.verbose:
-                    reports.show(reports.status_report(self.stats.as_dict()))
+    def _beat(self) -> None:
+        self._write_status()
+        try:
+            self._loads.note(self.stats.resources, self.stats.active_workers)
+        except OSError as error:
+            logger.debug("The load was not written: %s", error)
+        if time.monotonic() >= self._next_report:
+            self._next_report += self._settings.report_seconds
+            if self._settings.verbose:
+                reports.show(reports.status_report(self.stats.as_dict()))
 
     def _write_status(self) -> None:
         try:
@@ -333,11 +367,21 @@ class LearnerLoop:
             self._collect_replays(self._replays)
         if self._evaluation is not None:
             self._collect_evaluation(self._evaluation)
-        state = stats.state if self._troubled else self._jobs.state(self._state)
+        asked_to_pause = stats.state.startswith(PAUSED)
+        state = stats.state if self._troubled or asked_to_pause else self._jobs.state(self._state)
         if state != stats.state and "training" not in (state, stats.state):
-            facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
-            reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
+            self._log_state(state)
         stats.state = state
+
+    def _log_state(self, state: str) -> None:
+        """Log a state; one that comes and goes, as on a crowded machine, at most once a minute."""
+        now = time.monotonic()
+        if now < self._state_logged_at.get(state, -math.inf) + _STATE_LOG_SECONDS:
+            return
+        self._state_logged_at[state] = now
+        stats = self.stats
+        facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
+        reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
 
     def _collect_replays(self, replays: ReplayJobs) -> None:
         self.stats.replays_analyzed, self.stats.replays_rejected = replays.done, replays.set_aside

@@ -32,15 +32,15 @@ def append_entry(
 ) -> None:
     """Append an entry to the log for people, and the same event (with its numbers) to `events.jsonl` for programs."""
     lines = [f"[{clock(at)}] {title}", *(f"  {name + ':':<16} {value}" for name, value in facts.items()), "-" * 60, ""]
-    _append(log, "\n".join(lines) + "\n")
+    append_bounded(log, "\n".join(lines) + "\n", _LOG_BYTES)
     event = {"at": at, "event": title, "facts": dict(facts), **({"numbers": dict(numbers)} if numbers else {})}
-    _append(log.with_name(EVENTS), json.dumps(event) + "\n")
+    append_bounded(log.with_name(EVENTS), json.dumps(event) + "\n", _LOG_BYTES)
 
 
-def _append(path: Path, text: str) -> None:
+def append_bounded(path: Path, text: str, most_bytes: int) -> None:
     """Add to a file, which goes on in a new one when it is long; the one before is kept, older ones are not."""
     try:
-        if path.stat().st_size > _LOG_BYTES:
+        if path.stat().st_size > most_bytes:
             move(path, path.with_name(f"{path.name}.1"))
     except FileNotFoundError:
         pass
@@ -99,8 +99,9 @@ def status_report(stats: Mapping[str, Any]) -> str:
             "Replays Rejected": stats["replays_rejected"],
             "Replays Waiting": stats["jobs"].get("analyse waiting", 0),
         },
-        "Evaluation": {"Is It Better": evaluation(stats["evaluation"])},
     }
+    if stats["evaluation"] is not None:
+        sections["Evaluation"] = {"Is It Better": evaluation(stats["evaluation"])}
     lines = [_rule(), "[BACKGROUND LEARNER] STATUS REPORT", _rule()]
     for title, facts in sections.items():
         lines += [f"{title}:", *(f"  {name + ':':<21} {value}" for name, value in facts.items()), ""]
@@ -124,8 +125,9 @@ def statistics_table(stats: Mapping[str, Any]) -> str:
         "Workers": workers(stats["workers"]),
         "Jobs": jobs(stats["jobs"]),
         "Load": load(stats["resources"]),
-        "Evaluation": evaluation(stats["evaluation"]),
     }
+    if stats["evaluation"] is not None:
+        facts["Evaluation"] = evaluation(stats["evaluation"])
     lines = [f"{name}: {value}" for name, value in facts.items()]
     return "\n".join([_rule(), "[BACKGROUND LEARNING] STATISTICS", _rule(), *lines, _rule()])
 
@@ -162,10 +164,8 @@ def workers(states: Sequence[str]) -> str:
     return "; ".join(states) or "-"
 
 
-def evaluation(facts: Mapping[str, Any] | None) -> str:
+def evaluation(facts: Mapping[str, Any]) -> str:
     """How good the model is, and whether it is better than the one evaluated before."""
-    if facts is None:
-        return "-"
     alone = (
         f"version {facts['version']} won {facts['win_rate']:.0%} of {facts['games']} games"
         f" ({facts['low']:.0%} to {facts['high']:.0%})"

@@ -14,7 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from understudy.background.control import PAUSED
+from understudy.background.heartbeat import heartbeat
+from understudy.background.loads import LoadLog
 from understudy.background.loop import StopRequest
+from understudy.background.resources import Sensor, as_dict
 from understudy.errors import NonFiniteError, WorkersFailed
 from understudy.games.game import default_settings, open_game
 from understudy.learning.trainer import UpdateStats
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _STATUS_SECONDS = 1.0
+_PAUSE_SECONDS = 0.5  # between two looks at whether a pause is over
 _MOST_REFUSED = 10  # updates in a row
 
 
@@ -83,12 +88,15 @@ class TrainingLoopManager:
         store: ModelStore | None = None,
         seed: int = 0,
         status: Path | None = None,
+        loads: Path | None = None,
         on_update: Callable[[LoopStats, Sequence[Rollout]], None] | None = None,
     ) -> None:
         self.settings = settings
         self.stats = LoopStats()
         self._store = store
         self._status = status
+        self._loads = None if loads is None else LoadLog(loads)
+        self._sensor = Sensor()
         self._on_update = on_update
         matches = settings.parallel.games_per_worker
         opened = open_game(game, matches)
@@ -112,7 +120,10 @@ class TrainingLoopManager:
         self._players = PlayerSpec(game, matches, model.spec, model.training.normalize_states, seed, offset)
         self._published_at = self.model.trainer.updates
         self._published = (0, 0, 0.0)  # games, decisions and seconds of this loop that a version has told of
-        self._status_at = 0.0
+        self._started_at = time.time()
+        self._said: dict[str, Any] = {}  # what the heart beats with; it is replaced, never changed
+        self._said_at = 0.0
+        self._pids: list[int] = []
         self.workers: Workers | None = None
         """Who plays; None before the first run."""
 
@@ -128,25 +139,52 @@ class TrainingLoopManager:
         request = request or StopRequest()
         began = time.monotonic()
         limits = (("updates", updates), ("decisions", decisions), ("seconds", seconds))
-        self.workers = self._start()
-        try:
-            while not request.event.is_set():
-                try:
-                    rollouts = self.workers.collect_experiences(request.event)
-                except WorkersFailed as error:
-                    self.workers = self._fall_back(self.workers, error)
-                    continue
-                if rollouts:
-                    self._learn(self.workers, rollouts)
-                self.stats.seconds = time.monotonic() - began
-                self._write_status("running")
-                if any(limit is not None and getattr(self.stats, name) >= limit for name, limit in limits):
-                    break
-        finally:
-            self.workers.stop_workers()
-            self._publish()
-            self._write_status("stopped")
+        self._say("starting", None)
+        self._beat()
+        with heartbeat(self._beat):
+            self.workers = self._start()
+            try:
+                self._train(request, began, [(name, limit) for name, limit in limits if limit is not None])
+            finally:
+                self.workers.stop_workers()
+                self._publish()
+                self._say("stopped", None)
+        self._beat()
         return self.stats
+
+    def _train(self, request: StopRequest, began: float, limits: Sequence[tuple[str, float]]) -> None:
+        assert self.workers is not None
+        while not request.event.is_set():
+            if request.paused_by:
+                began += self._stand_still(self.workers, request)
+                continue
+            # Worker processes keep what they are at during a pause. In this process it would be lost: it is finished.
+            heeded = request.event if self.stats.mode == "sequential" else request.attention
+            try:
+                rollouts = self.workers.collect_experiences(heeded)
+            except WorkersFailed as error:
+                self.workers = self._fall_back(self.workers, error)
+                continue
+            if rollouts:
+                self._learn(self.workers, rollouts)
+            self.stats.seconds = time.monotonic() - began
+            if time.monotonic() - self._said_at >= _STATUS_SECONDS:
+                self._say("running", self.workers)
+            if any(getattr(self.stats, name) >= limit for name, limit in limits):
+                break
+
+    def _stand_still(self, workers: Workers, request: StopRequest) -> float:
+        """Pause until somebody resumes, or asks for the end; how long that was, in seconds."""
+        began, by = time.monotonic(), request.paused_by
+        logger.info("Paused by %s; nothing is lost.", by)
+        workers.pause_workers()
+        while request.paused_by and not request.event.is_set():
+            self._say(f"{PAUSED} of {by}", workers)
+            request.event.wait(_PAUSE_SECONDS)
+        workers.resume_workers()
+        logger.info("It goes on.")
+        self._say("running", workers)
+        return time.monotonic() - began
 
     def perform_ppo_update(self, rollouts: Sequence[Rollout]) -> UpdateStats | None:
         """One update of the model from these rollouts; None if it was refused, and the model is as before."""
@@ -235,12 +273,32 @@ class TrainingLoopManager:
         self.model.publish(self._store, publisher="selfplay", stats=facts)
         self._published_at, self._published = self.model.trainer.updates, done
 
-    def _write_status(self, state: str) -> None:
-        if self._status is None or (state == "running" and time.monotonic() - self._status_at < _STATUS_SECONDS):
+    def _say(self, state: str, workers: Workers | None) -> None:
+        """Note what the next heartbeats tell. The thread of the heart touches neither figures nor workers."""
+        self._said_at = time.monotonic()
+        known = [] if workers is None else workers.get_parallel_stats()["workers"]
+        self._pids = [] if workers is None else workers.pids
+        self._said = {
+            "state": state,
+            "started_at": self._started_at,
+            "model_version": self.model.version,
+            "selfplay": self.stats.as_dict(),
+            "active_workers": sum(worker["state"] == "playing" for worker in known),
+            "max_workers": self.settings.parallel.num_workers if self.stats.mode == "parallel" else 0,
+            "workers": [f"worker {worker['worker']}: {worker['state']}" for worker in known],
+        }
+
+    def _beat(self) -> None:
+        if self._status is None:
             return
-        self._status_at = time.monotonic()
-        status = {"state": state, "model_version": self.model.version, "selfplay": self.stats.as_dict()}
-        write_status(self._status, status)
+        said = self._said
+        resources = as_dict(self._sensor.read(self._pids))
+        try:
+            write_status(self._status, said | {"resources": resources})
+            if self._loads is not None and said["state"] != "stopped":
+                self._loads.note(resources, said["active_workers"])
+        except OSError as error:
+            logger.debug("The status was not written: %s", error)  # publishing says what is wrong with the disk
 
 
 def _changes(settings: NetworkSettings | TrainingSettings, default: object) -> Mapping[str, Any]:

@@ -113,6 +113,12 @@ class RayWorkers:
         """Let the next rollouts begin their matches anew, with the seeds of this generation."""
         self._generation = generation
 
+    def pause_workers(self) -> None:
+        """Nothing to do: actors finish what they are at, and get nothing new before it is collected."""
+
+    def resume_workers(self) -> None:
+        """Nothing to do, as for a pause."""
+
     def stop_workers(self) -> None:
         """End all actors, and Ray if it was started here. What was not collected is dropped."""
         for actor in self._actors:
@@ -121,6 +127,11 @@ class RayWorkers:
         if self._started_ray:
             self._started_ray = False
             ray.shutdown()
+
+    @property
+    def pids(self) -> list[int]:
+        """No process of its own that could be told from others."""
+        return []
 
     def get_parallel_stats(self) -> dict[str, Any]:
         """How many actors were replaced, and how weights reached them."""

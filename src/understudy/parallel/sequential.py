@@ -55,10 +55,21 @@ class SequentialWorkers:
         for player in self._players:
             player.begin(generation)
 
+    def pause_workers(self) -> None:
+        """Nothing to do: nobody plays unless asked for experiences."""
+
+    def resume_workers(self) -> None:
+        """Nothing to do, as for a pause."""
+
     def stop_workers(self) -> None:
         """Close the games."""
         for player in self._players:
             player.game.close()
+
+    @property
+    def pids(self) -> list[int]:
+        """No process of its own."""
+        return []
 
     def get_parallel_stats(self) -> dict[str, Any]:
         """How weights reached the players."""

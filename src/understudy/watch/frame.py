@@ -71,10 +71,14 @@ def _rows(
     yield "Model", _model(seen)
     yield from _learner(seen)
     spark = max(min(width - 64, 60), 12)
-    yield "Win rate", f"{sparkline(history.win_rate.value, spark, bars, 0.0, 1.0)} {_band(history.win_rate)}"
-    yield "", progress(history.win_rate)
-    losses = history.metrics["loss"].value if "loss" in history.metrics else []
     stats = seen.learner.stats
+    if "selfplay" in stats:  # it plays itself: there is no win rate
+        returns = history.metrics["mean_return"].value if "mean_return" in history.metrics else []
+        yield "Return", f"{sparkline(returns, spark, bars)}  mean {number(seen.metrics.get('mean_return'))} a game"
+    else:
+        yield "Win rate", f"{sparkline(history.win_rate.value, spark, bars, 0.0, 1.0)} {_band(history.win_rate)}"
+        yield "", progress(history.win_rate)
+    losses = history.metrics["loss"].value if "loss" in history.metrics else []
     figures = f"last {number(seen.metrics.get('loss'))}, average {number(stats.get('avg_loss'))}"
     yield "Loss", f"{sparkline(losses, spark, bars)}  {figures}, entropy {number(seen.metrics.get('entropy'))}"
     if roomy:

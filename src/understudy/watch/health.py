@@ -129,7 +129,9 @@ def _learner(seen: Snapshot) -> Iterator[Trouble]:
         yield Trouble(
             "paused by request",
             "amber",
-            f"The learner was asked to pause; {_games_wait(waiting)}.",
+            "Self-play was asked to pause."
+            if "selfplay" in learner.stats
+            else f"The learner was asked to pause; {_games_wait(waiting)}.",
             f"Let it go on: `understudy resume {seen.run_dir}`.",
         )
     elif learner.state.startswith("waiting: ") and "No space left" not in learner.state:
@@ -185,11 +187,12 @@ def _queue(seen: Snapshot) -> Iterator[Trouble]:
     idle = seen.at - max(worked)
     waits = seen.at - (seen.buffer.oldest_at or seen.at)
     if learner.state == "training":
-        if idle > LONG_BATCH_SECONDS:
+        at_it = min(idle, waits)  # the batch cannot have begun before its games had come
+        if at_it > LONG_BATCH_SECONDS:
             yield Trouble(
                 "long batch",
                 "amber",
-                f"The learner has been at one batch for {duration(idle)}.",
+                f"The learner has been at one batch for {duration(at_it)}.",
                 "Lower learner.batch_games, or make the network smaller.",
             )
     elif learner.state.startswith(("paused for the game", "waiting for ")):

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Group = Literal["playing", "learning", "speed", "queue", "machine"]
+Group = Literal["playing", "learning", "speed", "queue", "machine", "game", "replays"]
 GROUPS: dict[Group, str] = {
     "playing": "How well the bot plays",
     "learning": "How the model learns",
     "speed": "How fast it goes",
     "queue": "Games and files",
     "machine": "Learner and machine",
+    "game": "In one game",
+    "replays": "In replays",
 }
 
 
@@ -293,7 +295,7 @@ METRICS: tuple[Metric, ...] = (
         "Active workers",
         "processes",
         "machine",
-        "Worker processes that have a job, the learner's own training included.",
+        "Worker processes that have a job, the learner's own training included; in self-play, those that play.",
         "0 while there is nothing to do; at most learner.max_workers.",
         "0 while jobs wait: the state says what it waits for.",
     ),
@@ -333,6 +335,82 @@ METRICS: tuple[Metric, ...] = (
         "Above 500 MB.",
         "Make room, or lower storage.archive_games and storage.archive_bytes. Nothing is lost while the disk is full.",
     ),
+    Metric(
+        "decision_reward",
+        "Reward",
+        "reward",
+        "game",
+        "What the bot was given for each decision, and what that came to so far.",
+        "Near 0 until the end brings the result, where the rewards pay for nothing else.",
+        "If the sum rises in games that are lost, the rewards pay for something other than winning.",
+    ),
+    Metric(
+        "action_probability",
+        "Decisions",
+        "share of the probability",
+        "game",
+        "How probable the policy made each action when it decided, exploration included.",
+        "Nearly equal in the first games, later different from state to state.",
+        "If one action has 100 % throughout, whatever the state, the policy has stopped trying: see entropy.",
+    ),
+    Metric(
+        "state_value",
+        "Value",
+        "reward to come",
+        "game",
+        "What the value head expected of the rest of the game, later rewards counting less (training.gamma).",
+        "It moves towards the result as the end comes nearer.",
+        "If it stays flat, or ends far from the result in game after game, see explained variance.",
+    ),
+    Metric(
+        "state_features",
+        "States",
+        "each feature on its own scale",
+        "game",
+        "The features that changed most in this game: the fuller the colour, the higher. On the right, their range.",
+        "They change with what happens in the game.",
+        "A feature that never changes, in any game, tells the policy nothing.",
+    ),
+    Metric(
+        "position_value",
+        "Value",
+        "pawns for Black",
+        "game",
+        "What each player thought of the position when it moved, as it stands in the record; cut at 20 pawns, which "
+        "is as good as won. Of a network it is the chance to win, on the scale of engines: 6 pawns are 73 %.",
+        "Both players' lines go together, and one way, as the game is decided.",
+        "If they are far apart, one of the two judges badly; in self-play both are the same network.",
+    ),
+    Metric(
+        "move_probability",
+        "Policy",
+        "share of the probability",
+        "game",
+        "How probable the policy, without search, makes each legal move in the position on the board: the five "
+        "likeliest. In self-play the move is drawn with these probabilities.",
+        "Nearly equal in the first games, later a few moves have most of it.",
+        "If one move has nearly all of it in most positions, see entropy.",
+    ),
+    Metric(
+        "milestone_seconds",
+        "Build-order timelines",
+        "game clock of each first milestone",
+        "replays",
+        "When the first of each building, unit or upgrade came: the mean over the replays of a match-up, in which "
+        "wins, people and the newest patch weigh more.",
+        "Openings of the same match-up lie close together.",
+        "A milestone at an odd time comes from few replays: see how many in the table of openings.",
+    ),
+    Metric(
+        "growth_by_minute",
+        "Drones and army",
+        "drones, and supply of the army",
+        "replays",
+        "How many drones and how much army, in supply, players had at each minute: the mean over all replays, in which "
+        "wins, people and the newest patch weigh more.",
+        "Drones rise first, the army later.",
+        "A sudden fall late in the game comes from the few replays that lasted so long.",
+    ),
 )
 
 BY_NAME = {metric.name: metric for metric in METRICS}
@@ -343,7 +421,7 @@ def markdown() -> Iterator[str]:
     yield "# Metrics"
     yield ""
     yield "Written by `tools/write_metrics_doc.py` from `src/understudy/watch/metrics.py`; the dashboard shows the same"
-    yield "texts. In Prometheus each name begins with `understudy_`."
+    yield "texts. Prometheus gets those that are one figure of a run, each name with `understudy_` before it."
     yield ""
     yield "Ranges given as normal are the middle nine tenths of the 212 updates of one Zerg run on the proving ground"
     yield "(a few games of the bot, the rest practice, one game a batch). Other games have other ranges; sudden changes"

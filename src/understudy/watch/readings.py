@@ -199,7 +199,7 @@ def open_ledger(path: Path) -> Iterator[Ledger]:
             yield ledger
     else:
         wal = path.with_name(f"{path.name}-wal")
-        yield _copied(path, _stamp(path), _stamp(wal), threading.get_ident())
+        yield _copied(path, stamp_of(path), stamp_of(wal), threading.get_ident())
 
 
 def _opened(path: Path) -> Ledger | None:
@@ -218,7 +218,8 @@ def _copied(path: Path, _when: object, _wal_when: object, _thread: int) -> Ledge
     return Ledger.copy_of(path)
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """What changes when a file does; None if it cannot be asked."""
     try:
         stat = path.stat()
     except OSError:
@@ -254,7 +255,7 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: Snapshot, recent: int) -> di
             replays["analysed"],
             replays["rejected"] + replays["set aside"],
             seen.replays.waiting,
-            None if (stamp := _stamp(run.build_orders)) is None else stamp[0] / 1e9,
+            None if (stamp := stamp_of(run.build_orders)) is None else stamp[0] / 1e9,
         ),
     }
 

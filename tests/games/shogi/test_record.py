@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import cshogi
@@ -11,13 +12,26 @@ import pytest
 from games.shogi.random_games import random_positions
 from understudy.games.shogi import csa, kif
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import BLACK, WHITE
+from understudy.games.shogi.policy import ACTIONS, BLACK, WHITE
 from understudy.games.shogi.record import GameRecord, read_records, record_of, write_record
 from understudy.games.shogi.rules import Ending, Result, ShogiGame
+from understudy.games.shogi.thoughts import Thought, thought_of
+
+
+def random_thoughts(record: GameRecord, rng: np.random.Generator) -> tuple[Thought | None, ...]:
+    """Of two thirds of the moves, as a network with random weights would have had them."""
+    game = ShogiGame(record.start, max_moves=len(record.moves) + 1)
+    thoughts = []
+    for usi in record.moves:
+        move = game.move_of_usi(usi)
+        logits, wdl = rng.normal(size=ACTIONS).astype(np.float32), rng.dirichlet([1, 1, 1]).astype(np.float32)
+        thoughts.append(thought_of(game, logits, wdl, move) if rng.random() < 0.7 else None)
+        game.push(move)
+    return tuple(thoughts)
 
 
 def random_records(seed: int, count: int) -> list[GameRecord]:
-    """Games from the start and from positions in the middle of others, with evaluations of half of the moves."""
+    """Games from the start and from the middle of others, with evaluations of half of the moves, and thoughts."""
     rng = np.random.default_rng(seed)
     starts = [game.board.sfen() for number, game in enumerate(random_positions(seed, 60 * count)) if number % 60 == 40]
     records = []
@@ -26,7 +40,8 @@ def random_records(seed: int, count: int) -> list[GameRecord]:
         while game.result is None:
             game.push(game.legal_moves[rng.integers(len(game.legal_moves))])
         values = tuple(None if rng.random() < 0.5 else int(rng.integers(-3000, 3000)) for _ in game.moves)
-        records.append(record_of(game, ("先手 one", "White two"), values))
+        record = record_of(game, ("先手 one", "White two"), values)
+        records.append(dataclasses.replace(record, thoughts=random_thoughts(record, rng)))
     return records
 
 

@@ -176,6 +176,12 @@ def test_games_to_look_at_are_kept_with_their_evaluations_up_to_a_number(tmp_pat
     (record,) = read_records(first)
     assert record.names == ("update 2", "update 2")
     assert len(record.evaluations) == len(record.moves) > 0
+    for move, thought in zip(record.moves, record.thoughts, strict=True):
+        assert thought is not None
+        shares = [share for _, share in thought.moves[:5]]
+        assert shares == sorted(shares, reverse=True)
+        assert move in dict(thought.moves)
+        assert 0 < sum(shares) <= 1.001
     loop.model.trainer.updates = 3
     assert samples.after_update(loop.model) is None
     loop.model.trainer.updates = 4

@@ -8,10 +8,15 @@ import pytest
 from tools.chromium import MISSING, Browser, find_chromium
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def chromium_or_skip() -> str:
+    """The program; where there is none, the test is skipped and says what to do."""
     program = find_chromium()
     if program is None:
         pytest.skip(MISSING)
-    with Browser(program) as started:
+    return program
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with Browser(chromium_or_skip()) as started:
         yield started

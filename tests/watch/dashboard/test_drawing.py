@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from understudy.background.loads import Load
 from understudy.ledger import Version
 from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line
+from understudy.watch.dashboard.machine import over_time
 from understudy.watch.dashboard.markup import Markup, table, tag
 from understudy.watch.dashboard.models import lineage, versions_table
-from understudy.watch.dashboard.shogi_board import board
+from understudy.watch.dashboard.shogi import thought_then
+from understudy.watch.dashboard.shogi_board import Replayed, board
 
 Floats = NDArray[np.float32]
 
@@ -32,6 +35,36 @@ def test_shares_are_stacked_in_colours_of_their_own() -> None:
     options = charts.share_chart([1, 2], {"A": [0.25, 0.5], "B": [0.75, 0.5]}, x_name="game")
     assert [series["stack"] for series in options["series"]] == ["all", "all"]
     assert len({series["areaStyle"]["color"] for series in options["series"]}) == 2
+    for series in options["series"]:  # else legend and tooltip show another colour than the area
+        assert series["itemStyle"]["color"] == series["areaStyle"]["color"]
+        assert series["areaStyle"]["opacity"] == 1
+
+
+def test_readings_of_the_load_have_gaps_where_no_learner_ran_and_are_thinned_with_their_extremes() -> None:
+    few = [Load(at, cpu=at) for at in (0.0, 10.0, 500.0)]
+    assert over_time(few, lambda load: load.cpu) == [(0, 0), (10_000, 10), (11_000, None), (500_000, 500)]
+    assert over_time(few, lambda load: load.memory) == []
+    many = [Load(10.0 * number, workers=number % 4) for number in range(1600)]
+    thinned = over_time(many, lambda load: load.workers)
+    assert thinned == [(40_000 * number, 1.5, 0, 3) for number in range(400)]
+
+
+def test_what_was_thought_when_a_move_was_played_is_shown_with_the_move() -> None:
+    pytest.importorskip("cshogi")
+    from understudy.games.shogi.thoughts import Thought  # noqa: PLC0415 - the extra shogi may be missing
+
+    thought = Thought((("7g7f", 0.61), ("2g2f", 0.2)), 0.25)
+    start, then = "9/9/9/9/9/9/9/9/9 b - 1", "9/9/9/9/9/9/9/9/9 w - 2"
+    game = Replayed(
+        ("update 7", "White"), "draw", (start, then, start), ("2g2f", "3c3d"), (None, None), (thought, None)
+    )
+    first, second, end = (thought_then(game, at) for at in range(3))
+    assert "update 7 thought (value for Black +0.25)" in first
+    assert "width: 61%" in first
+    assert first.count("played</span>") == 1
+    assert first.index("2g2f") < first.index("played</span>")
+    assert "does not say" in second
+    assert "The game has ended." in end
 
 
 def version(number: int, parent: int | None, publisher: str = "learner") -> Version:

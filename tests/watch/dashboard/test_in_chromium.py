@@ -8,6 +8,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from understudy.background.loop import LearnerLoop, StopRequest
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import Settings
+from understudy.watch.dashboard import pages
 from understudy.watch.dashboard.pages import TABS
 from understudy.watch.metrics import BY_NAME
 from watch.dashboard.served import dashboard, learn, learned_run
@@ -194,6 +196,49 @@ def test_a_learner_is_paused_and_resumed_from_the_page(page: Page, address: str,
         request.stop()
         thread.join(20)
     assert "Request: stop" in run.log.read_text(encoding="utf-8")
+
+
+RECORD = "V2.2\nPI\n+\n+7776FU\n'** 30\n'policy value=+0.100 7g7f=0.5000\n-3334FU\n%TORYO\n"
+PICTURES = ".nicegui-echart, .heats, .top-moves"
+UNEXPLAINED = f"""[...document.querySelectorAll('{PICTURES}')].filter(picture => {{
+    const head = picture.closest('.card')?.querySelector('.head');
+    return !(head?.querySelector('.why') && head.querySelector('.unit')?.innerText.trim());
+}}).map(picture => picture.closest('.card')?.innerText ?? picture.outerHTML)"""
+
+
+def test_every_chart_of_every_page_says_its_unit_and_has_an_explanation(page: Page, address: str, run: RunDir) -> None:
+    record = run.root / "game.csa"
+    record.write_text(RECORD, "utf-8")
+    game = next(run.archive.glob("*.npz")).name
+    shown = {"/": 4, f"/run/first/game/archive/{game}": 4} | {f"/run/first/{tab}": 0 for tab in TABS}
+    shown |= {"/run/first/learning": 12, "/run/first/results": 7, "/run/first/machine": 3, "/run/first/shogi": 2}
+    for path, charts in shown.items():
+        page.go(f"{address}{path}")
+        page.wait_for("document.querySelectorAll('main .card').length > 0")
+        page.wait_for(f"document.querySelectorAll('{PICTURES}').length >= {charts}")
+        assert page.evaluate(UNEXPLAINED) == [], path
+    record.unlink()
+
+
+def test_the_board_shows_what_was_thought_when_a_move_was_played(page: Page, address: str, run: RunDir) -> None:
+    pytest.importorskip("cshogi")
+    record = run.root / "game.csa"
+    record.write_text(RECORD, "utf-8")
+    page.go(f"{address}/run/first/shogi")
+    page.wait_for_text("When it was played, Black thought (value for Black +0.10):")
+    assert page.text(".top-move").split() == ["7g7f", "50", "%", "played"]
+    page.click('[aria-label="forward"]')
+    page.wait_for_text("The record does not say what its player thought here.")
+    page.click('[aria-label="last"]')
+    page.wait_for_text("The game has ended.")
+    assert page.complaints == []
+    record.unlink()
+
+
+def test_charts_are_made_in_one_place_only() -> None:
+    """In `chart_card`, which demands a metric: a chart that is made elsewhere would have no explanation."""
+    folder = Path(pages.__file__).parent
+    assert [file.name for file in folder.glob("*.py") if "echart(" in file.read_text(encoding="utf-8")] == ["parts.py"]
 
 
 def test_charts_have_units_and_explain_their_metric_on_hover(page: Page, address: str) -> None:

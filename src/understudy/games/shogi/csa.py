@@ -8,8 +8,9 @@ import cshogi
 
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.policy import BLACK, WHITE
-from understudy.games.shogi.record import GameRecord, judged
+from understudy.games.shogi.record import GameRecord, judged, known
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
+from understudy.games.shogi.thoughts import Thought
 
 _PIECES = {
     "FU": "P", "KY": "L", "KE": "N", "GI": "S", "KI": "G", "KA": "B", "HI": "R", "OU": "K",
@@ -33,6 +34,8 @@ def to_text(record: GameRecord) -> str:
         lines.append("+-"[game.turn] + cshogi.move_to_csa(move))
         if (evaluation := record.evaluation(number)) is not None:
             lines.append(f"'** {evaluation}")
+        if (thought := record.thought(number)) is not None:
+            lines.append(f"'{thought.as_text()}")
         game.push(move)
     lines.append(_ending(record.result, game.turn))
     return "\n".join(lines) + "\n"
@@ -73,6 +76,7 @@ def _result(word: str, turn: int) -> Result | None:
 def _read(lines: list[str]) -> GameRecord:
     names, position, result = ["Black", "White"], [], None
     evaluations: list[int | None] = []
+    thoughts: list[Thought | None] = []
     game: ShogiGame | None = None
     for line in _statements(lines):
         if line[:2] in ("N+", "N-"):
@@ -84,15 +88,18 @@ def _read(lines: list[str]) -> GameRecord:
         elif line[:1] in ("+", "-") and game is not None:
             game.push(game.move_of_usi(_usi(line, game)))
             evaluations.append(None)
+            thoughts.append(None)
         elif (match := re.match(r"'\*\* (-?\d+)", line)) and evaluations:
             evaluations[-1] = int(match[1])
+        elif line.startswith("'") and thoughts:
+            thoughts[-1] = Thought.from_text(line[1:]) or thoughts[-1]
         elif line.startswith("%") and game is not None:
             result = _result(line, game.turn)
             break
     if game is None:
         raise GameError("There is no line + or -, which says whose move it is first; this is no game in CSA format.")
-    known = tuple(evaluations) if any(e is not None for e in evaluations) else ()
-    return GameRecord(tuple(game.usi_moves()), game.start, (names[0], names[1]), judged(game, result), known)
+    told = known(evaluations), known(thoughts)
+    return GameRecord(tuple(game.usi_moves()), game.start, (names[0], names[1]), judged(game, result), *told)
 
 
 def _statements(lines: list[str]) -> list[str]:

@@ -8,8 +8,9 @@ import cshogi
 
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.policy import BLACK, WHITE, step_of_usi
-from understudy.games.shogi.record import GameRecord, judged
+from understudy.games.shogi.record import GameRecord, judged, known
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
+from understudy.games.shogi.thoughts import Thought
 
 _FILES, _RANKS = "１２３４５６７８９", "一二三四五六七八九"
 _NAMES = {"歩": "P", "香": "L", "桂": "N", "銀": "S", "金": "G", "角": "B", "飛": "R", "玉": "K", "王": "K",
@@ -48,6 +49,8 @@ def to_text(record: GameRecord) -> str:
         lines.append(f"{number + 1:4d} {_written(usi, game)}   ( 0:00/00:00:00)")
         if (evaluation := record.evaluation(number)) is not None:
             lines.append(f"*評価値={evaluation}")
+        if (thought := record.thought(number)) is not None:
+            lines.append(f"*{thought.as_text()}")
         game.push(move)
     lines.append(f"{len(record.moves) + 1:4d} {_ending(record.result, game.turn)}")
     return "\n".join(lines) + "\n"
@@ -86,10 +89,13 @@ def from_text(text: str) -> GameRecord:
 def _moves(lines: list[str], start: str, names: tuple[str, str]) -> GameRecord:
     game = ShogiGame(start, max_moves=1 << 20)
     evaluations: list[int | None] = []
+    thoughts: list[Thought | None] = []
     result: Result | None = None
     for line in lines:
         if (match := re.match(r"\*評価値=(-?\d+)", line)) and evaluations:
             evaluations[-1] = int(match[1])
+        elif line.startswith("*") and thoughts:
+            thoughts[-1] = Thought.from_text(line[1:]) or thoughts[-1]
         match = re.match(r"\s*\d+\s+(\S.*)", line)
         if not match:
             if line.startswith("変化："):
@@ -101,8 +107,9 @@ def _moves(lines: list[str], start: str, names: tuple[str, str]) -> GameRecord:
             break
         game.push(game.move_of_usi(_usi(match[1], game)))
         evaluations.append(None)
-    known = tuple(evaluations) if any(e is not None for e in evaluations) else ()
-    return GameRecord(tuple(game.usi_moves()), start, names, judged(game, result), known)
+        thoughts.append(None)
+    told = known(evaluations), known(thoughts)
+    return GameRecord(tuple(game.usi_moves()), start, names, judged(game, result), *told)
 
 
 def _result(word: str, turn: int) -> Result | None:

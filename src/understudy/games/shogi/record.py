@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from understudy.files import write_atomically
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
+from understudy.games.shogi.thoughts import Thought
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,8 @@ class GameRecord:
     """None: the game was broken off."""
     evaluations: tuple[int | None, ...] = field(default=())
     """For each move, its value in centipawns for Black; empty if nobody thought about it."""
+    thoughts: tuple[Thought | None, ...] = field(default=())
+    """For each move, what the network that played it thought of the position before; empty if nobody wrote it down."""
 
     def replay(self) -> ShogiGame:
         """The game at its last position, with no limit of moves; GameError if a move is not legal."""
@@ -35,6 +42,10 @@ class GameRecord:
     def evaluation(self, number: int) -> int | None:
         """That of the move with this index."""
         return self.evaluations[number] if number < len(self.evaluations) else None
+
+    def thought(self, number: int) -> Thought | None:
+        """What was thought before the move with this index."""
+        return self.thoughts[number] if number < len(self.thoughts) else None
 
 
 def record_of(
@@ -52,6 +63,11 @@ def judged(game: ShogiGame, written: Result | None) -> Result | None:
     if game.result is not None and game.result.ending is not Ending.DECLARATION:
         return game.result
     return written
+
+
+def known(told: Sequence[T | None]) -> tuple[T | None, ...]:
+    """What was told of each move; empty if nothing was told of any."""
+    return tuple(told) if any(one is not None for one in told) else ()
 
 
 def write_record(path: Path, record: GameRecord) -> None:

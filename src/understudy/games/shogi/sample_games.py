@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.files import remove_if_there
 from understudy.games.shogi.checkpoint import judging_all_actions
-from understudy.games.shogi.inference import torch_evaluator
+from understudy.games.shogi.inference import Evaluator, torch_evaluator
 from understudy.games.shogi.matches import SELF_PLAY_MOVES
-from understudy.games.shogi.players import PolicyPlayer, play
-from understudy.games.shogi.record import write_record
+from understudy.games.shogi.players import Choice, PolicyPlayer, play
+from understudy.games.shogi.record import GameRecord, write_record
+from understudy.games.shogi.rules import ShogiGame
+from understudy.games.shogi.thoughts import Thought, thought_of
 from understudy.models.live import LiveModel
 
 KEPT = 100
@@ -31,10 +35,38 @@ class SampleGames:
         if updates % self._every:
             return None
         evaluate = torch_evaluator(judging_all_actions(model.network.settings, model.network.parameters))
-        player = PolicyPlayer(evaluate, 1.0, np.random.default_rng([model.base.seed, updates]), f"update {updates}")
+        record = play_aloud(evaluate, np.random.default_rng([model.base.seed, updates]), f"update {updates}")
         path = self._folder / f"{updates:08d}.kifu"
         self._folder.mkdir(parents=True, exist_ok=True)
-        write_record(path, play(player, player, max_moves=SELF_PLAY_MOVES))
+        write_record(path, record)
         for old in sorted(self._folder.glob("*.kifu"))[: -self._keep]:
             remove_if_there(old)
         return path
+
+
+def play_aloud(evaluate: Evaluator, rng: np.random.Generator, name: str) -> GameRecord:
+    """A game of the policy with itself, drawn move by move, with what it thought of every position."""
+    player = _ThinkingAloud(evaluate, rng, name)
+    record = play(player, player, max_moves=SELF_PLAY_MOVES)
+    return dataclasses.replace(record, thoughts=tuple(player.thoughts))
+
+
+class _ThinkingAloud:
+    """The policy as a player who keeps what it thought."""
+
+    def __init__(self, evaluate: Evaluator, rng: np.random.Generator, name: str) -> None:
+        self.name = name
+        self.thoughts: list[Thought] = []
+        self._evaluate = evaluate
+        self._player = PolicyPlayer(self._keep, 1.0, rng, name)
+
+    def choose(self, game: ShogiGame) -> Choice:
+        """See Player.choose."""
+        choice = self._player.choose(game)
+        logits, wdl = self._kept
+        self.thoughts.append(thought_of(game, logits[0], wdl[0], choice.move))
+        return choice
+
+    def _keep(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        self._kept = self._evaluate(planes)
+        return self._kept

@@ -20,10 +20,12 @@ Act = Callable[[RunDir, str], str]
 
 async def pause_or_resume(watched: Watched) -> None:
     """Ask the learner to pause, or to go on."""
+    selfplay = "selfplay" in watched.snapshot.learner.stats
     if watched.snapshot.learner.paused_by_request:
-        await _ask_and_do(watched, "Resume the learner?", "It goes on with the games that wait.", "Resume", _resume)
+        await _ask_and_do(watched, "Resume the learner?", "It goes on where it was.", "Resume", _resume)
     else:
-        text = "It finishes the batch under way and then learns nothing until it is resumed. Games go on, and wait."
+        meanwhile = "Its workers stand still; nothing is lost." if selfplay else "Games go on, and wait."
+        text = f"It finishes the batch under way and then learns nothing until it is resumed. {meanwhile}"
         await _ask_and_do(watched, "Pause the learner?", text, "Pause", _pause)
 
 

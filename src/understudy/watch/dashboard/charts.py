@@ -53,9 +53,13 @@ def line_chart(
     low: float | None = None,
     high: float | None = None,
     level: float | None = None,
+    here: float | None = None,
     whole: bool = False,
 ) -> Options:
-    """Lines over a number, or over the time of day (in milliseconds). `level` is a dashed line to compare with."""
+    """Lines over a number, or over the time of day (in milliseconds).
+
+    `level` is a dashed line to compare with, `here` an upright one that says where on the x-axis one is.
+    """
     options = _frame(legend=[line.name for line in lines] if len(lines) > 1 else [])
     tip = _TIP.replace("FORM", _FORMS[form]).replace("X_NAME", json.dumps("" if time else x_name))
     options["tooltip"] |= {"trigger": "axis", ":formatter": tip.replace("HIDDEN", json.dumps(_HIDDEN))}
@@ -64,30 +68,36 @@ def line_chart(
         "min": "dataMin",
         "max": "dataMax",
         "splitLine": {"show": False},
-        "minInterval": 0 if time else 1,
-        "splitNumber": 5,
+        "minInterval": 60_000 if time else 1,
+        "splitNumber": 4 if time else 5,
         "axisPointer": {"label": {"precision": 0}},
     }
     if time:
-        options["xAxis"]["axisLabel"] = {**_TEXT, ":formatter": "v => new Date(v).toTimeString().slice(0, 8)"}
+        options["xAxis"]["axisLabel"] = {**_TEXT, ":formatter": "v => new Date(v).toTimeString().slice(0, 5)"}
     options["yAxis"] = _values(form, low, high) | {"minInterval": 1 if whole else 0}
     options["series"] = [series for line in lines for series in (*_band(line), _line(line))]
-    if level is not None and options["series"]:
-        options["series"][-1]["markLine"] = _marks([{"yAxis": level}], "var(--off)", "dashed")
+    marks = [{axis: at} for axis, at in (("yAxis", level), ("xAxis", here)) if at is not None]
+    if marks and options["series"]:
+        options["series"][-1]["markLine"] = _marks(marks, "var(--off)", "dashed")
     return options
 
 
 def share_chart(xs: Sequence[float], shares: Mapping[str, Sequence[float]], *, x_name: str) -> Options:
     """What share each name has of the whole, over x."""
     lines = [
-        Line(name, list(zip(xs, values, strict=True)), COLORS[i % len(COLORS)])
+        Line(name, list(zip(xs, values, strict=True)), _shade(COLORS[i % len(COLORS)]))
         for i, (name, values) in enumerate(shares.items())
     ]
     options = line_chart(lines, x_name=x_name, form="percent", low=0, high=1)
     for line, series in zip(lines, options["series"], strict=True):
-        series |= {"stack": "all", "areaStyle": {"color": line.color, "opacity": 0.75}, "showSymbol": False}
+        series |= {"stack": "all", "areaStyle": {"color": line.color, "opacity": 1}, "showSymbol": False}
         series["lineStyle"] = {"width": 0}
     return options
+
+
+def _shade(color: str) -> str:
+    """A lighter colour for large areas; it is not see-through, so that legend and tooltip show the same one."""
+    return f"color-mix(in srgb, {color} 75%, var(--card))"
 
 
 def rate_bars(rows: Sequence[tuple[str, float, float, float]]) -> Options:

@@ -137,7 +137,11 @@ def as_facts(view: GameView) -> list[tuple[str, Any]]:
         ("Id", meta.id),
     ]  # fmt: skip
     extra = {key: value for key, value in meta.extra.items() if key != "difficulty"}
-    rows += [(str(key), value) for key, value in extra.items() if isinstance(value, str | int | float)]
+    rows += [
+        (str(key).replace("_", " ").capitalize(), words.figure(value) if isinstance(value, float) else value)
+        for key, value in extra.items()
+        if isinstance(value, str | int | float)
+    ]
     return [(name, value) for name, value in rows if value not in (None, "")]
 
 

@@ -30,27 +30,39 @@ def show(runs: Runs) -> list[Update]:
 def run_card(watched: Watched) -> Markup:
     """One run in a few lines."""
     seen, history = watched.snapshot, watched.history
-    rate = history.win_rate.value[-1] if history.win_rate.value else None
-    figures = (
-        ("Win rate", words.percent(rate)),
-        ("Model", "–" if seen.model.version is None else f"v{seen.model.version}"),
-        ("Games", words.count(history.games)),
-        ("Waiting", words.count(seen.buffer.count)),
-        ("Loss", words.figure(seen.learner.stats.get("last_loss"))),
-    )
     tiles = (
         tag("div", tag("div", name, cls="name"), tag("div", value, cls="value"), data_figure=name)
-        for name, value in figures
+        for name, value in _figures(watched)
     )
     return tag(
         "a",
         tag("div", light(watched.health.light), tag("h1", watched.name), cls="run-head"),
         tag("div", watched.health.sentence, cls="sentence"),
-        tag("div", progress(history.win_rate), cls="muted"),
+        Markup() if "selfplay" in seen.learner.stats else tag("div", progress(history.win_rate), cls="muted"),
         tag("div", *tiles, cls="run-figures"),
         href=f"/run/{watched.name}",
         cls=f"card health run-card {watched.health.light}",
         data_run=watched.name,
+    )
+
+
+def _figures(watched: Watched) -> tuple[tuple[str, str], ...]:
+    seen, history = watched.snapshot, watched.history
+    version = "–" if seen.model.version is None else f"v{seen.model.version}"
+    if selfplay := seen.learner.stats.get("selfplay"):  # its games are not in the ledger, and nobody wins more
+        return (
+            ("Return", words.figure(selfplay.get("mean_return"))),
+            ("Model", version),
+            ("Games", words.count(selfplay.get("games"))),
+            ("Decisions", words.count(selfplay.get("decisions"))),
+            ("Loss", words.figure(seen.metrics.get("loss"))),
+        )
+    return (
+        ("Win rate", words.percent(history.win_rate.value[-1] if history.win_rate.value else None)),
+        ("Model", version),
+        ("Games", words.count(history.games)),
+        ("Waiting", words.count(seen.buffer.count)),
+        ("Loss", words.figure(seen.learner.stats.get("last_loss"))),
     )
 
 

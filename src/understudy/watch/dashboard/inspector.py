@@ -11,7 +11,7 @@ from understudy.watch.dashboard import charts, words
 from understudy.watch.dashboard.charts import Line, Options
 from understudy.watch.dashboard.game_view import GameView, as_facts, view_game
 from understudy.watch.dashboard.markup import Markup, empty, facts, join, result_tag, table, tag
-from understudy.watch.dashboard.parts import box, card
+from understudy.watch.dashboard.parts import box, card, chart_card
 from understudy.watch.dashboard.runs import Watched, in_reader
 
 _COLUMNS = 120  # of the picture of states; a longer game is averaged to fit
@@ -40,26 +40,17 @@ async def show(watched: Watched, folder: str, name: str) -> None:
         with card("Game"):
             ends = (("Ended", words.clock(meta.ended_at)), ("Lies in", folder))
             ui.html(facts([("Result", result_tag(meta.result)), *as_facts(view), *ends]))
-        with card("Reward", "of each decision, and their sum so far"):
-            ui.echart(rewards(view), renderer="svg").classes("chart tall")
-    with card("Decisions", "probability of each action over the game"):
-        ui.label(view.source).classes("muted small source")
-        if options := probabilities(view):
-            ui.echart(options, renderer="svg").classes("chart tall")
+        chart_card("decision_reward", lambda: rewards(view), unit="reward of each decision, and their sum", tall=True)
+    unit = "% of the probability, over the game"
+    nothing = "No probabilities are known."
+    chart_card("action_probability", lambda: probabilities(view), unit=unit, note=view.source, empty=nothing, tall=True)
     with box("grid wide"):
-        with card("Value", "what the model expected of the rest of the game"):
-            _chart_or(values(view), "No values were recorded.")
-        with card("States", _states_unit(view)):
+        nothing = "No values were recorded."
+        chart_card("state_value", lambda: values(view), unit="reward still to come", empty=nothing, tall=True)
+        with card("States", _states_unit(view), "state_features"):
             ui.html(states(view))
     with card("Every decision"), box("long"):
         ui.html(decisions(view))
-
-
-def _chart_or(options: Options | None, otherwise: str) -> None:
-    if options is None:
-        ui.html(empty(otherwise))
-    else:
-        ui.echart(options, renderer="svg").classes("chart tall")
 
 
 def rewards(view: GameView) -> Options:

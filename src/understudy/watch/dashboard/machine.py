@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
+from understudy.background.loads import Load
 from understudy.watch.dashboard import actions, charts, overview, words
 from understudy.watch.dashboard.charts import Line, Options
 from understudy.watch.dashboard.markup import Markup, empty, facts, table, tag
 from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
-from understudy.watch.dashboard.runs import Load, Watched
+from understudy.watch.dashboard.runs import Watched
 from understudy.watch.health import duration
 
-_LOADS: tuple[tuple[str, str, Callable[[Load], float | None]], ...] = (
-    ("cpu_percent", "CPU used by others", lambda load: load.cpu),
-    ("memory_percent", "memory used", lambda load: load.memory),
-    ("gpu_memory_percent", "GPU memory used", lambda load: load.gpu_memory),
+_LOADS: tuple[tuple[str, Callable[[Load], float | None]], ...] = (
+    ("CPU used by others", lambda load: load.cpu),
+    ("memory used", lambda load: load.memory),
+    ("GPU memory used", lambda load: load.gpu_memory),
 )
-_UNMEASURED = "Nothing is measured: no learner is running, or psutil is not installed (the extra `resources`)."
+_UNREAD = "No learner has noted anything yet; it does so every ten seconds."
+_NONE_WAITS = "No learner has noted any: it does so every ten seconds; self-play keeps its games in memory."
+_UNMEASURED = "Nothing was measured: no learner has run for ten seconds, or psutil is missing (the extra `resources`)."
+_POINTS = 400  # more of them cannot be told apart
+_SILENT_SECONDS = 60.0  # without a reading: no learner ran
 
 
 def show(watched: Watched) -> list[Update]:
@@ -30,11 +36,11 @@ def show(watched: Watched) -> list[Update]:
             updates.append(_buttons(watched))
         with card("Workers and jobs", metric="active_workers"):
             updates.append(live_html(lambda: workers(watched)))
-    with box("grid wide"):
-        unit = "% since the dashboard was opened"
-        updates.append(chart_card("cpu_percent", lambda: loads(watched), title="Load", unit=unit, empty=_UNMEASURED))
-        unit = "games since the dashboard was opened"
-        updates.append(chart_card("buffer_files", lambda: waiting(watched), unit=unit, empty="No learner is running."))
+    with box("grid"):
+        percents = ("cpu_percent", "memory_percent", "gpu_memory_percent")
+        updates.append(chart_card(percents, lambda: loads(watched), title="Load", empty=_UNMEASURED))
+        updates.append(chart_card("active_workers", lambda: working(watched), empty=_UNREAD))
+        updates.append(chart_card("buffer_files", lambda: waiting(watched), empty=_NONE_WAITS))
     with box("grid wide"):
         with card("Disk", metric="disk_free_bytes"):
             updates.append(live_html(lambda: disk(watched)))
@@ -50,20 +56,30 @@ def learner(watched: Watched) -> Markup:
     if not note.seen:
         return empty(f"No learner has run here yet. `understudy learn {seen.run_dir}` starts one.")
     since = "–" if note.started_at is None else duration(seen.at - note.started_at)
-    return facts(
-        [
-            ("State", tag("span", note.state or "–", cls="tag green" if note.alive else "tag")),
-            ("Heartbeat", words.ago(note.heartbeat, seen.at)),
-            ("Process", f"pid {note.pid}, started {since} ago" if note.alive else f"pid {note.pid}, not running"),
-            ("Files processed", words.count(stats.get("files_processed"))),
-            ("Batch training runs", words.count(stats.get("batches_trained"))),
-            ("Total samples", words.count(stats.get("total_samples"))),
-            ("Average and last loss", f"{words.figure(stats.get('avg_loss'))}, {words.figure(stats.get('last_loss'))}"),
-            ("Processing time", f"{stats.get('total_processing_time') or 0:.1f} s"),
-            ("Salvaged games", words.count(stats.get("games_salvaged"))),
-            ("Errors", f"{note.errors}" + (f": {note.last_error}" if note.last_error else "")),
+    alive: list[tuple[str, object]] = [
+        ("State", tag("span", note.state or "–", cls="tag green" if note.alive else "tag")),
+        ("Heartbeat", words.ago(note.heartbeat, seen.at)),
+        ("Process", f"pid {note.pid}, started {since} ago" if note.alive else f"pid {note.pid}, not running"),
+    ]
+    if selfplay := stats.get("selfplay"):
+        done: list[tuple[str, object]] = [
+            ("Games", words.count(selfplay.get("games"))),
+            ("Decisions", words.count(selfplay.get("decisions"))),
+            ("Updates", words.count(selfplay.get("updates"))),
+            ("Playing and learning", f"{duration(selfplay.get('seconds') or 0.0)}, pauses not counted"),
+            ("Updates refused", f"{words.count(selfplay.get('refused_updates'))} in a row, for NaN"),
         ]
-    )
+        return facts(alive + done)
+    done = [
+        ("Files processed", words.count(stats.get("files_processed"))),
+        ("Batch training runs", words.count(stats.get("batches_trained"))),
+        ("Total samples", words.count(stats.get("total_samples"))),
+        ("Average and last loss", f"{words.figure(stats.get('avg_loss'))}, {words.figure(stats.get('last_loss'))}"),
+        ("Processing time", f"{stats.get('total_processing_time') or 0:.1f} s"),
+        ("Salvaged games", words.count(stats.get("games_salvaged"))),
+        ("Errors", f"{note.errors}" + (f": {note.last_error}" if note.last_error else "")),
+    ]
+    return facts(alive + done)
 
 
 def workers(watched: Watched) -> Markup:
@@ -71,31 +87,57 @@ def workers(watched: Watched) -> Markup:
     seen = watched.snapshot
     stats = seen.learner.stats
     jobs = stats.get("jobs") or {}
+    selfplay = stats.get("selfplay")
+    if selfplay and selfplay.get("mode") == "sequential":
+        return empty("It plays in the learner's own process; --workers N plays in N others.")
+    died = selfplay.get("restarts") if selfplay else stats.get("worker_deaths")
     lines = [("Active", f"{stats.get('active_workers', 0)} of {stats.get('max_workers', 0)}")]
-    lines += [("Died", words.count(stats.get("worker_deaths") or 0))]
+    lines += [("Died", words.count(died or 0))]
     lines += [(str(kind).capitalize(), words.count(number)) for kind, number in jobs.items() if number]
     states = [(tag("span", state),) for state in seen.workers]
     return tag("div", facts(lines), table(("Worker",), states) if states else empty("No worker is running now."))
 
 
 def loads(watched: Watched) -> Options | None:
-    """How busy the machine was while somebody watched."""
-    lines = []
-    for number, (_, name, value) in enumerate(_LOADS):
-        points = [(1000 * load.at, value(load)) for load in watched.loads]
-        if any(y is not None for _, y in points):
-            lines.append(Line(name, points, charts.COLORS[number]))
+    """How busy the machine was while a learner ran."""
+    lines = [
+        Line(name, points, charts.COLORS[number])
+        for number, (name, value) in enumerate(_LOADS)
+        if (points := over_time(watched.loads, value))
+    ]
     return charts.line_chart(lines, x_name="time", time=True, low=0, high=100) if lines else None
 
 
+def working(watched: Watched) -> Options | None:
+    """How many workers were at work."""
+    return _counted("active workers", over_time(watched.loads, lambda load: load.workers))
+
+
 def waiting(watched: Watched) -> Options | None:
-    """How many games waited while somebody watched."""
-    points = [(1000 * load.at, load.waiting) for load in watched.loads]
-    return (
-        charts.line_chart([Line("games waiting", points, step=True)], x_name="time", time=True, low=0, whole=True)
-        if points
-        else None
-    )
+    """How many games waited."""
+    return _counted("games waiting", over_time(watched.loads, lambda load: load.waiting))
+
+
+def over_time(readings: Sequence[Load], value: Callable[[Load], float | None]) -> list[Sequence[float | None]]:
+    """Points for a line, with gaps where no learner ran; of many readings the means, with their extremes."""
+    known = [(load.at, y) for load in readings if (y := value(load)) is not None]
+    size = -(-len(known) // _POINTS)
+    points: list[Sequence[float | None]] = []
+    last = math.inf
+    for start in range(0, len(known), max(size, 1)):
+        part = known[start : start + size]
+        ys = [y for _, y in part]
+        if part[0][0] - last > _SILENT_SECONDS:
+            points.append((1000 * (last + 1), None, None, None) if size > 1 else (1000 * (last + 1), None))
+        last = part[-1][0]
+        at, mean = 1000 * part[0][0], sum(ys) / len(ys)
+        points.append((at, mean, min(ys), max(ys)) if size > 1 else (at, mean))
+    return points
+
+
+def _counted(name: str, points: Sequence[Sequence[float | None]]) -> Options | None:
+    line = Line(name, points, step=True)
+    return charts.line_chart([line], x_name="time", time=True, low=0, whole=True) if points else None
 
 
 def disk(watched: Watched) -> Markup:

@@ -48,7 +48,8 @@ def health(watched: Watched) -> Markup:
     ]
     headline = {"green": "Healthy", "amber": "Needs a look", "red": "Stopped or in trouble"}[found.light]
     said = [] if items else [tag("div", found.sentence)]
-    better = tag("div", progress(watched.history.win_rate), cls="better")
+    selfplay = "selfplay" in watched.snapshot.learner.stats  # it plays itself: nobody wins more
+    better = Markup() if selfplay else tag("div", progress(watched.history.win_rate), cls="better")
     return tag(
         "div",
         light(found.light),
@@ -175,6 +176,9 @@ def latest_games(watched: Watched) -> Markup:
         (words.ended(note.name, note.at), note, name) for name, folder in folders.items() for note in folder.recent
     ]
     notes.sort(key=lambda entry: entry[0], reverse=True)
+    if not notes and "selfplay" in seen.learner.stats:
+        where = " Some to look at are on the page Shogi." if watched.has_records else ""
+        return empty(f"Self-play learns from its games in memory.{where}")
     if not notes:
         return empty("No game has been recorded yet.")
     rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from nicegui import ui
@@ -31,45 +31,58 @@ def live_html(render: Callable[[], Markup], classes: str = "") -> Update:
 
 
 @contextmanager
-def card(title: str, unit: str = "", metric: str = "") -> Iterator[ui.element]:
-    """A card with a heading, which explains its metric to whoever points at it."""
+def card(title: str, unit: str = "", metric: str | Sequence[str] = ()) -> Iterator[ui.element]:
+    """A card with a heading, which explains its metrics to whoever points at it."""
+    shown = [BY_NAME[name] for name in _names(metric)]
     with box("card") as whole:
         with box("head"):
-            heading = box("why" if metric else "", "h2")
+            heading = box("why" if shown else "", "h2")
             with heading:
                 ui.label(title)
-                if metric:
+                if shown:
                     heading.props("tabindex=0")
-                    with ui.tooltip().classes("explained"):
-                        ui.html(explained(BY_NAME[metric]))
+                    with ui.tooltip().classes("explained").props('anchor="bottom left" self="top left"'):
+                        ui.html(explained(shown))
             if unit:
                 ui.label(unit).classes("unit")
         yield whole
 
 
-def explained(metric: Metric) -> Markup:
-    """What docs/metrics.md says of a metric."""
+def explained(metrics: Sequence[Metric]) -> Markup:
+    """What docs/metrics.md says of them; with their titles where they are several."""
     return join(
-        [
-            tag("p", metric.what),
-            tag("p", tag("b", "Normal: "), metric.normal),
-            tag("p", tag("b", "If not: "), metric.otherwise),
-        ]
+        tag("p", *parts)
+        for metric in metrics
+        for parts in (
+            (tag("b", f"{metric.title}. ") if len(metrics) > 1 else "", metric.what),
+            (tag("b", "Normal: "), metric.normal),
+            (tag("b", "If not: "), metric.otherwise),
+        )
     )
 
 
+def _names(metric: str | Sequence[str]) -> Sequence[str]:
+    return (metric,) if isinstance(metric, str) else metric
+
+
 def chart_card(
-    metric: str,
+    metric: str | Sequence[str],
     options: Callable[[], Options | None],
     *,
     title: str = "",
     unit: str = "",
+    note: str = "",
     empty: str = "Nothing to draw yet.",
     tall: bool = False,
 ) -> Update:
-    """A card with a chart of a metric; a sentence in its place while there is nothing to draw."""
-    about = BY_NAME[metric]
+    """A card with a chart of one or more metrics; a sentence in its place while there is nothing to draw.
+
+    All charts are made here: so each has a unit and explains itself.
+    """
+    about = BY_NAME[_names(metric)[0]]
     with card(title or about.title, unit or about.unit or "no unit", metric):
+        if note:
+            ui.label(note).classes("muted small source")
         nothing = ui.label(empty).classes("empty")
         chart = ui.echart({}, renderer="svg").classes("chart tall" if tall else "chart")
     drawn: Options | None = {}

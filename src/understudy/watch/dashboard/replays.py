@@ -29,23 +29,8 @@ def show(watched: Watched) -> list[Update]:
     seen: object = None
     updates = [live_html(lambda: counts(watched))]
     with box("grid wide"):
-        unit = "game clock of each first milestone, weighted mean"
-        updates.append(
-            chart_card(
-                "replays_total",
-                lambda: milestones(taught),
-                title="Build-order timelines",
-                unit=unit,
-                empty=_NOTHING,
-                tall=True,
-            )
-        )
-        unit = "count by minute, weighted mean"
-        updates.append(
-            chart_card(
-                "replays_total", lambda: growth(taught), title="Drones and army", unit=unit, empty=_NOTHING, tall=True
-            )
-        )
+        updates.append(chart_card("milestone_seconds", lambda: milestones(taught), empty=_NOTHING, tall=True))
+        updates.append(chart_card("growth_by_minute", lambda: growth(taught), empty=_NOTHING, tall=True))
     with card("Openings"):
         updates.append(live_html(lambda: openings(taught)))
     with card("Latest replays"):

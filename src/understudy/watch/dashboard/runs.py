@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from understudy.background.loads import Load, read_loads
 from understudy.errors import RunDirError
 from understudy.rundir import RunDir
 from understudy.watch.health import Health, judge
 from understudy.watch.history import History, read_history
-from understudy.watch.readings import Snapshot, open_ledger, read_run
+from understudy.watch.readings import Snapshot, open_ledger, read_run, stamp_of
 
 T = TypeVar("T")
 FOLDERS = ("buffer", "archive", "rejected")
@@ -24,22 +23,9 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 _RECORD_SUFFIXES = (".csa", ".kif", ".kifu")
 _RECORD_PLACES = ("*.*", "games/*.*", "games/*/*.*", "data/games/*.*", "matches/*.*")
 _MOST_RECORDS = 300
-_KEPT_LOADS = 900  # half an hour of looks, two seconds apart
 
 # One thread does all reading: it keeps the event loop free and many visitors from asking the disk at the same time.
 _reader = ThreadPoolExecutor(1, thread_name_prefix="reads runs")
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """How busy the machine was at one look: percent, and how many workers worked."""
-
-    at: float
-    cpu: float | None
-    memory: float | None
-    gpu_memory: float | None
-    workers: int
-    waiting: int
 
 
 class Watched:
@@ -51,11 +37,12 @@ class Watched:
         self.snapshot = Snapshot(str(run.root), time.time())
         self.health = judge(self.snapshot)
         self.history = History()
-        self.loads: deque[Load] = deque(maxlen=_KEPT_LOADS)
+        self.loads: list[Load] = []
         self.has_records = False
         self._refresh_seconds = refresh_seconds
         self._seen_at = -1e9
         self._known: object = None
+        self._loads_known: object = None
         self._lock = asyncio.Lock()
 
     async def look(self, *, at_once: bool = False) -> None:
@@ -66,7 +53,6 @@ class Watched:
             self.snapshot, self.health, self.history = await in_reader(self._read)
             self.has_records = self.has_records or bool(await in_reader(self.records))
             self._seen_at = time.monotonic()
-            self._note_load()
 
     def file(self, folder: str, name: str) -> Path | None:
         """The file of a game; None for whatever is no plain file of that name in that folder of this run."""
@@ -98,14 +84,9 @@ class Watched:
                 self._known = known
             except RunDirError:
                 pass  # the snapshot says so among its problems
+        if (stamp := stamp_of(self.run.loads)) != self._loads_known:
+            self.loads, self._loads_known = read_loads(self.run.loads), stamp
         return snapshot, judge(snapshot), history
-
-    def _note_load(self) -> None:
-        seen = self.snapshot
-        if seen.learner.alive:
-            load = {key: seen.resources.get(key) for key in ("cpu", "memory", "gpu_memory")}
-            workers = int(seen.learner.stats.get("active_workers") or 0)
-            self.loads.append(Load(seen.at, **load, workers=workers, waiting=seen.buffer.count))
 
 
 class Runs:

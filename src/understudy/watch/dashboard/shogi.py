@@ -12,13 +12,14 @@ from nicegui import ui
 from understudy.errors import UnderstudyError
 from understudy.rundir import RunDir
 from understudy.watch.dashboard import words
+from understudy.watch.dashboard.charts import Options
 from understudy.watch.dashboard.markup import Markup, empty, join, tag
-from understudy.watch.dashboard.parts import Update, box, card
+from understudy.watch.dashboard.parts import Update, box, card, chart_card
 from understudy.watch.dashboard.runs import Watched, in_reader
 from understudy.watch.dashboard.shogi_board import Replayed, board, read, value_curve, value_text
 
 if TYPE_CHECKING:
-    from understudy.watch.dashboard.shogi_policy import Opinion
+    from understudy.games.shogi.thoughts import Thought
 
 _PLAY_SECONDS = 0.8
 _NEAR = 6  # moves listed before and after the one that is shown
@@ -53,27 +54,36 @@ class Viewer:
         self._at = 0
         self._playing = False
         self._kanji = True
-        self._ask: Callable[[str], Opinion] | None = None
+        self._ask: Callable[[str], Thought] | None = None
         self._asked: object = None
-        with card("Shogi"):
-            with box("filters"):
-                self._file = ui.select([], on_change=self._open).props("dense outlined")
-                self._number = ui.select([], on_change=self._choose).props("dense outlined")
-                self._button("skip_previous", "first", lambda: self._go(0))
-                self._button("chevron_left", "back", lambda: self._go(self._at - 1))
-                self._play = self._button("play_arrow", "play", self._toggle)
-                self._button("chevron_right", "forward", lambda: self._go(self._at + 1))
-                self._button("skip_next", "last", lambda: self._go(_FAR))
-                self._button("translate", "kanji or letters", self._letters)
-            with box("shogi-row"):
+        with box("grid wide"):
+            with card("Shogi"):
+                self._controls()
                 self._board = ui.html("")
-                with box("side"):
+            with box("side"):
+                with card("Game"):
                     self._about = ui.html("")
                     self._moves = ui.html("").classes("moves")
-                    self._thinks = ui.html("")
-                    self._unit = ui.label("Recorded value, in pawns for Black; cut at 20").classes("muted small")
-                    self._chart = ui.echart({}, renderer="svg").classes("chart")
+                with card("Policy", "% of the probability, without search", "move_probability"):
+                    self._then = ui.html("")
+                    self._now = ui.html("")
+                unit = "pawns for Black, cut at 20"
+                self._draw = chart_card("position_value", self._curve, unit=unit, empty="No values were recorded.")
         ui.timer(_PLAY_SECONDS, self._tick)
+
+    def _curve(self) -> Options | None:
+        return None if self._game is None else value_curve(self._game, self._at)
+
+    def _controls(self) -> None:
+        with box("filters"):
+            self._file = ui.select([], on_change=self._open).props("dense outlined")
+            self._number = ui.select([], on_change=self._choose).props("dense outlined")
+            self._button("skip_previous", "first", lambda: self._go(0))
+            self._button("chevron_left", "back", lambda: self._go(self._at - 1))
+            self._play = self._button("play_arrow", "play", self._toggle)
+            self._button("chevron_right", "forward", lambda: self._go(self._at + 1))
+            self._button("skip_next", "last", lambda: self._go(_FAR))
+            self._button("translate", "kanji or letters", self._letters)
 
     async def look_for_records(self) -> None:
         """Offer what is in the run now."""
@@ -111,13 +121,6 @@ class Viewer:
         if self._number.value is None or self._number.value >= len(self._games):
             return
         self._game = self._games[self._number.value]
-        curve = value_curve(self._game)
-        self._chart.set_visibility(curve is not None)
-        self._unit.set_visibility(curve is not None)
-        if curve is not None:
-            self._chart.options.clear()
-            self._chart.options.update(curve)
-            self._chart.update()
         await self._go(0)
 
     async def _go(self, number: int) -> None:
@@ -130,9 +133,11 @@ class Viewer:
         self._board.set_content(board(position, last, kanji=self._kanji))
         self._about.set_content(about(game, self._at))
         self._moves.set_content(moves_near(game, self._at))
+        self._draw()
+        self._then.set_content(thought_then(game, self._at))
         if (ask := self._ask) is not None:
             said = await in_reader(lambda: ask(position))
-            self._thinks.set_content(thinks(said, self._watched.snapshot.model.version))
+            self._now.set_content(thought_now(said, self._watched.snapshot.model.version))
 
     async def _toggle(self) -> None:
         self._playing = not self._playing
@@ -151,7 +156,7 @@ class Viewer:
             await self._go(self._at + 1)
 
 
-def _opinions(run: RunDir) -> Callable[[str], Opinion] | None:
+def _opinions(run: RunDir) -> Callable[[str], Thought] | None:
     """What the model of the run thinks of positions; None if it is no shogi network, or torch is not installed."""
     try:
         from understudy.watch.dashboard.shogi_policy import evaluator_of, opinion  # noqa: PLC0415 - a door of its own
@@ -176,18 +181,33 @@ def moves_near(game: Replayed, at: int) -> Markup:
     return join(tag("span", f"{n + 1}. {game.moves[n]}", cls="move here" if n == at - 1 else "move") for n in near)
 
 
-def thinks(said: Opinion, version: int | None) -> Markup:
+def thought_then(game: Replayed, at: int) -> Markup:
+    """What whoever is to move thought of the position when the game was played, and what was played."""
+    said = game.thought(at)
+    if said is None:
+        ended = at == len(game.moves)
+        text = "The game has ended." if ended else "The record does not say what its player thought here."
+        return tag("div", text, cls="muted small")
+    head = f"When it was played, {game.names[game.turn(at)]} thought (value for Black {said.value:+.2f}):"
+    return _moves(head, said, game.moves[at])
+
+
+def thought_now(said: Thought, version: int | None) -> Markup:
     """What the model, as it is now, would play here."""
+    who = "The model" if version is None else f"Version {version}"
+    return _moves(f"{who} would play now (value for Black {said.value:+.2f}):", said)
+
+
+def _moves(head: str, said: Thought, played: str = "") -> Markup:
     rows = (
         tag(
             "div",
             tag("span", usi, cls="num"),
             tag("span", tag("span", style=f"width: {100 * share:.0f}%"), cls="share"),
             tag("span", words.percent(share), cls="num"),
+            tag("span", "played", cls="tag green") if usi == played else tag("span"),
             cls="top-move",
         )
         for usi, share in said.moves
     )
-    who = "The model" if version is None else f"Version {version}"
-    head = f"{who} would play (policy without search; value for Black {said.value:+.2f}):"
     return tag("div", tag("div", head, cls="muted small"), *rows, cls="top-moves")

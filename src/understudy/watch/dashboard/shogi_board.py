@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line, Options
 from understudy.watch.dashboard.markup import Markup, join, tag
+
+if TYPE_CHECKING:
+    from understudy.games.shogi.thoughts import Thought
 
 _MOST_BYTES = 2_000_000
 _KANJI = dict(zip("PLNSGBRK", "歩香桂銀金角飛玉", strict=True))
@@ -28,6 +32,15 @@ class Replayed:
     positions: tuple[str, ...]
     moves: tuple[str, ...]
     evaluations: tuple[int | None, ...]
+    thoughts: tuple[Thought | None, ...] = ()
+
+    def turn(self, at: int) -> int:
+        """Who is to move after so many moves: 0 for Black, 1 for White."""
+        return int(self.positions[at].split()[1] == "w")
+
+    def thought(self, at: int) -> Thought | None:
+        """What was thought, when it was played, of the position that is shown after so many moves."""
+        return self.thoughts[at] if at < len(self.thoughts) else None
 
     @property
     def title(self) -> str:
@@ -52,7 +65,7 @@ def read(path: Path) -> list[Replayed]:
         result = record.result
         ended = "broken off" if result is None else f"{_winner(result.winner)} ({result.ending})"
         evaluations = tuple(record.evaluation(number) for number in range(len(record.moves)))
-        games.append(Replayed(record.names, ended, tuple(positions), record.moves, evaluations))
+        games.append(Replayed(record.names, ended, tuple(positions), record.moves, evaluations, record.thoughts))
     return games
 
 
@@ -66,9 +79,12 @@ def value_text(centipawns: int) -> str:
     return f"{pawns:+.2f} pawns" if abs(pawns) < _MATE else "won" if pawns > 0 else "lost"
 
 
-def value_curve(game: Replayed) -> Options | None:
-    """What each player thought of their positions, in pawns for Black; beyond twenty it is as good as won."""
-    first = game.positions[0].split()[1] == "w"
+def value_curve(game: Replayed, at: int) -> Options | None:
+    """What each player thought of their positions, in pawns for Black; beyond twenty it is as good as won.
+
+    A line marks the move that is on the board.
+    """
+    first = game.turn(0)
     lines = []
     for player, name in enumerate(game.names):
         points = [
@@ -78,7 +94,7 @@ def value_curve(game: Replayed) -> Options | None:
         ]
         if points:
             lines.append(Line(f"{'▲△'[player]} {name}", points, charts.COLORS[player]))
-    return charts.line_chart(lines, x_name="move", level=0) if lines else None
+    return charts.line_chart(lines, x_name="move", level=0, here=at) if lines else None
 
 
 def board(sfen: str, last_move: str = "", *, kanji: bool = True) -> Markup:

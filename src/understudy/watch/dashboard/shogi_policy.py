@@ -5,28 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
-import cshogi
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import ModelDamaged, ModelError
 from understudy.games.shogi.batch import SHAPE, observe
-from understudy.games.shogi.policy import BLACK, actions_of_moves
 from understudy.games.shogi.rules import ShogiGame
+from understudy.games.shogi.thoughts import Thought, thought_of
 from understudy.models.state import MAX_BYTES
 from understudy.npz import read_npz
 from understudy.rundir import RunDir
 
 Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
-
-
-class Opinion(NamedTuple):
-    """The most probable moves with their probabilities, and the value of the position for Black, -1 to 1."""
-
-    moves: tuple[tuple[str, float], ...]
-    value: float
 
 
 def evaluator_of(run: RunDir) -> Evaluate | None:
@@ -51,18 +42,10 @@ def _is_shogi(path: Path) -> bool:
         return False
 
 
-def opinion(evaluate: Evaluate, sfen: str, count: int = 5) -> Opinion:
+def opinion(evaluate: Evaluate, sfen: str) -> Thought:
     """What a network thinks of a position, without search."""
     game = ShogiGame(sfen)
     planes = np.empty((1, *SHAPE), np.float32)
     observe([game], planes)
     logits, wdl = evaluate(planes)
-    value = float(wdl[0, 0] - wdl[0, 2]) * (1 if game.turn == BLACK else -1)
-    moves = np.array(game.legal_moves, np.int32)
-    if not len(moves):
-        return Opinion((), value)
-    legal = logits[0, actions_of_moves(moves, np.full(len(moves), game.turn))].astype(np.float64)
-    weights = np.exp(legal - legal.max())
-    order = np.argsort(-weights, kind="stable")[:count]
-    shares = weights / weights.sum()
-    return Opinion(tuple((cshogi.move_to_usi(int(moves[n])), float(shares[n])) for n in order), value)
+    return thought_of(game, logits[0], wdl[0])

@@ -1,0 +1,56 @@
+"""What a network thought of a position, without search: its likeliest moves and the value; and that as a comment."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import cshogi
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.shogi.policy import BLACK, actions_of_moves
+from understudy.games.shogi.rules import ShogiGame
+
+LISTED = 5
+_COMMENT = re.compile(r"policy value=([+-]\d\.\d{3})((?: [1-9PLNSGBR][a-i*][1-9][a-i]\+?=[01]\.\d{4})*)")
+
+
+class Thought(NamedTuple):
+    """The likeliest moves with their probabilities, likeliest first, and the value of the position for Black, -1 to 1.
+
+    The move that was played is among them, as the last one if it is none of the likeliest.
+    """
+
+    moves: tuple[tuple[str, float], ...]
+    value: float
+
+    def as_text(self) -> str:
+        """One line, for a comment in a game record."""
+        return f"policy value={self.value:+.3f}" + "".join(f" {usi}={share:.4f}" for usi, share in self.moves)
+
+    @classmethod
+    def from_text(cls, text: str) -> Thought | None:
+        """What `as_text` wrote; None for any other text."""
+        match = _COMMENT.fullmatch(text.strip())
+        if match is None:
+            return None
+        pairs = (pair.split("=") for pair in match[2].split())
+        return cls(tuple((usi, float(share)) for usi, share in pairs), float(match[1]))
+
+
+def thought_of(
+    game: ShogiGame, logits: NDArray[np.float32], wdl: NDArray[np.float32], played: int | None = None
+) -> Thought:
+    """What a network's answer for the position of this game, (13527,) and (3,), means there."""
+    value = round(float(wdl[0] - wdl[2]) * (1 if game.turn == BLACK else -1), 3)
+    moves = np.array(game.legal_moves, np.int32)
+    if not len(moves):
+        return Thought((), value)
+    scores = logits[actions_of_moves(moves, np.full(len(moves), game.turn))].astype(np.float64)
+    weights = np.exp(scores - scores.max())
+    shares = weights / weights.sum()
+    listed = list(np.argsort(-shares, kind="stable")[:LISTED])
+    if played is not None and played not in moves[listed]:
+        listed.append(int(np.flatnonzero(moves == played)[0]))
+    return Thought(tuple((cshogi.move_to_usi(int(moves[n])), round(float(shares[n]), 4)) for n in listed), value)
