@@ -14,7 +14,7 @@ from multiprocessing.queues import Queue
 import numpy as np
 
 from measure import Row, quantile, run_alone
-from understudy.background.loop import StopRequest
+from understudy.background.holding import StopRequest
 from understudy.games.drift import Drift
 from understudy.models.live import Interface, LiveModel, new_model
 from understudy.parallel.communicator import Field, Plan, WorkerCommunicator

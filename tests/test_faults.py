@@ -19,7 +19,8 @@ import pytest
 
 from game_files import ACTIONS, STATE_DIM, make_model, put_game
 from understudy.agent import RLAgent
-from understudy.background.loop import LearnerLoop, StopRequest
+from understudy.background.holding import StopRequest
+from understudy.background.loop import LearnerLoop
 from understudy.cli import main
 from understudy.experience.episode import Expected
 from understudy.experience.spool import FileClock, Spool

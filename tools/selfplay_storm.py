@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.background.loop import StopRequest
+from understudy.background.holding import StopRequest
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.manager import ParallelManager
 from understudy.parallel.rollout import Rollout, follow_on

@@ -23,7 +23,7 @@ from understudy.settings import LEARNER_SECTIONS, describe, given_settings, load
 from understudy.watch import commands as watch
 
 if TYPE_CHECKING:
-    from understudy.background.loop import StopRequest
+    from understudy.background.holding import StopRequest
     from understudy.models.live import LiveModel
     from understudy.parallel.loop import LoopStats
     from understudy.parallel.rollout import Rollout
@@ -125,7 +125,8 @@ def _flags(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _learn(options: argparse.Namespace) -> int:
-    from understudy.background.loop import LearnerLoop, StopRequest, hold_run
+    from understudy.background.holding import StopRequest, hold_run
+    from understudy.background.loop import LearnerLoop
 
     run = RunDir.at(options.run_dir)
     settings = load_settings(options.settings, flags=_flags(options))
@@ -164,7 +165,7 @@ def _add_selfplay(commands: Any) -> None:
 
 def _selfplay(options: argparse.Namespace) -> int:
     from understudy.background.control import pass_on
-    from understudy.background.loop import StopRequest, hold_run
+    from understudy.background.holding import StopRequest, hold_run
     from understudy.games.game import default_settings
     from understudy.models.store import ModelStore
     from understudy.parallel.loop import TrainingLoopManager

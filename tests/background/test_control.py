@@ -12,8 +12,9 @@ import pytest
 from game_files import make_model, put_game
 from parallel.small import settings as small
 from understudy.background import control, heartbeat
+from understudy.background.holding import StopRequest
 from understudy.background.loads import read_loads
-from understudy.background.loop import LearnerLoop, StopRequest
+from understudy.background.loop import LearnerLoop
 from understudy.errors import RunDirError
 from understudy.ledger import Ledger
 from understudy.models.store import ModelStore

@@ -9,9 +9,10 @@ import pytest
 
 from game_files import make_model
 from understudy.background.evaluation import EvaluationJobs, compare
+from understudy.background.holding import StopRequest
 from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import Job, Outcome
-from understudy.background.loop import LearnerLoop, StopRequest
+from understudy.background.loop import LearnerLoop
 from understudy.background.reports import evaluation as in_words
 from understudy.ledger import Ledger
 from understudy.models.store import ModelStore

@@ -8,8 +8,9 @@ import pytest
 
 from game_files import put_game
 from understudy.background import heartbeat, loads
+from understudy.background.holding import StopRequest
 from understudy.background.loads import Load, LoadLog, read_loads
-from understudy.background.loop import LearnerLoop, StopRequest
+from understudy.background.loop import LearnerLoop
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
 

@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from parallel.small import settings
-from understudy.background.loop import StopRequest
+from understudy.background.holding import StopRequest
 from understudy.cli import main
 from understudy.errors import NonFiniteError, SettingsError
 from understudy.games.tictactoe import LINES

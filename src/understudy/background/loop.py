@@ -12,10 +12,8 @@ from __future__ import annotations
 import logging
 import math
 import os
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,15 +23,15 @@ from understudy.background.control import PAUSED, Orders
 from understudy.background.dispatch import Dispatcher
 from understudy.background.evaluation import EvaluationJobs
 from understudy.background.heartbeat import heartbeat
+from understudy.background.holding import StopRequest
 from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import Job, Work
 from understudy.background.loads import LoadLog
 from understudy.background.replays import ReplayJobs, replay_folder, require_reader
 from understudy.background.statistics import Statistics
 from understudy.background.training import Trained, Training
-from understudy.errors import LearnerBusy, ModelError, RunDirError
+from understudy.errors import ModelError, RunDirError
 from understudy.experience.spool import Passed, Spool
-from understudy.files import FileLock, read_holder
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import Settings
@@ -46,80 +44,7 @@ _STATE_LOG_SECONDS = 60.0
 _LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everything else out of the log
 _LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
 _PAUSE_SECONDS = 0.2
-_FINISH_SECONDS = 1.5  # that a batch may go on when the learner is to end; what it has come to then is published
-_TAKEOVER_LOOK_SECONDS = 0.1
-_TAKEOVER_SECONDS = 5.0  # a learner whose bot was killed ends within a second or two
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
-
-
-class StopRequest:
-    """How the outside asks a loop to end: after the batch under way, or after everything that waits.
-
-    A loop that does not look at `control.json` itself, as self-play's, is also asked to pause this way.
-    """
-
-    def __init__(self) -> None:
-        self.event = threading.Event()
-        self.attention = threading.Event()
-        """Set while there is something to heed: a pause, or the end."""
-        self.paused_by = ""
-        self.drain = False
-        self._at = 0.0
-
-    @property
-    def can_wait(self) -> bool:
-        """Whether there is time to take over from another learner first: games are to be learned before the end."""
-        return self.drain and time.monotonic() < self._at + _TAKEOVER_SECONDS
-
-    @property
-    def overdue(self) -> bool:
-        """Whether what is under way has had its moment to finish and is to be cut short."""
-        return self.event.is_set() and not self.drain and time.monotonic() > self._at + _FINISH_SECONDS
-
-    def stop(self, *, drain: bool = False) -> None:
-        """Ask for the end."""
-        self.drain = drain
-        self._at = time.monotonic()
-        self.event.set()
-        self.attention.set()
-
-    def pause(self, by: str) -> None:
-        """Ask to stand still until `resume`."""
-        self.paused_by = by
-        self.attention.set()
-
-    def resume(self) -> None:
-        """Let it go on."""
-        self.paused_by = ""
-        self.attention.clear()
-        if self.event.is_set():
-            self.attention.set()
-
-
-@contextmanager
-def hold_run(run: RunDir, request: StopRequest, *, wait: bool) -> Iterator[None]:
-    """Be the one learner of this run; raises LearnerBusy, or waits for the other one to end."""
-    lock = FileLock(run.learner_lock, what="understudy learner")
-    said = False
-    while not lock.acquire(blocking=False):
-        holder = read_holder(run.learner_lock) or {}
-        who = f"pid {holder.get('pid', '?')} on {holder.get('host', '?')}"
-        if since := holder.get("since"):
-            who += f", since {reports.clock(since)}"
-        if not wait:
-            raise LearnerBusy(
-                f"Another learner holds {run.root} ({who}). End it first, or use --wait to take over after it."
-            )
-        if not said:
-            reports.say(f"Another learner holds {run.root} ({who}); waiting to take over.")
-            said = True
-        time.sleep(_TAKEOVER_LOOK_SECONDS)
-        if request.event.is_set() and not request.can_wait:
-            raise LearnerBusy(f"Stopped while waiting for the other learner of {run.root} ({who}).")
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 class LearnerLoop:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy.background.dispatch import Dispatcher
+from understudy.background.holding import StopRequest, hold_run
 from understudy.background.jobs import MOST_ATTEMPTS, Job, Kind, Outcome
-from understudy.background.loop import StopRequest, hold_run
 from understudy.background.replays import ReplayJobs, replay_files, require_reader
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir

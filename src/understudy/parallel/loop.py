@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.background.control import PAUSED
 from understudy.background.heartbeat import heartbeat
+from understudy.background.holding import StopRequest
 from understudy.background.loads import LoadLog
-from understudy.background.loop import StopRequest
 from understudy.background.resources import Sensor, as_dict
 from understudy.errors import NonFiniteError, WorkersFailed
 from understudy.games.game import default_settings, open_game

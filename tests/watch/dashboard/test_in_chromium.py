@@ -20,7 +20,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from game_files import put_game
-from understudy.background.loop import LearnerLoop, StopRequest
+from understudy.background.holding import StopRequest
+from understudy.background.loop import LearnerLoop
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import Settings

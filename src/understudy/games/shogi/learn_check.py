@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.background.loop import StopRequest
+from understudy.background.holding import StopRequest
 from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne, ShogiLeague
 from understudy.games.shogi.players import GreedyPlayer, Player, RandomPlayer, Score
