@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.errors import EngineError, GameError
 from understudy.games.shogi.players import Choice
 from understudy.games.shogi.rules import START, ShogiGame
@@ -32,11 +33,14 @@ class UsiPlayer:
     def __init__(
         self,
         command: str | Sequence[str],
-        go: str = "byoyomi 1000",
+        go: str | Clocks = "byoyomi 1000",
         options: Mapping[str, str | int] | None = None,
         patience: float = 30.0,
     ) -> None:
-        """`go` is what follows the word go; `patience` is how many seconds an answer may take before it is an error."""
+        """`go` is what follows the word go, or the clocks of a match, which say it anew for every move.
+
+        `patience` is how many seconds an answer may take before it is an error.
+        """
         self.command = [command] if isinstance(command, str) else list(command)
         self.name = Path(self.command[0]).name
         self._go = go
@@ -44,10 +48,11 @@ class UsiPlayer:
         self.answers = 0
         self.slowest = 0.0
         """Seconds from `go` to `bestmove` of the slowest answer."""
-        self.limit = _limit(go)
+        self.limit = None if isinstance(go, Clocks) else _limit(go)
         """Seconds that an answer may take, where `go` says so; None if it says something else."""
         self.late = 0
         """Answers that took longer: on a clock, games lost."""
+        self._game: ShogiGame | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
         try:
             self._process = subprocess.Popen(
@@ -70,11 +75,14 @@ class UsiPlayer:
 
     def choose(self, game: ShogiGame) -> Choice:
         """See Player.choose. EngineError for a move that is not legal, and for silence."""
+        if game is not self._game:
+            self._game = game
+            self._send("usinewgame")
         start = "startpos" if game.start == START else f"sfen {game.start}"
         moves = game.usi_moves()
         self._send(f"position {start}{' moves ' if moves else ''}{' '.join(moves)}")
         asked = time.monotonic()
-        self._send(f"go {self._go}")
+        self._send(f"go {self._go.go() if isinstance(self._go, Clocks) else self._go}")
         value: int | None = None
         for line in self._until("bestmove"):
             if match := re.search(r"\bscore (cp|mate) (-?\d+|[+-])", line):
@@ -125,7 +133,6 @@ class UsiPlayer:
             self._send(f"setoption name {name} value {value}")
         self._send("isready")
         self._until("readyok")
-        self._send("usinewgame")
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
