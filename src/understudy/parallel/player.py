@@ -150,7 +150,7 @@ def draw_all(
     actions = np.argmax(log_probs - noise, axis=1)
     if not exploration:
         return actions, chosen(log_probs, actions).astype(np.float32)
-    allowed = np.ones(logits.shape, np.bool_) if legal is None else legal
+    allowed = np.ones(logits.shape, np.bool_) if legal is None else legal[:, : logits.shape[1]]
     at_random = rng.random(len(actions)) < exploration
     random_actions = np.argmax(np.where(allowed, rng.random(logits.shape), -1.0), axis=1)
     actions = np.where(at_random, random_actions, actions)
