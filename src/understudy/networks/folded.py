@@ -1,7 +1,7 @@
 """The tower as it computes: norms folded into the convolutions, the first layers of all heads in one product.
 
-The same results as the tower's in fewer passes over memory, in play and in learning. Boards are channels last, so that a
-row of a matrix is a square.
+The same results as the tower's in fewer passes over memory, in play and in learning. Boards are channels last, so that
+a row of a matrix is a square.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class FoldedTower:
         torch.autograd.backward(list(self._made.values()), gradients)
 
     def __call__(self, planes: Tensor, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
-        """See Tower.forward; with `moves`, only their logits (N, K), 0 where there is none. Planes are channels last."""
+        """See Tower.forward; with `moves`, their logits (N, K) alone, 0 where there is none. Planes: channels last."""
         weights = self._weights
         n = len(planes)
         x = functional.relu_(functional.conv2d(planes, weights["stem"], weights["stem bias"], padding=1))
@@ -227,7 +227,8 @@ class _Block(torch.autograd.Function):
         d_sum = _through_relu(d_result, result, 0)
         d_y, d_gates = _through_gate(d_sum, gates, found[1:-1]) if gates else (d_sum, ())
         d_hidden, d_conv2, d_bias2 = _conv_backward(d_y, hidden, conv2, bias2)
-        d_x, d_conv1, d_bias1 = _conv_backward(_through_relu(d_hidden, hidden, 0), x, conv1, bias1)
+        _through_relu.grad_input(d_hidden, hidden, 0, grad_input=d_hidden)
+        d_x, d_conv1, d_bias1 = _conv_backward(d_hidden, x, conv1, bias1)
         return d_x.add_(d_sum), d_conv1, d_bias1, d_conv2, d_bias2, *d_gates
 
 

@@ -19,7 +19,7 @@ from understudy.networks.network import Floats, Integers, Network
 from understudy.networks.tower import ACTIONS, SAMPLE, SIDE, SQUARES, Tower, expectation
 from understudy.settings import NetworkSettings
 
-_PART = 64  # rows that a thread computes at a time: few enough for its cache
+_PART = 128  # rows that a thread computes at a time; fewer cost more calls, more do not fit its cache
 _T = TypeVar("_T")
 
 

@@ -28,25 +28,25 @@ class RunningNorm(nn.BatchNorm2d):
 
     def folded(self, conv: nn.Conv2d) -> tuple[Tensor, Tensor]:
         """Kernels and biases with which one convolution does both: statistics that stand still scale the kernels."""
-        assert self.running_mean is not None
-        assert self.running_var is not None
-        scale = self.weight * torch.rsqrt(self.running_var + self.eps)
-        return conv.weight * scale[:, None, None, None], self.bias - self.running_mean * scale
+        scale, shift = self._line()
+        return conv.weight * scale[:, None, None, None], shift
 
     def after(self, conv: nn.Conv2d, x: Tensor) -> Tensor:
         """Convolve and normalise; in training mode the statistics then move towards what was seen."""
-        result = functional.conv2d(x, *self.folded(conv), padding=conv.padding)
-        if self.training:
-            self._follow(conv(x))
+        if not self.training:
+            return functional.conv2d(x, *self.folded(conv), padding=conv.padding)
+        y = conv(x)
+        scale, shift = self._line()
+        result = torch.addcmul(shift[:, None, None], y, scale[:, None, None])
+        functional.batch_norm(y.detach(), self.running_mean, self.running_var, training=True, momentum=MOMENTUM)
         return result
 
-    @torch.no_grad()
-    def _follow(self, y: Tensor) -> None:
+    def _line(self) -> tuple[Tensor, Tensor]:
+        """What a norm is with given statistics: a factor for each channel, and a number to add."""
         assert self.running_mean is not None
         assert self.running_var is not None
-        variance, mean = torch.var_mean(y, dim=(0, 2, 3))
-        self.running_mean.lerp_(mean, MOMENTUM)
-        self.running_var.lerp_(variance, MOMENTUM)
+        scale = self.weight * torch.rsqrt(self.running_var + self.eps)
+        return scale, self.bias - self.running_mean * scale
 
 
 class Block(nn.Module):
