@@ -55,7 +55,7 @@ def ours() -> tuple[float, float]:
             began = time.perf_counter()
             rollouts = manager.collect_experiences()
             between = time.perf_counter()
-            model.trainer.update_batch(as_batch(rollouts))
+            model.trainer.update_batch(as_batch(rollouts, model.trainer.updates))
             manager.sync_model_if_needed(model, force=True)
             end = time.perf_counter()
             manager.release_experiences()

@@ -93,9 +93,7 @@ def _add_strength(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _player(
-    who: str, options: argparse.Namespace, seed: int, stack: ExitStack, clocks: Clocks | None = None
-) -> Player:
+def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack, clocks: Clocks | None = None) -> Player:
     import numpy as np
 
     from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
