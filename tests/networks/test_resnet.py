@@ -97,7 +97,7 @@ def test_outputs_and_gradients_are_those_of_autograd_through_the_plain_tower(
     network = ActorCriticResTower(S, ACTIONS, settings(head, se_ratio=se_ratio), rng, np.float64)
     network.parameters += np.abs(rng.normal(scale=0.1, size=network.parameters.size))
     states, d_logits, d_values = rng.random((5, S)), rng.normal(size=(5, ACTIONS)), rng.normal(size=5)
-    plain = copy.deepcopy(network.tower).requires_grad_()  # type: ignore[no-untyped-call]
+    plain = copy.deepcopy(network.tower).requires_grad_()
     expected, wdl = plain(torch.from_numpy(states).reshape(5, PLANES, 9, 9))
     loss = (expected * torch.from_numpy(d_logits)).sum() + (expectation(wdl) * torch.from_numpy(d_values)).sum()
     derivatives = torch.autograd.grad(loss, list(plain.parameters()))

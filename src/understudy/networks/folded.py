@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from understudy.networks.network import Floats
-from understudy.networks.tower import ACTIONS, BOARD_ACTIONS, DROPS, SQUARES, AttentionPolicy, Tower, all_moves
+from understudy.networks.tower import ACTIONS, BOARD_ACTIONS, DROPS, SQUARES, AttentionPolicy, Block, Tower, all_moves
 
 _backward = torch.ops.aten.convolution_backward
 _through_relu = torch.ops.aten.threshold_backward
@@ -53,16 +53,17 @@ def listed(lists: Floats) -> Listed:
     targets += targets >= origins
     first = rows * SQUARES
     drop_targets, pieces = np.divmod(actions[boards:] - BOARD_ACTIONS, DROPS)
-    arrays = (
-        taken,
-        first[:boards] + origins,
-        first[:boards] + targets,
-        rest & 1,
-        first[boards:] + drop_targets,
-        pieces,
-        rows * ACTIONS + actions,
+    tensor = torch.from_numpy
+    return Listed(
+        places=tensor(taken),
+        origins=tensor(first[:boards] + origins),
+        targets=tensor(first[:boards] + targets),
+        promotes=tensor(rest & 1),
+        drop_targets=tensor(first[boards:] + drop_targets),
+        pieces=tensor(pieces),
+        actions=tensor(rows * ACTIONS + actions),
+        shape=(n, k),
     )
-    return Listed(*map(torch.from_numpy, arrays), (n, k))
 
 
 def fold(tower: Tower) -> dict[str, Tensor]:
@@ -70,9 +71,10 @@ def fold(tower: Tower) -> dict[str, Tensor]:
     made: dict[str, Tensor] = {}
     made["stem"], made["stem bias"] = tower.stem_norm.folded(tower.stem)
     for i, block in enumerate(tower.blocks):
+        assert isinstance(block, Block)
         made[f"{i} conv1"], made[f"{i} bias1"] = block.norm1.folded(block.conv1)
         made[f"{i} conv2"], made[f"{i} bias2"] = block.norm2.folded(block.conv2)
-        if block.squeeze is not None:
+        if block.squeeze is not None and block.excite is not None:
             made[f"{i} squeeze"], made[f"{i} squeeze bias"] = block.squeeze.weight, block.squeeze.bias
             made[f"{i} excite"], made[f"{i} excite bias"] = block.excite.weight, block.excite.bias
     made["heads"], made["heads bias"] = _heads(tower)
@@ -91,16 +93,17 @@ def _heads(tower: Tower) -> tuple[Tensor, Tensor]:
     if not isinstance(policy, AttentionPolicy):
         layers = [policy.norm.folded(policy.conv), value]
     else:
+        (query, bias), keys, drops = (_layer(conv) for conv in (policy.query, policy.keys, policy.drops))
         scale = 1 / math.sqrt(policy.width)
-        layers = [
-            (policy.query.weight * scale, policy.query.bias * scale),
-            (policy.keys.weight, policy.keys.bias),
-            (policy.drops.weight, policy.drops.bias),
-            value,
-        ]
+        layers = [(query * scale, bias * scale), keys, drops, value]
     weights, biases = (torch.cat(parts) for parts in zip(*layers, strict=True))
     padding = -len(biases) % policy.width if isinstance(policy, AttentionPolicy) else 0  # see _Picked
     return functional.pad(weights[:, :, 0, 0], (0, 0, 0, padding)), functional.pad(biases, (0, padding))
+
+
+def _layer(conv: nn.Conv2d) -> tuple[Tensor, Tensor]:
+    assert conv.bias is not None
+    return conv.weight, conv.bias
 
 
 class FoldedTower:
@@ -136,7 +139,7 @@ class FoldedTower:
     def __call__(self, planes: Tensor, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
         """See Tower.forward; with `moves`, their logits (N, K) alone, 0 where there is none. Planes: channels last."""
         weights = self._weights
-        n = len(planes)
+        n = planes.shape[0]
         x = functional.relu_(functional.conv2d(planes, weights["stem"], weights["stem bias"], padding=1))
         for i in range(self._blocks):
             x = self._block(x, i)
@@ -167,14 +170,14 @@ class FoldedTower:
                 logits, value, _ = _picked(squares, w, moves)
             return _spread(logits, moves), functional.relu(value)
         boards = squares.reshape(-1, SQUARES, squares.shape[1])
-        n = len(boards)
-        query, keys, drops, value = boards[:, :, : 3 * w + DROPS + 2].split([w, 2 * w, DROPS, 2], dim=2)
+        n = boards.shape[0]
+        query, keys, drops, value = torch.split(boards[:, :, : 3 * w + DROPS + 2], [w, 2 * w, DROPS, 2], dim=2)
         board_moves = torch.bmm(query, keys.reshape(n, 2 * SQUARES, w).transpose(1, 2))
         return all_moves(board_moves, drops), functional.relu(value.reshape(-1, 2))
 
     def _linear(self, squares: Tensor, moves: Listed | None) -> tuple[Tensor, Tensor]:
-        policy, value = functional.relu(squares).split(2, dim=1)
-        planes = _flat(policy, len(squares) // SQUARES)
+        policy, value = torch.split(functional.relu(squares), 2, dim=1)
+        planes = _flat(policy, squares.shape[0] // SQUARES)
         logits = functional.linear(planes, self._weights["linear"], self._weights["linear bias"])
         if moves is not None:
             logits = _spread(logits.reshape(-1).index_select(0, moves.actions), moves)
@@ -220,7 +223,7 @@ class _Block(torch.autograd.Function):
         return found[-1]
 
     @staticmethod
-    def backward(ctx: Any, d_result: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def backward(ctx: Any, d_result: Tensor) -> tuple[Tensor, ...]:
         x, *saved = ctx.saved_tensors
         (conv1, bias1, conv2, bias2, *gates), found = saved[: ctx.weights], saved[ctx.weights :]
         hidden, result = found[0], found[-1]
@@ -278,11 +281,11 @@ class _Picked(torch.autograd.Function):
         return logits, value
 
     @staticmethod
-    def backward(ctx: Any, d_logits: Tensor, d_value: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, d_logits: Tensor, d_value: Tensor) -> tuple[Tensor, None, None]:
         rows, drops, pairs = ctx.saved_tensors
         width = pairs.shape[1]
         query, keys = pairs.chunk(2)
-        d_board, d_drops = d_logits.split([len(query), len(drops)])
+        d_board, d_drops = torch.split(d_logits, [len(query), len(drops)])
         d_pairs = torch.cat([keys, query]).mul_(d_board.repeat(2)[:, None])
         d_squares = d_logits.new_zeros(ctx.shape)
         d_squares.view(-1, width).index_add_(0, rows, d_pairs)

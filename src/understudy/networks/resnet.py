@@ -146,8 +146,9 @@ class ActorCriticResTower(Network):
 
     def _each(self, function: Callable[..., _T], *parts: Sequence[Any]) -> list[_T]:
         """The results for all parts, in their order."""
-        alone = self._pool is None or len(parts[0]) == 1
-        return list(map(function, *parts) if alone else self._pool.map(function, *parts))
+        if self._pool is None or len(parts[0]) == 1:
+            return list(map(function, *parts))
+        return list(self._pool.map(function, *parts))
 
     def _parts(self, states: Floats) -> list[Floats]:
         """Rows in nearly equal parts of fixed size, without the end of the lists where no row has a move."""

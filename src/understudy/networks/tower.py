@@ -74,7 +74,7 @@ class Block(nn.Module):
 
 def all_moves(board_moves: Tensor, drops: Tensor) -> Tensor:
     """Logits (N, 13527) from those of origins, targets and promotion (N, 81, 162) and of drops (N, 81, 7)."""
-    n = len(drops)
+    n = drops.shape[0]  # not len(drops), which an export would take for a constant
     # Without its first entry, the diagonal (from = to) is the last of every 82: cut it off without an index.
     moves = board_moves.reshape(n, -1)[:, 2:].reshape(n, SQUARES - 1, 2 * (SQUARES + 1))[:, :, :-2]
     return torch.cat([moves.reshape(n, -1), drops.reshape(n, -1)], dim=1)
@@ -123,7 +123,9 @@ class Tower(nn.Module):
         self.stem_norm = RunningNorm(channels)
         self.blocks = nn.ModuleList([Block(channels, settings.se_ratio) for _ in range(settings.blocks)])
         attention = settings.policy_head == "attention"
-        self.policy = AttentionPolicy(channels, settings.attention_width) if attention else LinearPolicy(channels)
+        self.policy: AttentionPolicy | LinearPolicy = (
+            AttentionPolicy(channels, settings.attention_width) if attention else LinearPolicy(channels)
+        )
         self.value_conv = nn.Conv2d(channels, 2, 1, bias=False)
         self.value_norm = RunningNorm(2)
         self.value_hidden = nn.Linear(2 * SQUARES, settings.value_width)

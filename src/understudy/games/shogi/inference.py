@@ -36,7 +36,8 @@ class Player(nn.Module):
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, and probabilities of win, draw and loss."""
-        logits, wdl = self.tower(planes)
+        with torch.no_grad():  # also while it is exported
+            logits, wdl = self.tower(planes)
         return logits, torch.softmax(wdl, dim=1)
 
 

@@ -19,6 +19,7 @@ from understudy.games.shogi.rules import START, ShogiGame
 
 _KNOWN = ("fairy-stockfish",)
 _PLACES = ("/usr/games", "/usr/local/games")  # Debian's games are not on everybody's path
+_BEGINNING = 120.0  # seconds: a large network is loaded, on a busy machine
 
 
 def find_engines() -> dict[str, str]:
@@ -39,7 +40,7 @@ class UsiPlayer:
     ) -> None:
         """`go` is what follows the word go, or the clocks of a match, which say it anew for every move.
 
-        `patience` is how many seconds an answer may take before it is an error.
+        `patience` is how many seconds an answer may take before it is an error; to begin, an engine may take longer.
         """
         self.command = [command] if isinstance(command, str) else list(command)
         self.name = Path(self.command[0]).name
@@ -126,13 +127,13 @@ class UsiPlayer:
 
     def _begin(self, options: Mapping[str, str | int]) -> None:
         self._send("usi")
-        for line in self._until("usiok"):
+        for line in self._until("usiok", _BEGINNING):
             if line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
         for name, value in options.items():
             self._send(f"setoption name {name} value {value}")
         self._send("isready")
-        self._until("readyok")
+        self._until("readyok", _BEGINNING)
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -151,15 +152,16 @@ class UsiPlayer:
         except (OSError, ValueError) as error:
             raise EngineError(f"{self.name} is gone; it cannot be told {line!r}.") from error
 
-    def _until(self, word: str) -> list[str]:
+    def _until(self, word: str, patience: float = 0.0) -> list[str]:
         """The lines up to and with the one that begins with this word."""
         lines: list[str] = []
-        deadline = time.monotonic() + self._patience
+        patience = max(patience, self._patience)
+        deadline = time.monotonic() + patience
         while True:
             try:
                 line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                raise EngineError(f"{self.name} did not say {word!r} within {self._patience:g} s.") from None
+                raise EngineError(f"{self.name} did not say {word!r} within {patience:g} s.") from None
             if line is None:
                 raise EngineError(f"{self.name} ended (exit code {self._process.poll()}) instead of saying {word!r}.")
             lines.append(line)
