@@ -133,10 +133,7 @@ class ActorCriticResTower(Network):
         """Add the gradients of the parts up, always in the same order; let the running statistics follow."""
         self.gradients[:] = 0
         self._working.lead_back([functools.reduce(torch.add, tensors) for tensors in zip(*parts, strict=True)])
-        self.tower.train()
-        with torch.no_grad():
-            self.tower(sample)
-        self.tower.eval()
+        self.tower.follow(sample)
         self._folded = None
 
     def _refold(self) -> None:

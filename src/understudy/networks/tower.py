@@ -16,7 +16,7 @@ DROPS = 7
 BOARD_ACTIONS = SQUARES * (SQUARES - 1) * 2
 ACTIONS = BOARD_ACTIONS + SQUARES * DROPS
 MOMENTUM = 0.01
-SAMPLE = 16  # boards of a batch that the running statistics follow; they have 1,296 squares
+SAMPLE = 8  # boards of a batch that the running statistics follow; they have 648 squares
 
 
 class RunningNorm(nn.BatchNorm2d):
@@ -134,12 +134,26 @@ class Tower(nn.Module):
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of the policy, and of win, draw and loss."""
-        x = functional.relu_(self.stem_norm.after(self.stem, planes))
-        for block in self.blocks:
-            x = block(x)
+        x = self._trunk(planes)
         value = functional.relu_(self.value_norm.after(self.value_conv, x)).flatten(1)
         material = self.counts(planes.sum(dim=(2, 3)).sqrt())  # the root brings few and many to a scale
         return self.policy(x), self.value(functional.relu(self.value_hidden(value))) + material
+
+    @torch.no_grad()
+    def follow(self, planes: Tensor) -> None:
+        """Let the running statistics of all norms move towards those of these boards."""
+        self.train()
+        x = self._trunk(planes)
+        self.value_norm.after(self.value_conv, x)
+        if isinstance(self.policy, LinearPolicy):
+            self.policy.norm.after(self.policy.conv, x)
+        self.eval()
+
+    def _trunk(self, planes: Tensor) -> Tensor:
+        x = functional.relu_(self.stem_norm.after(self.stem, planes))
+        for block in self.blocks:
+            x = block(x)
+        return x
 
 
 def expectation(wdl: Tensor) -> Tensor:

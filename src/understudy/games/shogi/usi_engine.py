@@ -163,8 +163,8 @@ def thinking_seconds(given: dict[str, int], turn: int, delay: int) -> float | No
         byoyomi = max(byoyomi, given["movetime"])
     if not given.keys() & {f"{side}time", f"{side}inc", "byoyomi", "movetime"}:
         return None
-    # Without byoyomi an answer that was held up eats into the clock: enough for a few of them is never thought away, and
-    # below that half of the increment fills it up again.
+    # Without byoyomi an answer that was held up eats into the clock: enough for a few of them is never thought away,
+    # and below that half of the increment fills it up again.
     spare = left if byoyomi else max(left - _RESERVE * delay, 0)
     wanted = byoyomi + (increment if spare else increment / 2) + spare / 40
     allowed = byoyomi + increment + left - delay  # what is thought beyond this loses the game
