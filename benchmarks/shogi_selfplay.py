@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +16,7 @@ from torch import Tensor
 from torch.distributions import Categorical
 
 from measure import Row, quantile, run_alone
+from shogi_network import update_flops
 from understudy.games.shogi.batch import SHAPE, ShogiBatch
 from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.matches import ShogiMatches
@@ -38,8 +41,17 @@ def only_itself(matches: int) -> ShogiMatches:
     return ShogiMatches(matches)
 
 
-def ours() -> tuple[float, float]:
-    """Steps a second of two workers that only play, and of playing and learning in turn, as medians of rounds."""
+class Ours(NamedTuple):
+    """Medians of rounds."""
+
+    played: float  # steps a second of two workers that only play
+    trained: float  # of playing and learning in turn
+    learned: float  # samples a second of the update alone, each counted in every pass
+    share: float  # of the update's time that its convolutions would take at the speed of large matrix products
+
+
+def ours() -> Ours:
+    """Two workers that play, and an update on both cores, in turn."""
     each = GAMES // WORKERS
     settings = ParallelSettings(
         enabled=True, num_workers=WORKERS, games_per_worker=each, batch_size=each * STEPS, max_staleness=0
@@ -48,21 +60,39 @@ def ours() -> tuple[float, float]:
     model = LiveModel(new_model(Interface(game.state_dim, game.actions), NETWORK, TRAINING, 0))
     model.network.use_threads(0)
     players = PlayerSpec("shogi_selfplay:only_itself", each, model.base.spec, False, 0, 1000)
-    played, trained = [], []
+    rounds = []
     with ParallelManager(players, RolloutShape.of(game, settings), settings) as manager:
         manager.start_workers(model)
         for _ in range(ROUNDS + 1):
             began = time.perf_counter()
             rollouts = manager.collect_experiences()
             between = time.perf_counter()
-            model.trainer.update_batch(as_batch(rollouts))
+            model.trainer.update_batch(as_batch(rollouts, model.trainer.updates))
             manager.sync_model_if_needed(model, force=True)
             end = time.perf_counter()
             manager.release_experiences()
-            played.append(GAMES * STEPS / (between - began))
-            trained.append(GAMES * STEPS / (end - began))
+            learned = TRAINING.epochs * GAMES * STEPS / (end - between)
+            share = learned * update_flops(NETWORK) / peak(WORKERS)
+            rounds.append(Ours(GAMES * STEPS / (between - began), GAMES * STEPS / (end - began), learned, share))
             del rollouts
-    return quantile(played[1:], 0.5), quantile(trained[1:], 0.5)  # in the first round processes start
+    return Ours(*(quantile(figures, 0.5) for figures in zip(*rounds[1:], strict=True)))  # processes start in the first
+
+
+def peak(threads: int) -> float:
+    """Floating-point operations a second of large matrix products, on so many threads."""
+    size, times = 1024, 8
+    a = torch.rand(size, size)
+
+    def work(_: int) -> None:
+        torch.set_num_threads(1)
+        for _ in range(times):
+            a @ a
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+        began = time.perf_counter()
+        list(pool.map(work, range(threads)))
+        return threads * times * 2 * size**3 / (time.perf_counter() - began)
 
 
 class PlainTorch:
@@ -125,11 +155,13 @@ def measure() -> list[Row]:
     their_play = speed(plain.play)
     their_learning = speed(plain.learn)
     their_training = 1 / (1 / their_play + 1 / their_learning)
-    our_play, our_training = ours()
+    our = ours()
     peer = "plain torch, 2 threads"
     return [
-        Row("shogi self-play, 2 workers", our_play / 1e3, "k/s", peer, their_play / 1e3, limit=PLAY_GOAL),
-        Row("shogi, played and learned in 4 passes", our_training / 1e3, "k/s", peer, their_training / 1e3, TRAIN_GOAL),
+        Row("shogi self-play, 2 workers", our.played / 1e3, "k/s", peer, their_play / 1e3, limit=PLAY_GOAL),
+        Row("shogi, played and learned in 4 passes", our.trained / 1e3, "k/s", peer, their_training / 1e3, TRAIN_GOAL),
+        Row("  samples in its updates, on both cores", our.learned / 1e3, "k/s"),
+        Row("  their convolutions as a share of both cores' sgemm peak", 100 * our.share, "%"),
     ]
 
 

@@ -74,6 +74,12 @@ def test_an_illegal_action_has_probability_exactly_zero() -> None:
     assert probabilities[0, case.actions[0]] == 1
 
 
+def test_last_actions_that_are_legal_nowhere_may_be_left_out() -> None:
+    logits = np.random.default_rng(0).normal(size=(4, 6))
+    legal = np.arange(6) < np.array([[1], [4], [2], [3]])
+    np.testing.assert_allclose(log_softmax(logits[:, :4], legal), log_softmax(logits, legal)[:, :4])
+
+
 def test_log_softmax_stands_logits_of_any_size() -> None:
     logits = np.array([[1e38, 0, -1e38], [0, 0, 0]], np.float32)
     expected = np.array([[1, 0, 0], [1 / 3, 1 / 3, 1 / 3]])

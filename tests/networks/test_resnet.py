@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -87,6 +88,81 @@ def test_gradients_are_those_of_finite_differences(head: Head, rng: np.random.Ge
             shifted.append(loss())
         network.parameters[place] = before[place]
         assert gradients[place] == pytest.approx((shifted[0] - shifted[1]) / 2e-6, rel=2e-4, abs=2e-4)
+
+
+@pytest.mark.parametrize(("head", "se_ratio"), [("attention", 0.25), ("attention", 0.0), ("linear", 0.25)])
+def test_outputs_and_gradients_are_those_of_autograd_through_the_plain_tower(
+    head: Head, se_ratio: float, rng: np.random.Generator
+) -> None:
+    network = ActorCriticResTower(S, ACTIONS, settings(head, se_ratio=se_ratio), rng, np.float64)
+    network.parameters += np.abs(rng.normal(scale=0.1, size=network.parameters.size))
+    states, d_logits, d_values = rng.random((5, S)), rng.normal(size=(5, ACTIONS)), rng.normal(size=5)
+    plain = copy.deepcopy(network.tower).requires_grad_()
+    expected, wdl = plain(torch.from_numpy(states).reshape(5, PLANES, 9, 9))
+    loss = (expected * torch.from_numpy(d_logits)).sum() + (expectation(wdl) * torch.from_numpy(d_values)).sum()
+    derivatives = torch.autograd.grad(loss, list(plain.parameters()))
+
+    logits, values = network.forward(states)
+    network.backward(d_logits, d_values)
+
+    np.testing.assert_allclose(logits, expected.detach(), atol=1e-10)
+    np.testing.assert_allclose(values, expectation(wdl).detach(), atol=1e-10)
+    gradients = network.views(network.gradients)
+    for (name, _), derivative in zip(plain.named_parameters(), derivatives, strict=True):
+        np.testing.assert_allclose(gradients[name], derivative, rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("understudy.networks.resnet._PART", 4)
+    before = torch.get_num_threads()
+    network = ActorCriticResTower(S + 9, 9, settings(), rng)
+    states = rng.random((19, S + 9), np.float32)
+    states[:, S:] = rng.integers(0, ACTIONS, (19, 9))
+    d_logits, d_values = rng.normal(size=(19, 9)), rng.normal(size=19)
+    parameters = network.parameters.copy()
+    results = []
+    try:
+        for threads in (1, 3):
+            network.parameters[:] = parameters
+            network.use_threads(threads)
+            evaluated = network.evaluate(states)
+            outputs = network.forward(states)
+            network.backward(d_logits, d_values)
+            results.append([*evaluated, *outputs, network.gradients.copy(), network.parameters.copy()])
+    finally:
+        network.use_threads(1)
+        torch.set_num_threads(before)
+    for one, three in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, three)
+
+
+def test_parts_of_a_batch_add_up_to_the_whole(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = double("attention", rng)
+    states, d_logits, d_values = rng.random((7, S)), rng.normal(size=(7, ACTIONS)), rng.normal(size=7)
+    before = network.parameters.copy()
+    found = []
+    for part in (7, 2):
+        monkeypatch.setattr("understudy.networks.resnet._PART", part)
+        network.parameters[:] = before
+        logits, values = network.forward(states)
+        network.backward(d_logits, d_values)
+        found.append((logits, values, network.gradients.copy(), network.parameters.copy()))
+    for whole, in_parts in zip(*found, strict=True):
+        np.testing.assert_allclose(in_parts, whole, rtol=1e-9, atol=1e-9)
+
+
+def test_the_end_of_the_lists_is_left_out_where_no_position_has_a_move(rng: np.random.Generator) -> None:
+    network = ActorCriticResTower(S + 9, 9, settings(), rng)
+    states = rng.random((2, S + 9), np.float32)
+    states[:, S:] = -1
+    states[0, S : S + 3] = 5, 13_000, 7
+    states[1, S] = 8
+    logits, _ = network.evaluate(states)
+    assert logits.shape == (2, 3)
+    assert not logits[1, 1:].any()
+    assert network.step(states[0])[0].shape == (9,)
 
 
 def test_attention_logits_are_query_times_key_in_the_order_of_the_actions(rng: np.random.Generator) -> None:

@@ -35,6 +35,7 @@ class Batch:
     games: int  # that ended in it; fewer than E when games are learned from in parts
     sides: NDArray[np.float32] | None = None  # (N,) ±1, whose decision it was in a zero-sum game of two
     final_sides: NDArray[np.float32] | None = None  # (E,) ±1, whose turn it is after each episode
+    values: NDArray[np.float32] | None = None  # (M,) of `states` by the weights to be updated, if they decided
 
     def of_decisions(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The part of something computed for `states` that belongs to decisions."""

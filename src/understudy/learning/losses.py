@@ -27,9 +27,12 @@ class PolicyLoss(NamedTuple):
 
 
 def log_softmax(logits: Floats, legal: NDArray[np.bool_] | None = None, out: Floats | None = None) -> Floats:
-    """Log-probabilities of the actions (N, A); −inf for illegal ones. Every row needs a legal action."""
+    """Log-probabilities of the actions (N, A); −inf for illegal ones. Every row needs a legal action.
+
+    The logits may lack the last actions where no row has them among its legal ones.
+    """
     if legal is not None:
-        logits = np.where(legal, logits, logits.dtype.type(-np.inf))
+        logits = np.where(legal[:, : logits.shape[1]], logits, logits.dtype.type(-np.inf))
     # Reductions of ufuncs spare the Python layer of the methods: minibatches are small, and calls count.
     out = np.subtract(logits, np.maximum.reduce(logits, axis=1, keepdims=True), out=out)
     total = np.add.reduce(np.exp(out), axis=1, keepdims=True)

@@ -134,7 +134,7 @@ class Trainer:
         states = self.normalizer.apply(batch.states)
 
         # The proximal policy: the one the update starts from, and stays near to.
-        prox, all_values = self._evaluate(batch, states)
+        prox, all_values = self._proximal(batch, states)
         _require_finite("the network's output", prox, all_values)
         values = batch.of_decisions(all_values)
 
@@ -163,8 +163,14 @@ class Trainer:
         self.steps += len(batch.actions)
         return _stats(batch, passes, explained_variance(values, targets.values), effective_sample_size(log_ratios))
 
+    def _proximal(self, batch: Batch, states: Floats) -> tuple[Floats, Floats]:
+        """log π of the actions taken, and the values of all states: as recorded, if it was this policy that acted."""
+        if batch.values is not None and not self.settings.exploration and not self.normalizer.enabled:
+            return batch.log_probs, batch.values
+        return self._evaluate(batch, states)
+
     def _evaluate(self, batch: Batch, states: Floats) -> tuple[Floats, Floats]:
-        """log π of the actions taken, and the values of all states; in pieces, so that buffers stay small."""
+        """The same by the network; in pieces, so that buffers stay small."""
         dtype = self.network.parameters.dtype
         log_probs, values = np.empty(len(batch.actions), dtype), np.empty(len(states), dtype)
         for rows, starts, decisions in batch.pieces(_PIECE, self.network.sequential):

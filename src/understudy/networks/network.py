@@ -56,6 +56,7 @@ class Network(ABC):
     def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
         """Logits (N, A) and values (N,) of normalised states (N, S); the arrays are valid until the next forward.
 
+        A network that reads from the states which actions are legal may leave the last out where no row has them.
         `starts` holds the rows at which episodes begin; None means that all rows are one episode.
         """
 

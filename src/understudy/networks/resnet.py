@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from understudy.errors import SettingsError
+from understudy.networks.folded import FoldedTower, Listed, listed
 from understudy.networks.network import Floats, Integers, Network
-from understudy.networks.tower import (
-    ACTIONS,
-    SIDE,
-    SQUARES,
-    Listed,
-    RunningNorm,
-    Tower,
-    expectation,
-    folded,
-    listed,
-)
+from understudy.networks.tower import ACTIONS, SAMPLE, SIDE, SQUARES, Tower, expectation
 from understudy.settings import NetworkSettings
+
+_PART = 128  # rows that a thread computes at a time; fewer cost more calls, more do not fit its cache
+_T = TypeVar("_T")
 
 
 class ActorCriticResTower(Network):
@@ -47,13 +44,13 @@ class ActorCriticResTower(Network):
         dtype: type[np.floating[Any]] = np.float32,
     ) -> None:
         self._lists = 0 if n_actions == ACTIONS else n_actions
-        board = state_dim - self._lists
-        if board <= 0 or board % SQUARES:
+        self._board = state_dim - self._lists
+        if self._board <= 0 or self._board % SQUARES:
             raise SettingsError(
                 f"A resnet is for planes of 81 squares, and {ACTIONS} actions or as many as the state then lists, "
                 f"not {state_dim} numbers and {n_actions} actions."
             )
-        self.planes = board // SQUARES
+        self.planes = self._board // SQUARES
         self.tower = Tower(self.planes, settings)
         named = [*self.tower.named_parameters(), *self._statistics()]
         layout = tuple((name, tuple(tensor.shape)) for name, tensor in named)
@@ -64,42 +61,51 @@ class ActorCriticResTower(Network):
             if isinstance(tensor, nn.Parameter):
                 tensor.grad = torch.from_numpy(gradients[name])
         self._initialise(rng)
-        self._outputs: tuple[Tensor, Tensor] | None = None
-        self._folded: tuple[Floats, Tower] | None = None
+        self.tower.eval()
+        self._working = FoldedTower(self.tower)
+        self._folded: Floats | None = None  # the parameters when they were folded
+        self._outputs: list[tuple[Tensor, Tensor]] = []  # of the parts of the last forward
+        self._sample = torch.empty(0)  # boards of it
+        self._pool: ThreadPoolExecutor | None = None
 
     def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
         """See Network.forward; `starts` makes no difference."""
-        logits, wdl = self.tower(*self._inputs(states))
-        self._outputs = logits, expectation(wdl)
-        return logits.detach().numpy(), self._outputs[1].detach().numpy()
+        self._refold()
+        self._sample = self._boards(_sampled(states))
+        self._outputs = self._each(self._forward, self._parts(states))
+        return _joined([(logits.detach(), values.detach()) for logits, values in self._outputs])
 
     def evaluate(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
-        """See Network.evaluate: without gradients, by a copy of the tower whose norms are folded away."""
-        if self._folded is None or not np.array_equal(self._folded[0], self.parameters):
-            self._folded = self.parameters.copy(), folded(self.tower)
-        with torch.inference_mode():
-            logits, wdl = self._folded[1](*self._inputs(states))
-            return logits.numpy(), expectation(wdl).numpy()
+        """See Network.evaluate: the same without gradients."""
+        self._refold()
+        return _joined(self._each(self._evaluate, self._parts(states)))
 
     def backward(self, d_logits: Floats, d_values: Floats) -> None:
         """See Network.backward."""
-        assert self._outputs is not None, "forward comes before backward"
-        outputs, self._outputs = self._outputs, None
-        dtype = self.parameters.dtype
-        derivatives = [torch.from_numpy(np.ascontiguousarray(d, dtype)) for d in (d_logits, d_values)]
-        self.backward_from(outputs, derivatives)
+        assert self._outputs, "forward comes before backward"
+        outputs, self._outputs = self._outputs, []
+        ends = np.cumsum([len(values) for _, values in outputs])[:-1]
+        parts = (np.split(np.ascontiguousarray(d, self.parameters.dtype), ends) for d in (d_logits, d_values))
+        self._finish(self._each(self._backward, outputs, *parts), self._sample)
 
-    def backward_from(self, outputs: Any, derivatives: Any) -> None:
-        """Overwrite `gradients` with those of torch outputs, and let the running statistics follow."""
-        self.gradients[:] = 0
-        torch.autograd.backward(outputs, derivatives)
-        for module in self.tower.modules():
-            if isinstance(module, RunningNorm):
-                module.follow()
+    def judge(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of all actions and of win, draw and loss, for an objective in torch; `backward_from` follows."""
+        self._refold()
+        return self._working(planes.contiguous(memory_format=torch.channels_last))
+
+    def backward_from(self, loss: Tensor, planes: Tensor) -> None:
+        """Overwrite `gradients` with those of an objective of what `judge` said of these planes."""
+        gradients = torch.autograd.grad(loss, self._working.weights, materialize_grads=True)
+        self._finish([gradients], _sampled(planes))
 
     def use_threads(self, count: int) -> None:
-        """See Network.use_threads."""
-        torch.set_num_threads(count or os.cpu_count() or 1)
+        """See Network.use_threads; the results do not depend on it."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        torch.set_num_threads(1)
+        count = count or os.cpu_count() or 1
+        # Threads with parts of the batch wait for each other twice in a gradient step; torch's own, in each operation.
+        self._pool = ThreadPoolExecutor(count, "tower", torch.set_num_threads, (1,)) if count > 1 else None
 
     def begin_episode(self) -> None:
         """Nothing to forget: every state stands alone."""
@@ -107,13 +113,55 @@ class ActorCriticResTower(Network):
     def step(self, state: Floats) -> tuple[Floats, float]:
         """See Network.step."""
         logits, values = self.evaluate(state[None])
-        return logits[0], float(values[0])
+        all_logits = np.zeros(self.n_actions, logits.dtype)
+        all_logits[: logits.shape[1]] = logits[0]
+        return all_logits, float(values[0])
+
+    def _forward(self, states: Floats) -> tuple[Tensor, Tensor]:
+        logits, wdl = self._working(*self._inputs(states))
+        return logits, expectation(wdl)
+
+    def _evaluate(self, states: Floats) -> tuple[Tensor, Tensor]:
+        with torch.inference_mode():
+            return self._forward(states)
+
+    def _backward(self, outputs: tuple[Tensor, Tensor], d_logits: Floats, d_values: Floats) -> tuple[Tensor, ...]:
+        derivatives = torch.from_numpy(d_logits), torch.from_numpy(d_values)
+        return torch.autograd.grad(outputs, self._working.weights, derivatives)
+
+    def _finish(self, parts: Sequence[tuple[Tensor, ...]], sample: Tensor) -> None:
+        """Add the gradients of the parts up, always in the same order; let the running statistics follow."""
+        self.gradients[:] = 0
+        self._working.lead_back([functools.reduce(torch.add, tensors) for tensors in zip(*parts, strict=True)])
+        self.tower.follow(sample)
+        self._folded = None
+
+    def _refold(self) -> None:
+        if self._folded is None or not np.array_equal(self._folded, self.parameters):
+            self._working.refresh()
+            self._folded = self.parameters.copy()
+
+    def _each(self, function: Callable[..., _T], *parts: Sequence[Any]) -> list[_T]:
+        """The results for all parts, in their order."""
+        if self._pool is None or len(parts[0]) == 1:
+            return list(map(function, *parts))
+        return list(self._pool.map(function, *parts))
+
+    def _parts(self, states: Floats) -> list[Floats]:
+        """Rows in nearly equal parts of fixed size, without the end of the lists where no row has a move."""
+        width = self._board
+        if self._lists:
+            used = (states[:, width:] >= 0).any(axis=0)
+            width += 1 + int(np.flatnonzero(used).max(initial=0))
+        return np.array_split(states[:, :width], max(1, -(-len(states) // _PART)))
 
     def _inputs(self, states: Floats) -> tuple[Tensor, Listed | None]:
-        states = np.asarray(states, self.parameters.dtype)
-        planes = torch.from_numpy(states[:, : self.planes * SQUARES]).reshape(-1, self.planes, SIDE, SIDE)
-        moves = listed(states[:, self.planes * SQUARES :]) if self._lists else None
-        return planes.contiguous(memory_format=torch.channels_last), moves  # the fastest layout on CPUs
+        return self._boards(states), listed(states[:, self._board :]) if self._lists else None
+
+    def _boards(self, states: Floats) -> Tensor:
+        boards = torch.from_numpy(np.asarray(states[:, : self._board], self.parameters.dtype))
+        planes = boards.reshape(-1, self.planes, SIDE, SIDE)
+        return planes.contiguous(memory_format=torch.channels_last)  # the fastest layout on CPUs
 
     def _statistics(self) -> list[tuple[str, Tensor]]:
         return [(name, buffer) for name, buffer in self.tower.named_buffers() if buffer.is_floating_point()]
@@ -130,3 +178,13 @@ class ActorCriticResTower(Network):
                 view[...] = 0
             if name in ("policy.query.weight", "policy.drops.weight", "policy.linear.weight", "value.weight"):
                 np.multiply(view, 0.01, out=view)
+
+
+def _sampled(rows: Any) -> Any:
+    """A few rows of a batch, from all over it."""
+    return rows[:: max(1, len(rows) // SAMPLE)]
+
+
+def _joined(parts: Sequence[tuple[Tensor, Tensor]]) -> tuple[Floats, Floats]:
+    logits, values = zip(*parts, strict=True)
+    return torch.cat(logits).numpy(), torch.cat(values).numpy()

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from understudy.networks.network import Floats
 from understudy.settings import NetworkSettings
 
 SIDE = 9
@@ -21,43 +16,37 @@ DROPS = 7
 BOARD_ACTIONS = SQUARES * (SQUARES - 1) * 2
 ACTIONS = BOARD_ACTIONS + SQUARES * DROPS
 MOMENTUM = 0.01
-SAMPLE = 32  # boards of a batch that the running statistics follow; they have 2,592 squares
+SAMPLE = 8  # boards of a batch that the running statistics follow; they have 648 squares
 
 
 class RunningNorm(nn.BatchNorm2d):
     """Batch normalisation by running statistics, in learning as in play.
 
     With the statistics of the batch a position's policy would depend on its neighbours in the batch, and PPO's ratios
-    would not begin at 1. The statistics follow the batches slowly instead, after each backward pass.
+    would not begin at 1. The statistics follow a few boards of every batch slowly instead.
     """
 
+    def folded(self, conv: nn.Conv2d) -> tuple[Tensor, Tensor]:
+        """Kernels and biases with which one convolution does both: statistics that stand still scale the kernels."""
+        scale, shift = self._line()
+        return conv.weight * scale[:, None, None, None], shift
+
     def after(self, conv: nn.Conv2d, x: Tensor) -> Tensor:
-        """Convolve and normalise, in one pass: with statistics that stand still, the norm scales the kernels."""
+        """Convolve and normalise; in training mode the statistics then move towards what was seen."""
+        if not self.training:
+            return functional.conv2d(x, *self.folded(conv), padding=conv.padding)
+        y = conv(x)
+        scale, shift = self._line()
+        result = torch.addcmul(shift[:, None, None], y, scale[:, None, None])
+        functional.batch_norm(y.detach(), self.running_mean, self.running_var, training=True, momentum=MOMENTUM)
+        return result
+
+    def _line(self) -> tuple[Tensor, Tensor]:
+        """What a norm is with given statistics: a factor for each channel, and a number to add."""
         assert self.running_mean is not None
         assert self.running_var is not None
-        if torch.is_grad_enabled():
-            with torch.no_grad():  # a few boards tell enough of a channel
-                sample = conv(x[:: max(1, len(x) // SAMPLE)])
-                self.seen = torch.var_mean(sample, dim=(0, 2, 3))
         scale = self.weight * torch.rsqrt(self.running_var + self.eps)
-        shift = self.bias - self.running_mean * scale
-        return functional.conv2d(x, conv.weight * scale[:, None, None, None], shift, padding=conv.padding)
-
-    def follow(self) -> None:
-        """Move the statistics towards those of the last batch."""
-        assert self.running_mean is not None
-        assert self.running_var is not None
-        variance, mean = self.seen
-        self.running_mean.lerp_(mean, MOMENTUM)
-        self.running_var.lerp_(variance, MOMENTUM)
-
-
-class Nothing(nn.Module):
-    """In the place of a norm that is part of its convolution already."""
-
-    def after(self, conv: nn.Conv2d, x: Tensor) -> Tensor:
-        """Convolve."""
-        return conv(x)  # type: ignore[no-any-return]
+        return scale, self.bias - self.running_mean * scale
 
 
 class Block(nn.Module):
@@ -83,45 +72,12 @@ class Block(nn.Module):
         return functional.relu_(x + y)
 
 
-class Listed(NamedTuple):
-    """Some actions of each of N positions, as `listed` finds them: M in all, board moves and drops apart."""
-
-    places: Tensor  # (M,) where their logits go, in the flat (N, K)
-    origins: Tensor  # of the board moves, as rows of (N·81)
-    targets: Tensor  # of the board moves, as rows of (N·81·2): square, then promotion
-    drops: Tensor  # as places in the flat (N·81, 7)
-    actions: Tensor  # (M,) all of them, as places in the flat (N, 13527)
-    shape: tuple[int, int]
-
-
-def listed(lists: Floats) -> Listed:
-    """Read lists of actions (N, K); entries below 0 are none."""
-    n, k = lists.shape
-    places = np.flatnonzero(lists >= 0)
-    actions = lists.reshape(-1)[places].astype(np.int64)
-    on_board = actions < BOARD_ACTIONS
-    drops = ~on_board
-    rows = places // k * SQUARES
-    origins, rest = np.divmod(actions[on_board], 2 * (SQUARES - 1))
-    targets = rest >> 1
-    targets += targets >= origins
-    moved = rows[on_board]
-    order = np.concatenate([np.flatnonzero(on_board), np.flatnonzero(drops)])
-    places, origins, targets, dropped, actions = (
-        places[order],
-        moved + origins,
-        2 * (moved + targets) + (rest & 1),
-        DROPS * rows[drops] + actions[drops] - BOARD_ACTIONS,
-        (places // k * ACTIONS + actions)[order],
-    )
-    tensor = torch.from_numpy
-    return Listed(tensor(places), tensor(origins), tensor(targets), tensor(dropped), tensor(actions), (n, k))
-
-
-def spread(logits: Tensor, moves: Listed) -> Tensor:
-    """Logits (M,) of listed moves, in the shape of their lists (N, K)."""
-    n, k = moves.shape
-    return logits.new_zeros(n * k).index_copy(0, moves.places, logits).reshape(n, k)
+def all_moves(board_moves: Tensor, drops: Tensor) -> Tensor:
+    """Logits (N, 13527) from those of origins, targets and promotion (N, 81, 162) and of drops (N, 81, 7)."""
+    n = drops.shape[0]  # not len(drops), which an export would take for a constant
+    # Without its first entry, the diagonal (from = to) is the last of every 82: cut it off without an index.
+    moves = board_moves.reshape(n, -1)[:, 2:].reshape(n, SQUARES - 1, 2 * (SQUARES + 1))[:, :, :-2]
+    return torch.cat([moves.reshape(n, -1), drops.reshape(n, -1)], dim=1)
 
 
 class AttentionPolicy(nn.Module):
@@ -140,20 +96,7 @@ class AttentionPolicy(nn.Module):
         query = self.query(x).reshape(n, self.width, SQUARES).transpose(1, 2)
         keys = self.keys(x).reshape(n, 2, self.width, SQUARES).permute(0, 2, 3, 1).reshape(n, self.width, 2 * SQUARES)
         moves = torch.bmm(query, keys) * (1 / math.sqrt(self.width))
-        # Without its first entry, the diagonal (from = to) is the last of every 82: cut it off without an index.
-        moves = moves.reshape(n, SQUARES * SQUARES * 2)[:, 2:].reshape(n, SQUARES - 1, 2 * (SQUARES + 1))[:, :, :-2]
-        drops = self.drops(x).reshape(n, DROPS, SQUARES).transpose(1, 2)
-        return torch.cat([moves.reshape(n, -1), drops.reshape(n, -1)], dim=1)
-
-    def of_listed(self, x: Tensor, moves: Listed) -> Tensor:
-        """Logits of the listed moves only (N, K), 0 elsewhere: a position has about a hundred of the 13,527."""
-        squares = x.permute(0, 2, 3, 1).reshape(-1, x.shape[1])  # no copy: the tower's layout is channels last
-        query = functional.linear(squares, self.query.weight[:, :, 0, 0], self.query.bias)
-        keys = functional.linear(squares, self.keys.weight[:, :, 0, 0], self.keys.bias).reshape(-1, self.width)
-        drops = functional.linear(squares, self.drops.weight[:, :, 0, 0], self.drops.bias).reshape(-1)
-        scaled = query * (1 / math.sqrt(self.width))
-        on_board = (scaled.index_select(0, moves.origins) * keys.index_select(0, moves.targets)).sum(1)
-        return spread(torch.cat([on_board, drops.index_select(0, moves.drops)]), moves)
+        return all_moves(moves, self.drops(x).reshape(n, DROPS, SQUARES).transpose(1, 2))
 
 
 class LinearPolicy(nn.Module):
@@ -169,10 +112,6 @@ class LinearPolicy(nn.Module):
         """Logits (N, 13527)."""
         return self.linear(functional.relu_(self.norm.after(self.conv, x)).flatten(1))  # type: ignore[no-any-return]
 
-    def of_listed(self, x: Tensor, moves: Listed) -> Tensor:
-        """Logits of the listed moves (N, K), 0 elsewhere."""
-        return spread(self(x).reshape(-1).index_select(0, moves.actions), moves)
-
 
 class Tower(nn.Module):
     """Planes (N, P, 9, 9) → logits of the actions (N, 13527) and of win, draw and loss (N, 3)."""
@@ -184,43 +123,40 @@ class Tower(nn.Module):
         self.stem_norm = RunningNorm(channels)
         self.blocks = nn.ModuleList([Block(channels, settings.se_ratio) for _ in range(settings.blocks)])
         attention = settings.policy_head == "attention"
-        self.policy = AttentionPolicy(channels, settings.attention_width) if attention else LinearPolicy(channels)
+        self.policy: AttentionPolicy | LinearPolicy = (
+            AttentionPolicy(channels, settings.attention_width) if attention else LinearPolicy(channels)
+        )
         self.value_conv = nn.Conv2d(channels, 2, 1, bias=False)
         self.value_norm = RunningNorm(2)
         self.value_hidden = nn.Linear(2 * SQUARES, settings.value_width)
         self.value = nn.Linear(settings.value_width, 3)
         self.counts = nn.Linear(planes, 3, bias=False)  # what is on the board, straight to the value: learned at once
 
-    def forward(self, planes: Tensor, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
-        """Logits of the policy, of all actions or of the listed ones, and of win, draw and loss."""
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of the policy, and of win, draw and loss."""
+        x = self._trunk(planes)
+        value = functional.relu_(self.value_norm.after(self.value_conv, x)).flatten(1)
+        material = self.counts(planes.sum(dim=(2, 3)).sqrt())  # the root brings few and many to a scale
+        return self.policy(x), self.value(functional.relu(self.value_hidden(value))) + material
+
+    @torch.no_grad()
+    def follow(self, planes: Tensor) -> None:
+        """Let the running statistics of all norms move towards those of these boards."""
+        self.train()
+        x = self._trunk(planes)
+        self.value_norm.after(self.value_conv, x)
+        if isinstance(self.policy, LinearPolicy):
+            self.policy.norm.after(self.policy.conv, x)
+        self.eval()
+
+    def _trunk(self, planes: Tensor) -> Tensor:
         x = functional.relu_(self.stem_norm.after(self.stem, planes))
         for block in self.blocks:
             x = block(x)
-        value = functional.relu_(self.value_norm.after(self.value_conv, x)).flatten(1)
-        policy = self.policy(x) if moves is None else self.policy.of_listed(x, moves)
-        material = self.counts(planes.sum(dim=(2, 3)).sqrt())  # the root brings few and many to a scale
-        return policy, self.value(functional.relu(self.value_hidden(value))) + material
+        return x
 
 
 def expectation(wdl: Tensor) -> Tensor:
     """P(win) − P(loss) from the logits of win, draw and loss."""
     p = torch.softmax(wdl, dim=1)
     return p[:, 0] - p[:, 2]
-
-
-def folded(tower: Tower) -> Tower:
-    """A copy without gradients whose norms are part of its convolutions: the same results in fewer steps."""
-    tower = copy.deepcopy(tower).eval().requires_grad_(False)
-
-    def fold(module: Any, conv: str, norm: str) -> None:
-        setattr(module, conv, fuse_conv_bn_eval(getattr(module, conv), getattr(module, norm)))
-        setattr(module, norm, Nothing())
-
-    fold(tower, "stem", "stem_norm")
-    fold(tower, "value_conv", "value_norm")
-    for block in tower.blocks:
-        fold(block, "conv1", "norm1")
-        fold(block, "conv2", "norm2")
-    if isinstance(tower.policy, LinearPolicy):
-        fold(tower.policy, "conv", "norm")
-    return tower.to(memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]

@@ -190,7 +190,7 @@ class TrainingLoopManager:
         """One update of the model from these rollouts; None if it was refused, and the model is as before."""
         version = self.model.trainer.updates
         try:
-            update = self.model.trainer.update_batch(as_batch(rollouts))
+            update = self.model.trainer.update_batch(as_batch(rollouts, version))
         except NonFiniteError as error:
             self.stats.refused_updates += 1
             if self.stats.refused_updates >= _MOST_REFUSED:

@@ -102,7 +102,7 @@ class Player:
             game.legal(self._legal)
             rollout.legal[t] = np.packbits(self._legal, axis=1)
             legal = self._legal
-        logits, _ = self.network.evaluate(self.normalizer.apply(states, self._inputs))
+        logits, rollout.values[t] = self.network.evaluate(self.normalizer.apply(states, self._inputs))
         actions, rollout.log_probs[t] = draw_all(logits, legal, self.exploration, self._rng)
         sides = game.to_move()
         rollout.actions[t], rollout.sides[t] = actions, sides
@@ -116,7 +116,8 @@ class Player:
             rollout.returns[t], rollout.lengths[t] = self._returns, self._lengths
             self._returns[ended], self._lengths[ended] = 0, 0
             cut = np.flatnonzero(step.cut)
-            finals = _write_finals(rollout, finals, step.finals[cut], step.final_sides[cut], t * game.matches + cut)
+            after = t * game.matches + cut
+            finals = self._write_finals(rollout, finals, step.finals[cut], step.final_sides[cut], after)
         return count, finals
 
     def _write_tails(self, rollout: Rollout, t: int, finals: int) -> int:
@@ -124,7 +125,18 @@ class Player:
         going = np.flatnonzero(~rollout.ended[t])
         self.game.observe(self._inputs)
         sides = self.game.to_move()[going]
-        return _write_finals(rollout, finals, self._inputs[going], sides, t * self.game.matches + going)
+        return self._write_finals(rollout, finals, self._inputs[going], sides, t * self.game.matches + going)
+
+    def _write_finals(
+        self, rollout: Rollout, at: int, states: Singles, sides: NDArray[np.int8], after: NDArray[np.int64]
+    ) -> int:
+        """Write last positions from the place `at` on; the place after them."""
+        if not len(after):
+            return at
+        to = slice(at, at + len(after))
+        rollout.final_states[to], rollout.final_sides[to], rollout.final_after[to] = states, sides, after
+        _, rollout.final_values[to] = self.network.evaluate(self.normalizer.apply(states))
+        return to.stop
 
 
 def require_batches(network: Network) -> None:
@@ -150,15 +162,9 @@ def draw_all(
     actions = np.argmax(log_probs - noise, axis=1)
     if not exploration:
         return actions, chosen(log_probs, actions).astype(np.float32)
-    allowed = np.ones(logits.shape, np.bool_) if legal is None else legal
+    allowed = np.ones(logits.shape, np.bool_) if legal is None else legal[:, : logits.shape[1]]
     at_random = rng.random(len(actions)) < exploration
     random_actions = np.argmax(np.where(allowed, rng.random(logits.shape), -1.0), axis=1)
     actions = np.where(at_random, random_actions, actions)
     p = (1 - exploration) * np.exp(chosen(log_probs, actions)) + exploration / allowed.sum(axis=1)
     return actions, np.log(p).astype(np.float32)
-
-
-def _write_finals(rollout: Rollout, at: int, states: Singles, sides: NDArray[np.int8], after: NDArray[np.int64]) -> int:
-    end = at + len(after)
-    rollout.final_states[at:end], rollout.final_sides[at:end], rollout.final_after[at:end] = states, sides, after
-    return end

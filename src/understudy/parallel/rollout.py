@@ -54,12 +54,14 @@ class RolloutShape:
             "actions": (np.int32, (T, B)),
             "rewards": (np.float32, (T, B)),
             "log_probs": (np.float32, (T, B)),
+            "values": (np.float32, (T, B)),
             "returns": (np.float32, (T, B)),
             "lengths": (np.int32, (T, B)),
             "ended": (np.bool_, (T, B)),
             "sides": (np.int8, (T, B)),
             "legal": (np.uint8, (T, B, packed)),
             "final_states": (np.float32, (F, self.state_dim)),
+            "final_values": (np.float32, (F,)),
             "final_sides": (np.int8, (F,)),
             "final_after": (np.int64, (F,)),
         }
@@ -77,12 +79,14 @@ class Rollout:
     actions: NDArray[np.int32]  # (T, B)
     rewards: NDArray[np.float32]  # (T, B)
     log_probs: NDArray[np.float32]  # (T, B) of the policy that acted, exploration included
+    values: NDArray[np.float32]  # (T, B) what the network that acted expected
     returns: NDArray[np.float32]  # (T, B) where a match ended, all its rewards, as the first player sees them
     lengths: NDArray[np.int32]  # (T, B) where a match ended, its decisions
     ended: NDArray[np.bool_]  # (T, B) over or cut after this decision
     sides: NDArray[np.int8]  # (T, B) who decided
     legal: NDArray[np.uint8]  # (T, B, ⌈A/8⌉) bits
     final_states: NDArray[np.float32]  # (F, S) last positions of matches that were cut or go on in the next rollout
+    final_values: NDArray[np.float32]  # (F,) what the network that acted expected of them
     final_sides: NDArray[np.int8]  # (F,)
     final_after: NDArray[np.int64]  # (F,) the decision before each, as t·B + b
     header: NDArray[np.int64]
@@ -129,10 +133,11 @@ class Rollout:
         return mine
 
 
-def as_batch(rollouts: Sequence[Rollout]) -> Batch:
+def as_batch(rollouts: Sequence[Rollout], version: int = -1) -> Batch:
     """Lay rollouts end to end, match by match: the parts of a match that ended, or that the rollout cut, are episodes.
 
-    Last positions come after all decisions, which is right for networks that see one state at a time.
+    Last positions come after all decisions, which is right for networks that see one state at a time. `version` is that
+    of the weights that learn: if they played too, what they thought of the states is known.
     """
     parts = [_Part(rollout) for rollout in rollouts]
     decisions = sum(len(part.actions) for part in parts)
@@ -160,6 +165,7 @@ def as_batch(rollouts: Sequence[Rollout]) -> Batch:
         games=sum(rollout["games"] for rollout in rollouts),
         sides=sides,
         final_sides=final_sides,
+        values=_all_values(parts) if all(rollout["version"] == version for rollout in rollouts) else None,
     )
 
 
@@ -169,8 +175,9 @@ class _Part:
     def __init__(self, rollout: Rollout) -> None:
         T, B, F = rollout["steps"], rollout.shape.matches, rollout["finals"]
         self.states = rollout.states[:T].swapaxes(0, 1)  # (B, T, S), not copied
-        self.actions, self.rewards, self.log_probs, self.sides = (
-            array[:T].T.reshape(-1) for array in (rollout.actions, rollout.rewards, rollout.log_probs, rollout.sides)
+        taken = rollout.actions, rollout.rewards, rollout.log_probs, rollout.values, rollout.sides
+        self.actions, self.rewards, self.log_probs, self.values, self.sides = (
+            array[:T].T.reshape(-1) for array in taken
         )
         begins = np.ones((B, T), np.bool_)
         begins[:, 1:] = rollout.ended[: T - 1].T
@@ -178,6 +185,7 @@ class _Part:
         step, match = np.divmod(rollout.final_after[:F], B)
         self.final_after = match * T + step
         self.final_states, self.final_sides = rollout.final_states[:F], rollout.final_sides[:F]
+        self.final_values = rollout.final_values[:F]
         if rollout.shape.masked:
             packed = rollout.legal[:T].swapaxes(0, 1).reshape(T * B, -1)
             self.legal = np.unpackbits(packed, axis=1, count=rollout.shape.n_actions).view(np.bool_)
@@ -193,6 +201,11 @@ def _all_states(parts: Sequence[_Part]) -> NDArray[np.float32]:
         states[final_at : final_at + len(part.final_states)] = part.final_states
         at, final_at = at + len(part.actions), final_at + len(part.final_states)
     return states
+
+
+def _all_values(parts: Sequence[_Part]) -> NDArray[np.float32]:
+    """In the order of the states."""
+    return np.concatenate([*(part.values for part in parts), *(part.final_values for part in parts)])
 
 
 def follow_on(earlier: Rollout, later: Rollout) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,24 @@ def test_a_match_is_played_and_its_games_can_be_learned_from(
 def test_a_player_may_have_nodes_of_its_own(checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", f"{checkpoint}@2", f"{checkpoint}@0", "--games", "1", "--max-moves", "6"]) == 0
     assert "net, 2 nodes against net, policy: +0 =1 -0" in capsys.readouterr().out
+
+
+def test_a_late_move_loses_and_the_match_says_who_was_late(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "engine.py"
+    script.write_text(
+        "import sys\n"
+        "answers = {'usi': 'usiok', 'isready': 'readyok', 'go': 'bestmove resign'}\n"
+        "for line in sys.stdin:\n"
+        "    print(answers.get(line.split()[0], ''), flush=True)\n"
+    )
+    engine = f"usi:{Path(sys.executable).as_posix()} {script.as_posix()}"
+    assert main(["match", "random", engine, "--games", "3", "--clock", "0/0.0000001"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("(time)") == 3  # whoever moves first is late
+    assert "1 moves, 1 games lost on time" in shown
+    assert "+1 =0 -2 of 3" in shown
+    assert main(["match", "random", engine, "--games", "2", "--clock", "60"]) == 0
+    assert "0 games lost on time" in capsys.readouterr().out
 
 
 def test_a_game_is_played_in_the_terminal(

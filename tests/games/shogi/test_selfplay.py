@@ -187,3 +187,24 @@ def test_games_to_look_at_are_kept_with_their_evaluations_up_to_a_number(tmp_pat
     loop.model.trainer.updates = 4
     second = samples.after_update(loop.model)
     assert list((tmp_path / "games").iterdir()) == [second]
+
+
+def test_what_the_weights_that_learn_thought_in_play_need_not_be_asked_again() -> None:
+    by = trainer()
+    rollout = played(by, 4, 6)  # games of four moves: there are cut ones within, and ones that go on
+    rollout.stamp(version=3)
+    assert as_batch([rollout], version=4).values is None
+    batch = as_batch([rollout], version=3)
+    log_probs, values = by._evaluate(batch, batch.states)
+    assert batch.values is not None
+    np.testing.assert_allclose(batch.values, values, atol=1e-5)
+    np.testing.assert_allclose(batch.log_probs, log_probs, atol=1e-5)
+    assert by._proximal(batch, batch.states)[1] is batch.values
+
+
+@pytest.mark.parametrize("other", [{"exploration": 0.1}, {"normalize_states": True}])
+def test_a_policy_that_was_not_quite_the_one_that_learns_is_asked_again(other: dict[str, Any]) -> None:
+    by = trainer()
+    batch = as_batch([played(by, 4, 6)], version=0)
+    by = Trainer(by.network, dataclasses.replace(TRAINING, **other), seed=0)
+    assert by._proximal(batch, batch.states)[1] is not batch.values

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from understudy.games.shogi.checkpoint import Checkpoint, new_network, save_checkpoint
+from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.errors import EngineError
 from understudy.games.shogi.players import RandomPlayer, play
 from understudy.games.shogi.rules import ShogiGame
@@ -91,3 +92,27 @@ def test_answers_later_than_the_time_that_was_given_are_counted(go: str, limit: 
         engine.limit = 1e-9
         engine.choose(ShogiGame())
         assert (engine.answers, engine.late) == (2, 1)
+
+
+def test_every_game_is_announced_and_the_clocks_are_told_at_every_move() -> None:
+    clocks, told = Clocks("10+1"), []
+    with UsiPlayer(scripted("bestmove 7g7f"), clocks) as engine:
+        send = engine._send
+
+        def note(line: str) -> None:
+            told.append(line)
+            send(line)
+
+        engine._send = note  # type: ignore[method-assign]
+        game = ShogiGame()
+        engine.choose(game)
+        clocks.charge(0, 3.0)
+        engine.choose(game)
+        engine.choose(ShogiGame())
+    assert [line for line in told if line.startswith(("usinewgame", "go"))] == [
+        "usinewgame",
+        "go btime 10000 wtime 10000 binc 1000 winc 1000",
+        "go btime 8000 wtime 10000 binc 1000 winc 1000",
+        "usinewgame",
+        "go btime 8000 wtime 10000 binc 1000 winc 1000",
+    ]

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import SettingsError
 
 if TYPE_CHECKING:
+    from understudy.games.shogi.clock import Clocks
     from understudy.games.shogi.players import Player
+    from understudy.games.shogi.record import GameRecord
 
 _WHO = (
     "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish if it is installed, or usi:COMMAND for any "
@@ -42,6 +44,11 @@ def add_commands(commands: Any) -> None:
     match.add_argument("--games", type=int, default=20, metavar="N", help="default: 20")
     match.add_argument("--seed", type=int, default=0, metavar="N", help="of openings and random players (default: 0)")
     match.add_argument("--max-moves", type=int, default=500, metavar="N", help="default: 500")
+    match.add_argument(
+        "--clock",
+        metavar="TEXT",
+        help="in seconds, for both: 10+0.1 with increments, 60/1 with byoyomi; a late move loses. Instead of --go",
+    )
     match.add_argument("--save", type=Path, metavar="FOLDER", help="save the games there, as .kifu")
     _add_strength(match)
     match.set_defaults(run=_match)
@@ -86,7 +93,7 @@ def _add_strength(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack) -> Player:
+def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack, clocks: Clocks | None = None) -> Player:
     import numpy as np
 
     from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
@@ -102,7 +109,7 @@ def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack) 
         if bad := [option for option in options.option if "=" not in option]:
             raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
         settings = dict(option.split("=", 1) for option in options.option)
-        return stack.enter_context(UsiPlayer(command, options.go, settings))
+        return stack.enter_context(UsiPlayer(command, clocks or options.go, settings))
     path, _, nodes = who.rpartition("@")
     if path.endswith(".npz") and nodes.isdecimal():
         return _network_player(Path(path), int(nodes))
@@ -146,31 +153,43 @@ def _usi(options: argparse.Namespace) -> int:
 def _match(options: argparse.Namespace) -> int:
     import numpy as np
 
-    from understudy.games.shogi.players import outcome, play_match
-    from understudy.games.shogi.record import GameRecord, write_record
+    from understudy.games.shogi.clock import Clocks
+    from understudy.games.shogi.players import play_match
+    from understudy.games.shogi.rules import Ending
     from understudy.games.shogi.usi_client import UsiPlayer
 
-    def on_game(number: int, record: GameRecord) -> None:
-        if options.save is not None:
-            write_record(options.save / f"{number:04d}.kifu", record)
-        print(
-            f"game {number:>3}: {' - '.join(record.names)}: {outcome(record.result)}, {len(record.moves)} moves",
-            flush=True,
-        )
+    time_losses = [0, 0]
 
-    if options.save is not None:
-        options.save.mkdir(parents=True, exist_ok=True)
+    def on_game(number: int, record: GameRecord) -> None:
+        _show_game(number, record, options.save)
+        if record.result is not None and record.result.winner is not None and record.result.ending is Ending.TIME:
+            time_losses[(1 - record.result.winner + number - 1) % 2] += 1  # the first player is Black in games 1, 3, …
+
+    clocks = None if options.clock is None else Clocks(options.clock)
     with ExitStack() as stack:
-        first = _player(options.first, options, options.seed + 1, stack)
-        second = _player(options.second, options, options.seed + 2, stack)
+        first = _player(options.first, options, options.seed + 1, stack, clocks)
+        second = _player(options.second, options, options.seed + 2, stack, clocks)
         rng = np.random.default_rng(options.seed)
-        score = play_match(first, second, options.games, rng, max_moves=options.max_moves, on_game=on_game)
-    for player in (first, second):
+        longest = options.max_moves
+        score = play_match(first, second, options.games, rng, max_moves=longest, on_game=on_game, clocks=clocks)
+    for player, lost in zip((first, second), time_losses, strict=True):
         if isinstance(player, UsiPlayer):
             late = "" if player.limit is None else f", {player.late} of them later than the {player.limit:g} s allowed"
+            late += "" if clocks is None else f", {lost} games lost on time"
             print(f"{player.name}: {player.answers} moves{late}; the slowest took {player.slowest:.2f} s")
     print(f"{first.name} against {second.name}: {score}")
     return 0
+
+
+def _show_game(number: int, record: GameRecord, folder: Path | None) -> None:
+    from understudy.games.shogi.players import outcome
+    from understudy.games.shogi.record import write_record
+
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_record(folder / f"{number:04d}.kifu", record)
+    names = " - ".join(record.names)
+    print(f"game {number:>3}: {names}: {outcome(record.result)}, {len(record.moves)} moves", flush=True)
 
 
 def _check(options: argparse.Namespace) -> int:

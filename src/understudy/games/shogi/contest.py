@@ -7,6 +7,7 @@ import numpy as np
 from understudy.games.shogi.matches import MOST_LEGAL, Entry, Rival, ShogiMatches
 from understudy.games.shogi.players import Score
 from understudy.games.shogi.rules import MAX_MOVES
+from understudy.learning.losses import log_softmax
 from understudy.networks.network import Network
 
 
@@ -22,7 +23,7 @@ def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: in
         matches.legal(legal)
         places = np.zeros(games, np.int64)  # matches that have ended go on with any move
         logits, _ = network.evaluate(states[open_games])
-        places[open_games] = np.where(legal[open_games], logits, -np.inf).argmax(axis=1)
+        places[open_games] = log_softmax(logits, legal[open_games]).argmax(axis=1)
         step = matches.step(places)
         ended = open_games & (step.over | step.cut)
         results[ended] = step.rewards[ended]

@@ -19,8 +19,9 @@ from torch import Tensor, nn
 
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
+from understudy.networks.folded import FoldedTower
 from understudy.networks.resnet import ActorCriticResTower
-from understudy.networks.tower import Tower, folded
+from understudy.networks.tower import Tower
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 Evaluator = Callable[[NDArray[np.float32]], Outputs]
@@ -31,11 +32,12 @@ class Player(nn.Module):
 
     def __init__(self, tower: Tower) -> None:
         super().__init__()
-        self.tower = folded(tower)
+        self.tower = FoldedTower(tower)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, and probabilities of win, draw and loss."""
-        logits, wdl = self.tower(planes)
+        with torch.no_grad():  # also while it is exported
+            logits, wdl = self.tower(planes)
         return logits, torch.softmax(wdl, dim=1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -12,10 +13,11 @@ import numpy as np
 
 from understudy.confidence import wilson
 from understudy.games.shogi.batch import SHAPE, observe
+from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.policy import BLACK, WHITE, actions_of_moves
 from understudy.games.shogi.record import GameRecord, record_of
-from understudy.games.shogi.rules import MAX_MOVES, START, Result, ShogiGame
+from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame
 from understudy.games.shogi.search import Limits, Search, centipawns, mating_move
 
 # By cshogi's piece types: P L N S B R G K and the promoted ones.
@@ -116,12 +118,17 @@ def play(black: Player, white: Player, sfen: str = START, max_moves: int = MAX_M
     return _play_on(game, (black, white))
 
 
-def _play_on(game: ShogiGame, players: tuple[Player, Player], known: tuple[int | None, ...] = ()) -> GameRecord:
+def _play_on(
+    game: ShogiGame, players: tuple[Player, Player], known: tuple[int | None, ...] = (), clocks: Clocks | None = None
+) -> GameRecord:
     values = list(known)
     while game.result is None:
         turn = game.turn
+        began = time.perf_counter()
         choice = players[turn].choose(game)
-        if choice.move is None:
+        if clocks is not None and not clocks.charge(turn, time.perf_counter() - began):
+            game.lose(Ending.TIME)
+        elif choice.move is None:
             game.resign()
         else:
             game.push(choice.move)
@@ -173,9 +180,11 @@ def play_match(
     opening_moves: int = 4,
     max_moves: int = MAX_MOVES,
     on_game: Callable[[int, GameRecord], None] = lambda _number, _record: None,
+    clocks: Clocks | None = None,
 ) -> Score:
     """Play pairs of games with exchanged colours, each pair from a random opening of its own.
 
+    With clocks, a move that comes too late loses the game.
     `on_game` gets each game with its number, from 1 on, as soon as it is over.
     """
     points: list[float] = []
@@ -187,7 +196,9 @@ def play_match(
         game = ShogiGame(max_moves=max_moves)
         for move in opening:
             game.push(move)
-        record = _play_on(game, players, (None,) * len(opening))
+        if clocks is not None:
+            clocks.restart()
+        record = _play_on(game, players, (None,) * len(opening), clocks)
         assert record.result is not None
         points.append(record.result.for_player(BLACK if number % 2 == 0 else WHITE))
         on_game(number + 1, record)

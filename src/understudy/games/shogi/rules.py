@@ -129,7 +129,11 @@ class ShogiGame:
 
     def resign(self) -> Result:
         """End the game as lost for the player to move."""
-        self.result = Result(1 - self.turn, Ending.RESIGNATION)
+        return self.lose(Ending.RESIGNATION)
+
+    def lose(self, ending: Ending) -> Result:
+        """End the game as lost for the player to move, for a reason from outside the rules."""
+        self.result = Result(1 - self.turn, ending)
         return self.result
 
     def usi_moves(self) -> list[str]:

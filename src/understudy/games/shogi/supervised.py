@@ -155,13 +155,14 @@ def _learn(
     outcomes: NDArray[np.int64],
 ) -> Lesson:
     """One gradient step on the cross-entropy of the moves played and of win, draw and loss."""
-    logits, wdl = network.tower(torch.from_numpy(planes).contiguous(memory_format=torch.channels_last))
+    boards = torch.from_numpy(planes)
+    logits, wdl = network.judge(boards)
     logits = logits.masked_fill(~torch.from_numpy(legal), -torch.inf)
     targets = torch.from_numpy(actions)
     policy_loss = functional.cross_entropy(logits, targets)
     known = bool((outcomes != _UNKNOWN).any())
     value_loss = functional.cross_entropy(wdl, torch.from_numpy(outcomes)) if known else torch.zeros(())
-    network.backward_from(policy_loss + VALUE_WEIGHT * value_loss, None)
+    network.backward_from(policy_loss + VALUE_WEIGHT * value_loss, boards)
     clip_global_norm(network.gradients, MAX_GRAD_NORM)
     adam.step(network.gradients)
     accuracy = (logits.argmax(1) == targets).float().mean()

@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.errors import EngineError, GameError
 from understudy.games.shogi.players import Choice
 from understudy.games.shogi.rules import START, ShogiGame
 
 _KNOWN = ("fairy-stockfish",)
 _PLACES = ("/usr/games", "/usr/local/games")  # Debian's games are not on everybody's path
+_BEGINNING = 120.0  # seconds: a large network is loaded, on a busy machine
 
 
 def find_engines() -> dict[str, str]:
@@ -32,11 +34,14 @@ class UsiPlayer:
     def __init__(
         self,
         command: str | Sequence[str],
-        go: str = "byoyomi 1000",
+        go: str | Clocks = "byoyomi 1000",
         options: Mapping[str, str | int] | None = None,
         patience: float = 30.0,
     ) -> None:
-        """`go` is what follows the word go; `patience` is how many seconds an answer may take before it is an error."""
+        """`go` is what follows the word go, or the clocks of a match, which say it anew for every move.
+
+        `patience` is how many seconds an answer may take before it is an error; to begin, an engine may take longer.
+        """
         self.command = [command] if isinstance(command, str) else list(command)
         self.name = Path(self.command[0]).name
         self._go = go
@@ -44,10 +49,11 @@ class UsiPlayer:
         self.answers = 0
         self.slowest = 0.0
         """Seconds from `go` to `bestmove` of the slowest answer."""
-        self.limit = _limit(go)
+        self.limit = None if isinstance(go, Clocks) else _limit(go)
         """Seconds that an answer may take, where `go` says so; None if it says something else."""
         self.late = 0
         """Answers that took longer: on a clock, games lost."""
+        self._game: ShogiGame | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
         try:
             self._process = subprocess.Popen(
@@ -70,11 +76,14 @@ class UsiPlayer:
 
     def choose(self, game: ShogiGame) -> Choice:
         """See Player.choose. EngineError for a move that is not legal, and for silence."""
+        if game is not self._game:
+            self._game = game
+            self._send("usinewgame")
         start = "startpos" if game.start == START else f"sfen {game.start}"
         moves = game.usi_moves()
         self._send(f"position {start}{' moves ' if moves else ''}{' '.join(moves)}")
         asked = time.monotonic()
-        self._send(f"go {self._go}")
+        self._send(f"go {self._go.go() if isinstance(self._go, Clocks) else self._go}")
         value: int | None = None
         for line in self._until("bestmove"):
             if match := re.search(r"\bscore (cp|mate) (-?\d+|[+-])", line):
@@ -118,14 +127,13 @@ class UsiPlayer:
 
     def _begin(self, options: Mapping[str, str | int]) -> None:
         self._send("usi")
-        for line in self._until("usiok"):
+        for line in self._until("usiok", _BEGINNING):
             if line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
         for name, value in options.items():
             self._send(f"setoption name {name} value {value}")
         self._send("isready")
-        self._until("readyok")
-        self._send("usinewgame")
+        self._until("readyok", _BEGINNING)
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -144,15 +152,16 @@ class UsiPlayer:
         except (OSError, ValueError) as error:
             raise EngineError(f"{self.name} is gone; it cannot be told {line!r}.") from error
 
-    def _until(self, word: str) -> list[str]:
+    def _until(self, word: str, patience: float = 0.0) -> list[str]:
         """The lines up to and with the one that begins with this word."""
         lines: list[str] = []
-        deadline = time.monotonic() + self._patience
+        patience = max(patience, self._patience)
+        deadline = time.monotonic() + patience
         while True:
             try:
                 line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                raise EngineError(f"{self.name} did not say {word!r} within {self._patience:g} s.") from None
+                raise EngineError(f"{self.name} did not say {word!r} within {patience:g} s.") from None
             if line is None:
                 raise EngineError(f"{self.name} ended (exit code {self._process.poll()}) instead of saying {word!r}.")
             lines.append(line)

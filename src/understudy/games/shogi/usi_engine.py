@@ -24,6 +24,7 @@ from understudy.games.shogi.search import Limits, Search, Thought, centipawns
 NETWORK_DELAY = (
     300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
 )
+_RESERVE = 4  # such delays
 _UNLIMITED = 1 << 20  # moves: the program with the board decides when a game is too long
 
 
@@ -162,7 +163,10 @@ def thinking_seconds(given: dict[str, int], turn: int, delay: int) -> float | No
         byoyomi = max(byoyomi, given["movetime"])
     if not given.keys() & {f"{side}time", f"{side}inc", "byoyomi", "movetime"}:
         return None
-    wanted = byoyomi + increment + left / 40
+    # Without byoyomi an answer that was held up eats into the clock: enough for a few of them is never thought away,
+    # and below that half of the increment fills it up again.
+    spare = left if byoyomi else max(left - _RESERVE * delay, 0)
+    wanted = byoyomi + (increment if spare else increment / 2) + spare / 40
     allowed = byoyomi + increment + left - delay  # what is thought beyond this loses the game
     return max(min(wanted, allowed), 1) / 1000
 

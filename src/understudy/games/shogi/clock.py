@@ -1,0 +1,41 @@
+"""The clocks of a game between two players."""
+
+from __future__ import annotations
+
+import re
+
+from understudy.errors import SettingsError
+
+
+class Clocks:
+    """Seconds at the start, more of them after every move (Fischer), and seconds for each move without them (byoyomi).
+
+    `main+increment` or `main/byoyomi` as text: 10+0.1 is ten seconds and a tenth more for every move, 0/0.5 half a
+    second for each move.
+    """
+
+    def __init__(self, text: str) -> None:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([+/])(\d+(?:\.\d+)?))?", text)
+        if not found or not any(float(number) for number in found.group(1, 3) if number):
+            raise SettingsError(f"A clock is written 10+0.1, 60/1 or 0/0.5, in seconds, not {text!r}.")
+        self.main, more = float(found[1]), float(found[3] or 0)
+        self.increment, self.byoyomi = (more, 0.0) if found[2] == "+" else (0.0, more)
+        self.restart()
+
+    def restart(self) -> None:
+        """A new game begins."""
+        self.left = [self.main, self.main]
+
+    def charge(self, player: int, seconds: float) -> bool:
+        """Take the time of a move from a player's clock; False if there was not enough."""
+        in_time = seconds <= self.left[player] + self.byoyomi
+        self.left[player] = max(self.left[player] - seconds, 0.0) + self.increment
+        return in_time
+
+    def go(self) -> str:
+        """What a USI engine is told after `go`."""
+        black, white = (int(1000 * seconds) for seconds in self.left)
+        more = f"byoyomi {int(1000 * self.byoyomi)}"
+        if self.increment:
+            more = f"binc {int(1000 * self.increment)} winc {int(1000 * self.increment)}"
+        return f"btime {black} wtime {white} {more}"
