@@ -6,10 +6,13 @@ import cshogi
 import numpy as np
 import pytest
 
+from understudy.games.shogi.batch import SHAPE, observe
+from understudy.games.shogi.inference import with_potential
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.matches import Entry, ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer
-from understudy.games.shogi.potential import SCALE, WEIGHT, material, potential, shaping
+from understudy.games.shogi.potential import SCALE, WEIGHT, material, material_of_planes, potential, shaping
+from understudy.games.shogi.rules import ShogiGame
 
 # Black: king, promoted rook 14, gold 6, in hand a bishop 8 and two pawns 2. White: king, promoted pawn 7, knight 3, in
 # hand a lance 3.
@@ -74,3 +77,31 @@ def test_a_capture_is_good_for_the_player_who_makes_it_whatever_its_colour() -> 
             step = matches.step(np.array([game.legal_moves.index(game.move_of_usi(usi))]))
         # The bishop changes hands, 16, and the capturer's own one promotes, 4.
         assert step.rewards[0] == pytest.approx(WEIGHT * math.tanh(20 / SCALE))
+
+
+def test_material_from_planes_is_the_same_seen_by_the_player_to_move() -> None:
+    player, game = GreedyPlayer(np.random.default_rng(8)), ShogiGame()
+    differences = set()
+    while game.result is None:
+        planes = np.empty((1, *SHAPE), np.float32)
+        observe([game], planes)
+        (difference,) = material([game.board]) * (1 - 2 * game.turn)
+        assert material_of_planes(planes)[0] == pytest.approx(difference, abs=1e-4)
+        differences.add(difference)
+        game.push(player.choose(game).move or 0)
+    assert len(differences) > 10
+
+
+def test_in_play_values_have_material_in_them_again() -> None:
+    games = [ShogiGame(), ShogiGame(POSITION)]
+    planes = np.empty((2, *SHAPE), np.float32)
+    observe(games, planes)
+    logits, wdl = np.ones((2, 4), np.float32), np.array([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0]], np.float32)
+    same, whole = with_potential(lambda _: (logits, wdl))(planes)
+    assert same is logits
+    np.testing.assert_allclose(whole[0], wdl[0], atol=1e-6)
+    np.testing.assert_allclose(whole[1], [1, 0, 0], atol=1e-6)  # 0.9 and Φ of 17 pawns are more than a win
+    _, whole = with_potential(lambda _: (logits, wdl[:, ::-1]))(planes)
+    assert whole[1, 0] - whole[1, 2] == pytest.approx(-0.9 + WEIGHT * math.tanh(17 / SCALE), abs=1e-6)
+    np.testing.assert_allclose(whole.sum(axis=1), 1, atol=1e-6)
+    assert (whole >= 0).all()

@@ -115,11 +115,14 @@ def _network_player(path: Path, nodes: int) -> Player:
     import torch
 
     from understudy.games.shogi.checkpoint import load_checkpoint
-    from understudy.games.shogi.inference import make_evaluator
+    from understudy.games.shogi.inference import make_evaluator, with_potential
     from understudy.games.shogi.players import PolicyPlayer, SearchPlayer
 
     torch.set_num_threads(1)
-    evaluate, about = make_evaluator(load_checkpoint(path).network, batch=8 if nodes else 1)
+    checkpoint = load_checkpoint(path)
+    evaluate, about = make_evaluator(checkpoint.network, batch=8 if nodes else 1)
+    if checkpoint.shaped:
+        evaluate = with_potential(evaluate)
     print(f"{path}: {about}", file=sys.stderr)
     name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
     return SearchPlayer(evaluate, nodes, name) if nodes else PolicyPlayer(evaluate, name=name)

@@ -2,6 +2,7 @@
 
 A game's reward is its result, which comes late. On the way a decision gets γ·Φ(s') − Φ(s), where Φ grows with the
 material of a player. Over a whole game these sum up to what the first position had: the best policy stays the best.
+A network that learns from such rewards leaves Φ out of its values; in play it is added again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _OF_PIECE[1:15] = WORTH[1:]
 _OF_PIECE[17:31] = -_OF_PIECE[1:15]
 _IN_HAND = np.array([WORTH[kind] for kind in (1, 2, 3, 4, 7, 5, 6)])  # P L N S G B R
 _IN_HANDS = np.concatenate([_IN_HAND, -_IN_HAND])
+_ON_BOARD = np.array([WORTH[kind] for kind in (1, 2, 3, 4, 7, 5, 6, 8, *range(9, 15))])  # by plane
+_OF_PLANE = np.concatenate([_ON_BOARD, -_ON_BOARD, 18.0 * _IN_HANDS])  # hands are divided by 18
 
 
 def material(boards: Sequence[cshogi.Board]) -> NDArray[np.float64]:
@@ -33,6 +36,13 @@ def material(boards: Sequence[cshogi.Board]) -> NDArray[np.float64]:
     hands = bytes(chain.from_iterable(chain.from_iterable(board.pieces_in_hand for board in boards)))
     on_board = _OF_PIECE[pieces.reshape(-1, 81)].sum(axis=1)
     difference: NDArray[np.float64] = on_board + np.frombuffer(hands, np.uint8).reshape(-1, 14) @ _IN_HANDS
+    return difference
+
+
+def material_of_planes(planes: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(N,) what the player to move has more than the other one, from planes (N, 46, 9, 9)."""
+    counts = np.concatenate([planes[:, :28].sum(axis=(2, 3)), planes[:, 28:42, 0, 0]], axis=1)
+    difference: NDArray[np.float64] = counts @ _OF_PLANE
     return difference
 
 

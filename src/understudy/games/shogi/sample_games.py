@@ -8,7 +8,7 @@ import numpy as np
 
 from understudy.files import remove_if_there
 from understudy.games.shogi.checkpoint import judging_all_actions
-from understudy.games.shogi.inference import torch_evaluator
+from understudy.games.shogi.inference import torch_evaluator, with_potential
 from understudy.games.shogi.matches import SELF_PLAY_MOVES
 from understudy.games.shogi.players import PolicyPlayer, play
 from understudy.games.shogi.record import write_record
@@ -30,7 +30,8 @@ class SampleGames:
         updates = model.trainer.updates
         if updates % self._every:
             return None
-        evaluate = torch_evaluator(judging_all_actions(model.network.settings, model.network.parameters))
+        network = judging_all_actions(model.network.settings, model.network.parameters)
+        evaluate = with_potential(torch_evaluator(network))
         player = PolicyPlayer(evaluate, 1.0, np.random.default_rng([model.base.seed, updates]), f"update {updates}")
         path = self._folder / f"{updates:08d}.kifu"
         self._folder.mkdir(parents=True, exist_ok=True)
