@@ -9,7 +9,8 @@ from understudy.games.shogi.players import GreedyPlayer
 from understudy.games.shogi.rules import START, Ending, ShogiGame
 from understudy.games.shogi.search import mating_move
 
-SHORT = "2h4h 1c1d 6i6h 2b1c 4g4f 1c4f 4h4f 6a7b 4f4c+ 5a6a 4c4a 6a6b G*5b".split()  # Black mates
+# Black mates.
+SHORT = ["2h4h", "1c1d", "6i6h", "2b1c", "4g4f", "1c4f", "4h4f", "6a7b", "4f4c+", "5a6a", "4c4a", "6a6b", "G*5b"]
 
 
 def game_of(moves: list[str], max_moves: int = 500) -> ShogiGame:

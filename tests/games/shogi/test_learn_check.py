@@ -10,7 +10,7 @@ from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.learn_check import GOALS, LearnCheck, Point, write_curve
 from understudy.games.shogi.matches import MOST_LEGAL, ShogiMatches
-from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
+from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, Score
 from understudy.networks.network import Floats, Integers, Network
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings
@@ -53,6 +53,23 @@ def test_a_check_trains_from_nothing_and_measures(tmp_path: Path, monkeypatch: p
     assert "against greedy" in lines[0]
     rate = check.loop.model.trainer.adam.learning_rate
     assert rate < check.loop.model.trainer.settings.learning_rate
+
+
+def test_training_ends_early_only_when_it_has_been_good_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = LearnCheck(RunDir.at(tmp_path), 1, 0, 0, lambda _: None)
+    check._began = -1e9  # every update is measured
+    shares = {"random": [20, 20, 20, 20, 20, 20], "greedy": [20, 20, 16, 18, 20, 17]}
+    for number in range(6):
+        assert not check._request.event.is_set()
+        monkeypatch.setattr(
+            "understudy.games.shogi.learn_check.measure",
+            lambda *_, n=number: {name: Score(wins[n], 20 - wins[n], 0) for name, wins in shares.items()},
+        )
+        check._next = 0.0
+        check._on_update(check.loop.stats, [])
+    assert check._request.event.is_set()
 
 
 def test_the_curve_is_saved_as_numbers_and_as_a_picture(tmp_path: Path) -> None:

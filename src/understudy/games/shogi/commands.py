@@ -48,7 +48,7 @@ def add_commands(commands: Any) -> None:
 
     check = commands.add_parser("shogi-check", help="does it learn shogi? from nothing, against simple players")
     check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: among temporary files)")
-    check.add_argument("--minutes", type=float, default=25.0, metavar="M", help="of training at most (default: 25)")
+    check.add_argument("--minutes", type=float, default=28.0, metavar="M", help="of training at most (default: 28)")
     check.add_argument("--workers", type=int, default=2, metavar="N", help="processes that play; 0 = none (default: 2)")
     check.add_argument("--games", type=int, default=200, metavar="N", help="of the final contests (default: 200)")
     check.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")

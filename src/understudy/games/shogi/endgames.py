@@ -1,4 +1,4 @@
-"""Games that were won, to begin again shortly before their end: so a beginner sees mates long before it can reach one."""
+"""Won games, to begin again shortly before their end: so a beginner sees mates long before it can reach one."""
 
 from __future__ import annotations
 

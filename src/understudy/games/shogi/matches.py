@@ -23,7 +23,7 @@ from understudy.games.shogi.rules import START, Ending, ShogiGame
 
 MOST_LEGAL = 593  # no position of shogi has more legal moves
 BOARD = PLANES * 81
-SELF_PLAY_MOVES = 320  # a longer game is cut: what two beginners do after that teaches little
+SELF_PLAY_MOVES = 240  # a longer game is cut: what two beginners do after that teaches little
 
 
 class Rival(Protocol):
