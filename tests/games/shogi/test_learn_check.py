@@ -42,6 +42,17 @@ def test_a_contest_counts_every_game_once_for_the_policy() -> None:
     assert score.losses >= 5
 
 
+def test_moves_are_drawn_from_the_policy_and_the_same_seed_draws_the_same_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = [contest(First(), OneByOne(GreedyPlayer), 6, seed, max_moves=60) for seed in (0, 0)]
+    assert scores[0] == scores[1]
+    moves: list[int] = []
+    step = ShogiMatches.step
+    monkeypatch.setattr(ShogiMatches, "step", lambda self, places: moves.extend(places.tolist()) or step(self, places))
+    contest(First(), OneByOne(RandomPlayer), 40, 0, max_moves=20)
+    share = moves.count(1) / moves.count(0)  # e^(−1 / ½) of the most probable one
+    assert 0.08 < share < 0.2
+
+
 def test_a_check_trains_from_nothing_and_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("understudy.games.shogi.learn_check._ON_THE_WAY", 2)
     lines: list[str] = []

@@ -105,18 +105,19 @@ def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack) 
         return stack.enter_context(UsiPlayer(command, options.go, settings))
     path, _, nodes = who.rpartition("@")
     if path.endswith(".npz") and nodes.isdecimal():
-        return _network_player(Path(path), int(nodes))
+        return _network_player(Path(path), int(nodes), seed)
     if who.endswith(".npz"):
-        return _network_player(Path(who), options.nodes)
+        return _network_player(Path(who), options.nodes, seed)
     raise SettingsError(f"There is no player {who!r}; a player is {_WHO}.")
 
 
-def _network_player(path: Path, nodes: int) -> Player:
+def _network_player(path: Path, nodes: int, seed: int) -> Player:
+    import numpy as np
     import torch
 
     from understudy.games.shogi.checkpoint import load_checkpoint
     from understudy.games.shogi.inference import make_evaluator, with_potential
-    from understudy.games.shogi.players import PolicyPlayer, SearchPlayer
+    from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, SearchPlayer
 
     torch.set_num_threads(1)
     checkpoint = load_checkpoint(path)
@@ -125,7 +126,9 @@ def _network_player(path: Path, nodes: int) -> Player:
         evaluate = with_potential(evaluate)
     print(f"{path}: {about}", file=sys.stderr)
     name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
-    return SearchPlayer(evaluate, nodes, name) if nodes else PolicyPlayer(evaluate, name=name)
+    if nodes:
+        return SearchPlayer(evaluate, nodes, name)
+    return PolicyPlayer(evaluate, POLICY_TEMPERATURE, np.random.default_rng(seed), name)
 
 
 def _play(options: argparse.Namespace) -> int:

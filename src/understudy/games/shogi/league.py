@@ -89,7 +89,7 @@ class ShogiLeague(ShogiMatches):
             "exploration": 0.0,
         },
         # Learning takes far longer than playing: both in turn, with all cores each, on the newest weights.
-        "parallel": {"games_per_worker": 64, "batch_size": 2048, "max_staleness": 0, "learner_threads": 0},
+        "parallel": {"games_per_worker": 32, "batch_size": 2048, "max_staleness": 0, "learner_threads": 0},
     }
 
     def __init__(self, matches: int, versions: str = "") -> None:

@@ -67,6 +67,10 @@ class GreedyPlayer:
         return Choice(game.legal_moves[best[self._rng.integers(len(best))]])
 
 
+POLICY_TEMPERATURE = 0.5
+"""A policy without search draws its moves, sharper than it learned to: its most probable ones alone go in circles."""
+
+
 class PolicyPlayer:
     """The network without search: its most probable move, or a drawn one with a temperature above 0."""
 
