@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from understudy.games.game import Step
 from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.learn_check import GOALS, LearnCheck, Point, write_curve
@@ -47,7 +49,12 @@ def test_moves_are_drawn_from_the_policy_and_the_same_seed_draws_the_same_ones(m
     assert scores[0] == scores[1]
     moves: list[int] = []
     step = ShogiMatches.step
-    monkeypatch.setattr(ShogiMatches, "step", lambda self, places: moves.extend(places.tolist()) or step(self, places))
+
+    def noted(self: ShogiMatches, places: NDArray[np.int64]) -> Step:
+        moves.extend(places.tolist())
+        return step(self, places)
+
+    monkeypatch.setattr(ShogiMatches, "step", noted)
     contest(First(), OneByOne(RandomPlayer), 40, 0, max_moves=20)
     share = moves.count(1) / moves.count(0)  # e^(−1 / ½) of the most probable one
     assert 0.08 < share < 0.2

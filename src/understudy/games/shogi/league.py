@@ -18,7 +18,7 @@ from understudy.networks.network import Network
 
 GREEDY, RANDOM, PAST = 0.5625, 0.25, 0.0625
 """Shares of the matches; in the rest the learner plays both sides."""
-LATE = 0.6
+LATE = 0.3
 """The share of games against rivals that begin shortly before the end of an earlier one."""
 GAMMA = 0.99
 """The discount, of the training and of its shaped rewards: a win is worth more the sooner it comes."""
