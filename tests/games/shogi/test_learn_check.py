@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from understudy.games.game import Step
 from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.learn_check import GOALS, LearnCheck, Point, write_curve
 from understudy.games.shogi.matches import MOST_LEGAL, ShogiMatches
-from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
+from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, Score
 from understudy.networks.network import Floats, Integers, Network
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings
@@ -42,6 +44,22 @@ def test_a_contest_counts_every_game_once_for_the_policy() -> None:
     assert score.losses >= 5
 
 
+def test_moves_are_drawn_from_the_policy_and_the_same_seed_draws_the_same_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = [contest(First(), OneByOne(GreedyPlayer), 6, seed, max_moves=60) for seed in (0, 0)]
+    assert scores[0] == scores[1]
+    moves: list[int] = []
+    step = ShogiMatches.step
+
+    def noted(self: ShogiMatches, places: NDArray[np.int64]) -> Step:
+        moves.extend(places.tolist())
+        return step(self, places)
+
+    monkeypatch.setattr(ShogiMatches, "step", noted)
+    contest(First(), OneByOne(RandomPlayer), 40, 0, max_moves=20)
+    share = moves.count(1) / moves.count(0)  # e^(−1 / ½) of the most probable one
+    assert 0.08 < share < 0.2
+
+
 def test_a_check_trains_from_nothing_and_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("understudy.games.shogi.learn_check._ON_THE_WAY", 2)
     lines: list[str] = []
@@ -53,6 +71,23 @@ def test_a_check_trains_from_nothing_and_measures(tmp_path: Path, monkeypatch: p
     assert "against greedy" in lines[0]
     rate = check.loop.model.trainer.adam.learning_rate
     assert rate < check.loop.model.trainer.settings.learning_rate
+
+
+def test_training_ends_early_only_when_it_has_been_good_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = LearnCheck(RunDir.at(tmp_path), 1, 0, 0, lambda _: None)
+    check._began = -1e9  # every update is measured
+    shares = {"random": [20, 20, 20, 20, 20, 20], "greedy": [20, 20, 16, 18, 20, 17]}
+    for number in range(6):
+        assert not check._request.event.is_set()
+        monkeypatch.setattr(
+            "understudy.games.shogi.learn_check.measure",
+            lambda *_, n=number: {name: Score(wins[n], 20 - wins[n], 0) for name, wins in shares.items()},
+        )
+        check._next = 0.0
+        check._on_update(check.loop.stats, [])
+    assert check._request.event.is_set()
 
 
 def test_the_curve_is_saved_as_numbers_and_as_a_picture(tmp_path: Path) -> None:

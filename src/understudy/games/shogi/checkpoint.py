@@ -36,6 +36,8 @@ class Checkpoint:
     network: ActorCriticResTower
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
+    shaped: bool = False
+    """Whether it learned from shaped rewards, as in self-play: then evaluators need `with_potential`."""
 
 
 def new_network(settings: NetworkSettings, seed: int = 0) -> ActorCriticResTower:
@@ -103,4 +105,4 @@ def _of_run(state: ModelState, path: Path) -> Checkpoint:
     network = judging_all_actions(spec.network, state.arrays["parameters"])
     if spec.layout != network.layout:
         raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
-    return Checkpoint(network, counters=state.counters)
+    return Checkpoint(network, counters=state.counters, shaped=True)

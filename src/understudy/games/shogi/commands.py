@@ -55,7 +55,7 @@ def add_commands(commands: Any) -> None:
 
     check = commands.add_parser("shogi-check", help="does it learn shogi? from nothing, against simple players")
     check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: among temporary files)")
-    check.add_argument("--minutes", type=float, default=25.0, metavar="M", help="of training at most (default: 25)")
+    check.add_argument("--minutes", type=float, default=28.0, metavar="M", help="of training at most (default: 28)")
     check.add_argument("--workers", type=int, default=2, metavar="N", help="processes that play; 0 = none (default: 2)")
     check.add_argument("--games", type=int, default=200, metavar="N", help="of the final contests (default: 200)")
     check.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
@@ -112,24 +112,30 @@ def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack, 
         return stack.enter_context(UsiPlayer(command, clocks or options.go, settings))
     path, _, nodes = who.rpartition("@")
     if path.endswith(".npz") and nodes.isdecimal():
-        return _network_player(Path(path), int(nodes))
+        return _network_player(Path(path), int(nodes), seed)
     if who.endswith(".npz"):
-        return _network_player(Path(who), options.nodes)
+        return _network_player(Path(who), options.nodes, seed)
     raise SettingsError(f"There is no player {who!r}; a player is {_WHO}.")
 
 
-def _network_player(path: Path, nodes: int) -> Player:
+def _network_player(path: Path, nodes: int, seed: int) -> Player:
+    import numpy as np
     import torch
 
     from understudy.games.shogi.checkpoint import load_checkpoint
-    from understudy.games.shogi.inference import make_evaluator
-    from understudy.games.shogi.players import PolicyPlayer, SearchPlayer
+    from understudy.games.shogi.inference import make_evaluator, with_potential
+    from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, SearchPlayer
 
     torch.set_num_threads(1)
-    evaluate, about = make_evaluator(load_checkpoint(path).network, batch=8 if nodes else 1)
+    checkpoint = load_checkpoint(path)
+    evaluate, about = make_evaluator(checkpoint.network, batch=8 if nodes else 1)
+    if checkpoint.shaped:
+        evaluate = with_potential(evaluate)
     print(f"{path}: {about}", file=sys.stderr)
     name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
-    return SearchPlayer(evaluate, nodes, name) if nodes else PolicyPlayer(evaluate, name=name)
+    if nodes:
+        return SearchPlayer(evaluate, nodes, name)
+    return PolicyPlayer(evaluate, POLICY_TEMPERATURE, np.random.default_rng(seed), name)
 
 
 def _play(options: argparse.Namespace) -> int:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.games.shogi.matches import MOST_LEGAL, Entry, Rival, ShogiMatches
-from understudy.games.shogi.players import Score
+from understudy.games.shogi.players import POLICY_TEMPERATURE, Score
 from understudy.games.shogi.rules import MAX_MOVES
 from understudy.learning.losses import log_softmax
 from understudy.networks.network import Network
 
 
 def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: int = MAX_MOVES) -> Score:
-    """The score of the most probable moves, in half of the games as Black. A game that was cut is a draw."""
+    """The score of moves drawn from the policy, in half of the games as Black. A game that was cut is a draw."""
     matches = ShogiMatches(games, max_moves, [Entry(rival, games)])
     matches.reset(np.random.SeedSequence(seed))
+    rng = np.random.default_rng([seed, games])
     states = np.empty((games, matches.state_dim), np.float32)
     legal = np.empty((games, MOST_LEGAL), np.bool_)
     results = np.full(games, np.nan)
@@ -23,7 +24,8 @@ def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: in
         matches.legal(legal)
         places = np.zeros(games, np.int64)  # matches that have ended go on with any move
         logits, _ = network.evaluate(states[open_games])
-        places[open_games] = log_softmax(logits, legal[open_games]).argmax(axis=1)
+        scores = log_softmax(logits, legal[open_games]) / POLICY_TEMPERATURE
+        places[open_games] = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
         step = matches.step(places)
         ended = open_games & (step.over | step.cut)
         results[ended] = step.rewards[ended]

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
+from understudy.games.shogi.potential import material_of_planes, potential
 from understudy.networks.folded import FoldedTower
 from understudy.networks.resnet import ActorCriticResTower
 from understudy.networks.tower import Tower
@@ -106,6 +107,19 @@ BACKENDS: dict[str, tuple[Callable[[ActorCriticResTower], Evaluator], tuple[str,
     "onnxruntime": (onnxruntime_evaluator, ("onnxruntime", "onnx")),
     "openvino": (openvino_evaluator, ("openvino", "onnx")),
 }
+
+
+def with_potential(evaluate: Evaluator) -> Evaluator:
+    """For a network that learned from rewards shaped by material: the same policy, and values with material in them."""
+
+    def whole(planes: NDArray[np.float32]) -> Outputs:
+        logits, wdl = evaluate(planes)
+        value = np.clip(wdl[:, 0] - wdl[:, 2] + potential(material_of_planes(planes)), -1, 1)
+        draw = np.minimum(wdl[:, 1], 1 - np.abs(value))
+        won = (1 - draw + value) / 2
+        return logits, np.stack([won, draw, won - value], axis=1).astype(np.float32)
+
+    return whole
 
 
 def installed() -> list[str]:

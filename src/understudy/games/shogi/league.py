@@ -16,8 +16,12 @@ from understudy.models.state import read_model
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Network
 
-GREEDY, RANDOM, PAST = 0.75, 0.125, 0.0625
+GREEDY, RANDOM, PAST = 0.5625, 0.25, 0.0625
 """Shares of the matches; in the rest the learner plays both sides."""
+LATE = 0.3
+"""The share of games against rivals that begin shortly before the end of an earlier one."""
+GAMMA = 0.99
+"""The discount, of the training and of its shaped rewards: a win is worth more the sooner it comes."""
 
 
 class OneByOne:
@@ -77,6 +81,7 @@ class ShogiLeague(ShogiMatches):
         "network": {"policy": "resnet", "blocks": 2, "channels": 32},
         "training": {
             "learning_rate": 4e-3,
+            "gamma": GAMMA,
             "gae_lambda": 0.75,
             "epochs": 1,
             "minibatch": 512,
@@ -84,7 +89,7 @@ class ShogiLeague(ShogiMatches):
             "exploration": 0.0,
         },
         # Learning takes far longer than playing: both in turn, with all cores each, on the newest weights.
-        "parallel": {"games_per_worker": 64, "batch_size": 2048, "max_staleness": 0, "learner_threads": 0},
+        "parallel": {"games_per_worker": 32, "batch_size": 2048, "max_staleness": 0, "learner_threads": 0},
     }
 
     def __init__(self, matches: int, versions: str = "") -> None:
@@ -94,4 +99,4 @@ class ShogiLeague(ShogiMatches):
         ]
         if versions:
             entries.append(Entry(PastSelf(Path(versions)), int(PAST * matches)))
-        super().__init__(matches, rivals=entries)
+        super().__init__(matches, rivals=entries, discount=GAMMA, late=LATE)

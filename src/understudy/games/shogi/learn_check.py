@@ -29,7 +29,7 @@ GOALS = {"random": 0.95, "greedy": 0.7}
 _MAKERS: dict[str, Callable[[np.random.Generator], Player]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
 _ON_THE_WAY = 40  # games of a measurement during training
 _LAST_RATE = 0.1  # the learning rate falls to this share of its beginning, in proportion to the time
-_SPARE = 0.05  # training ends early when it is that much better than the goals, twice in a row
+_IN_A_ROW = 3  # training ends early when so many measurements lie halfway from the goals to winning all games
 _FINAL_SEED = 1_000_000
 
 
@@ -68,6 +68,7 @@ class LearnCheck:
             store=ModelStore(run.model, run.ledger),
             seed=seed,
             status=run.status,
+            loads=run.loads,
             on_update=self._on_update,
         )
         self._every = max(self._limit / 15, 30.0)
@@ -92,8 +93,8 @@ class LearnCheck:
         self.points.append(Point(seconds, time.process_time(), stats.decisions, stats.games, won))
         shares = ", ".join(f"{share:.0%} against {name}" for name, share in won.items())
         self._say(f"{seconds:5.0f} s  {stats.decisions:>9,} decisions  {stats.games:>6,} games: won {shares}")
-        last = self.points[-2:]
-        if len(last) == 2 and all(p.won[name] >= min(goal + _SPARE, 1) for p in last for name, goal in GOALS.items()):
+        last = self.points[-_IN_A_ROW:]
+        if len(last) == _IN_A_ROW and all(p.won[name] >= (1 + goal) / 2 for p in last for name, goal in GOALS.items()):
             self._request.stop()
 
 

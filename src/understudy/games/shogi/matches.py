@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from understudy.games.game import Game, Step
 from understudy.games.shogi.batch import PLANES, write_planes
+from understudy.games.shogi.endgames import Endgames
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.policy import actions_of_moves
-from understudy.games.shogi.rules import Ending, ShogiGame
+from understudy.games.shogi.potential import material, potential, shaping
+from understudy.games.shogi.rules import START, Ending, ShogiGame
 
 MOST_LEGAL = 593  # no position of shogi has more legal moves
 BOARD = PLANES * 81
-SELF_PLAY_MOVES = 320  # a longer game is cut: what two beginners do after that teaches little
+SELF_PLAY_MOVES = 240  # a longer game is cut: what two beginners do after that teaches little
 
 
 class Rival(Protocol):
@@ -47,18 +49,32 @@ class ShogiMatches(Game):
     """B matches from the start position. In the first of them rivals, if there are any, play the other side.
 
     A rival's moves are part of the step: nobody learns from them. Matches with rivals change sides after each game.
+    Rewards are results, and shaped by material for a `discount`. Of the games against rivals `late` parts begin
+    shortly before the end of an earlier one, with the learner in the winner's place.
     """
 
     name, players, state_dim, masked = "shogi", 2, BOARD + MOST_LEGAL, True
     actions = tuple(f"legal move {place}" for place in range(MOST_LEGAL))
 
-    def __init__(self, matches: int, max_moves: int = SELF_PLAY_MOVES, rivals: Sequence[Entry] = ()) -> None:
+    def __init__(
+        self,
+        matches: int,
+        max_moves: int = SELF_PLAY_MOVES,
+        rivals: Sequence[Entry] = (),
+        *,
+        discount: float | None = None,
+        late: float = 0.0,
+    ) -> None:
         """`rivals` take the first matches, in this order; in the others the learner plays both sides."""
         super().__init__(matches)
         self._max_moves = max_moves
+        self._discount = discount
+        self._late = late
         self._entries = rivals
         ends = np.cumsum([0, *(entry.matches for entry in rivals)]).tolist()
         self._rows = [range(a, b) for a, b in pairwise(ends)]
+        self._endgames = [endgames for entry in rivals for endgames in [Endgames()] * entry.matches]
+        """Of each match: those of its rival."""
         self.with_rivals: int = ends[-1]
         """How many matches are played against rivals: the first ones."""
         self._learner_side = np.zeros(self.with_rivals, np.int8)
@@ -67,9 +83,13 @@ class ShogiMatches(Game):
         self._final_sides = np.zeros(matches, np.int8)
 
     def reset(self, seed: np.random.SeedSequence) -> None:
-        """Begin all matches anew; only rivals draw lots."""
-        for entry, own in zip(self._entries, seed.spawn(len(self._entries)), strict=True):
-            entry.rival.prepare(np.random.default_rng(own))
+        """Begin all matches anew, from the start position; rivals, and games that begin late, draw lots."""
+        *of_rivals, own = seed.spawn(len(self._entries) + 1)
+        for entry, lots in zip(self._entries, of_rivals, strict=True):
+            entry.rival.prepare(np.random.default_rng(lots))
+        self._rng = np.random.default_rng(own)
+        for endgames in self._endgames:
+            endgames.clear()
         self._learner_side[:] = np.arange(self.with_rivals) % 2
         self.games = [ShogiGame(max_moves=self._max_moves) for _ in range(self.matches)]
         self._let_rivals_move()
@@ -90,6 +110,7 @@ class ShogiMatches(Game):
     def step(self, actions: NDArray[np.int64]) -> Step:
         """Decide once in every match; the arrays are valid until the next step. GameError for an illegal action."""
         movers = self.to_move()
+        before = self._potentials()
         for i, (game, place) in enumerate(zip(self.games, actions.tolist(), strict=True)):
             if not 0 <= place < len(game.legal_moves):
                 raise GameError(f"Match {i}: there is no legal move {place} in {game.board.sfen()}.")
@@ -102,8 +123,11 @@ class ShogiMatches(Game):
                 cut[i] = game.result.ending is Ending.MAX_MOVES
                 over[i] = not cut[i]
                 rewards[i] = game.result.for_player(movers[i])
-                self._begin_anew(i)
+        if self._discount is not None:
+            rewards += (1 - 2 * movers) * shaping(before, self._potentials(), over, self._discount)
         if over.any() or cut.any():
+            for i in np.flatnonzero(over | cut).tolist():
+                self._begin_anew(i)
             self._let_rivals_move()
         return Step(rewards, over, cut, self._finals, self._final_sides)
 
@@ -121,9 +145,19 @@ class ShogiMatches(Game):
         game = self.games[i]
         write_states([game], self._finals[i : i + 1])
         self._final_sides[i] = game.turn
-        self.games[i] = ShogiGame(max_moves=self._max_moves)
+        start = START
         if i < self.with_rivals:
             self._learner_side[i] ^= 1
+            self._endgames[i].add(game)
+            if self._rng.random() < self._late and (late := self._endgames[i].draw(self._rng)):
+                start, self._learner_side[i] = late
+        self.games[i] = ShogiGame(start, self._max_moves)
+
+    def _potentials(self) -> NDArray[np.float64]:
+        """(B,) for Black, in the positions as they are; all 0 where rewards are not shaped."""
+        if self._discount is None:
+            return np.zeros(self.matches)
+        return potential(material([game.board for game in self.games]))
 
 
 def write_states(games: Sequence[ShogiGame], out: NDArray[np.float32]) -> None:

@@ -16,12 +16,10 @@ from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.policy import BLACK, WHITE, actions_of_moves
+from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
 from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame
 from understudy.games.shogi.search import Limits, Search, centipawns, mating_move
-
-# By cshogi's piece types: P L N S B R G K and the promoted ones.
-_WORTH = (0, 1, 3, 3, 5, 8, 10, 6, 0, 7, 6, 6, 6, 12, 14)
 
 
 class Choice(NamedTuple):
@@ -66,9 +64,13 @@ class GreedyPlayer:
         """See Player.choose."""
         if mate := mating_move(game):
             return Choice(mate)
-        worth = np.array([_WORTH[cshogi.move_cap(move)] for move in game.legal_moves])
+        worth = np.array([WORTH[cshogi.move_cap(move)] for move in game.legal_moves])
         best = np.flatnonzero(worth == worth.max())
         return Choice(game.legal_moves[best[self._rng.integers(len(best))]])
+
+
+POLICY_TEMPERATURE = 0.5
+"""A policy without search draws its moves, sharper than it learned to: its most probable ones alone go in circles."""
 
 
 class PolicyPlayer:

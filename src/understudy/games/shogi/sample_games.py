@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from understudy.files import remove_if_there
 from understudy.games.shogi.checkpoint import judging_all_actions
-from understudy.games.shogi.inference import Evaluator, torch_evaluator
+from understudy.games.shogi.inference import Evaluator, torch_evaluator, with_potential
 from understudy.games.shogi.matches import SELF_PLAY_MOVES
 from understudy.games.shogi.players import Choice, PolicyPlayer, play
 from understudy.games.shogi.record import GameRecord, write_record
@@ -34,7 +34,8 @@ class SampleGames:
         updates = model.trainer.updates
         if updates % self._every:
             return None
-        evaluate = torch_evaluator(judging_all_actions(model.network.settings, model.network.parameters))
+        network = judging_all_actions(model.network.settings, model.network.parameters)
+        evaluate = with_potential(torch_evaluator(network))
         record = play_aloud(evaluate, np.random.default_rng([model.base.seed, updates]), f"update {updates}")
         path = self._folder / f"{updates:08d}.kifu"
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from understudy import __version__
 from understudy.errors import UnderstudyError
 from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.inference import Evaluator, make_evaluator
+from understudy.games.shogi.inference import Evaluator, make_evaluator, with_potential
 from understudy.games.shogi.rules import Ending, ShogiGame, game_of_position
 from understudy.games.shogi.search import Limits, Search, Thought, centipawns
 
@@ -177,5 +177,10 @@ def _numbers(words: list[str]) -> dict[str, int]:
 
 def engine_of(checkpoint: Path) -> UsiEngine:
     """The engine that plays a checkpoint. The file is read at once, so that a wrong one is an error here."""
-    network = load_checkpoint(checkpoint).network
-    return UsiEngine(lambda backend: make_evaluator(network, backend))
+    loaded = load_checkpoint(checkpoint)
+
+    def evaluator(backend: str) -> tuple[Evaluator, str]:
+        evaluate, about = make_evaluator(loaded.network, backend)
+        return with_potential(evaluate) if loaded.shaped else evaluate, about
+
+    return UsiEngine(evaluator)

@@ -25,12 +25,14 @@ def evaluator_of(run: RunDir) -> Evaluate | None:
     if not _is_shogi(run.model):
         return None
     from understudy.games.shogi.checkpoint import load_checkpoint  # noqa: PLC0415 - torch takes seconds to load
-    from understudy.games.shogi.inference import torch_evaluator  # noqa: PLC0415
+    from understudy.games.shogi.inference import torch_evaluator, with_potential  # noqa: PLC0415
 
     try:
-        return torch_evaluator(load_checkpoint(run.model).network)
+        checkpoint = load_checkpoint(run.model)
     except ModelError:
         return None
+    evaluate = torch_evaluator(checkpoint.network)
+    return with_potential(evaluate) if checkpoint.shaped else evaluate
 
 
 def _is_shogi(path: Path) -> bool:

@@ -1,0 +1,53 @@
+"""Won games, to begin again shortly before their end: so a beginner sees mates long before it can reach one."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import NamedTuple
+
+import cshogi
+import numpy as np
+
+from understudy.games.shogi.rules import START, Ending, ShogiGame
+
+KEPT = 64
+MOST_MOVES = 24  # of the winner, to the end
+
+
+class Endgame(NamedTuple):
+    """A position, and the player to move in it, who won the game that it is from."""
+
+    sfen: str
+    winner: int
+
+
+class Endgames:
+    """The last games that ended by mate."""
+
+    def __init__(self) -> None:
+        self._won: deque[tuple[int, ...]] = deque(maxlen=KEPT)
+
+    def clear(self) -> None:
+        """Forget all games."""
+        self._won.clear()
+
+    def add(self, game: ShogiGame) -> None:
+        """Remember a game that is over, if it was a whole one and ended by mate."""
+        if game.start == START and game.result is not None and game.result.ending is Ending.MATE:
+            self._won.append(tuple(game.moves))
+
+    def draw(self, rng: np.random.Generator) -> Endgame | None:
+        """A position of one of them, a few moves before the winner mates; None if there is no game yet.
+
+        Few moves are likelier than many: each doubling of their number is as likely as the other.
+        """
+        if not self._won:
+            return None
+        moves = self._won[rng.integers(len(self._won))]
+        most = min((len(moves) + 1) // 2, MOST_MOVES)
+        to_go = int(math.exp(rng.uniform(0, math.log(most + 1))))  # 1 … most
+        board = cshogi.Board()
+        for move in moves[: len(moves) + 1 - 2 * to_go]:
+            board.push(move)
+        return Endgame(board.sfen(), int(board.turn))
