@@ -70,6 +70,9 @@ class TrainingSettings(_Section):
         "ppo", "ppo corrects for experience of an older policy; reinforce does not"
     )
     learning_rate: float = _setting(1e-3, "Adam's step size", 0)
+    learning_rate_half_life: float = _setting(
+        0.0, "games learned from until the step size is half, in the long run a tenth, of that; 0 = it stays", 0
+    )
     gamma: float = _setting(0.99, "discount of a reward one decision later", 0, 1)
     gae_lambda: float = _setting(0.95, "trust in observed rewards (1) over the value estimate (0)", 0, 1)
     epochs: int = _setting(4, "ppo: passes over a batch", 1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.learning.optimizers import EPSILON, Adam, clip_global_norm
+from understudy.learning.optimizers import EPSILON, Adam, clip_global_norm, decayed
 
 
 def test_adam_takes_the_steps_of_the_paper() -> None:
@@ -53,3 +53,10 @@ def test_clipping_shortens_only_what_is_longer(max_norm: float, expected: list[f
 def test_clipping_reports_a_norm_that_is_not_a_number() -> None:
     gradients = np.array([1, np.nan], np.float32)
     assert np.isnan(clip_global_norm(gradients, 1.0))
+
+
+def test_the_step_size_is_half_after_its_half_life_and_never_below_a_tenth() -> None:
+    assert decayed(0.01, 800, 0) == 0.01
+    assert decayed(0.01, 800, 800) == 0.005
+    assert decayed(0.01, 800, 10**9) == pytest.approx(0.001)
+    assert decayed(0.01, 0, 10**9) == 0.01

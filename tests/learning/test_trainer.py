@@ -95,6 +95,16 @@ def test_a_single_decision_teaches() -> None:
     assert probabilities(trainer, game.states)[0, 2] > before
 
 
+def test_the_step_size_falls_with_the_games_learned_from() -> None:
+    trainer = make(learning_rate=0.01, learning_rate_half_life=3)
+    game = Episode(np.ones((1, S), np.float32), np.array([2]), np.array([5.0], np.float32))
+    rates = []
+    for _ in range(2):
+        trainer.update([game] * 3)
+        rates.append(trainer.adam.learning_rate)
+    assert rates == [0.01, 0.005]
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(("cut", "worth"), [(False, 1.0), (True, 5.0)])
 def test_a_cut_game_is_worth_what_would_have_followed(algorithm: str, cut: bool, worth: float) -> None:

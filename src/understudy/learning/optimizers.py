@@ -9,6 +9,7 @@ import numpy as np
 from understudy.networks.network import Floats
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-5
+LEAST_STEP = 0.1  # share of the first step size that is always left: a learner of weeks still follows a new opponent
 
 
 class Adam:
@@ -40,6 +41,11 @@ class Adam:
         np.divide(m, scratch, out=scratch)
         np.multiply(scratch, self.learning_rate * root / (1 - BETA1**self.steps), out=scratch)
         np.subtract(self.parameters, scratch, out=self.parameters)
+
+
+def decayed(learning_rate: float, half_life: float, games: int) -> float:
+    """The step size after so many games: learning_rate / (1 + games / half_life), and a tenth of it at least."""
+    return learning_rate * max(1 / (1 + games / half_life), LEAST_STEP) if half_life else learning_rate
 
 
 def clip_global_norm(gradients: Floats, max_norm: float) -> float:

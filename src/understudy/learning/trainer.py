@@ -15,7 +15,7 @@ from understudy.errors import ModelMismatch, NonFiniteError
 from understudy.learning.batch import Batch, Samples, lay_out
 from understudy.learning.losses import chosen, entropy, log_softmax, policy_gradient, ppo_clip, value_loss
 from understudy.learning.normalizer import StateNormalizer
-from understudy.learning.optimizers import Adam, clip_global_norm
+from understudy.learning.optimizers import Adam, clip_global_norm, decayed
 from understudy.learning.returns import (
     Targets,
     discounted_returns,
@@ -129,6 +129,9 @@ class Trainer:
         self.adam.steps = counters["adam_steps"]
 
     def _learn(self, batch: Batch, deadline: float, interrupted: Callable[[], bool] | None) -> UpdateStats:
+        settings = self.settings
+        if settings.learning_rate_half_life:
+            self.adam.learning_rate = decayed(settings.learning_rate, settings.learning_rate_half_life, self.games)
         self.normalizer.update(batch.states)
         _require_finite("the states", self.normalizer.squares)
         states = self.normalizer.apply(batch.states)

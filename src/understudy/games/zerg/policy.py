@@ -16,7 +16,13 @@ from understudy.settings import LearnerSettings, NetworkSettings, Settings, Trai
 # Found on the direct environment: some hundred games of about a hundred decisions have to be enough.
 SETTINGS = Settings(
     training=TrainingSettings(
-        gamma=GAMMA, gae_lambda=0.97, learning_rate=2.5e-3, entropy_coefficient=0.003, epochs=10, target_kl=0.04
+        gamma=GAMMA,
+        gae_lambda=0.97,
+        learning_rate=3e-3,
+        learning_rate_half_life=800,
+        entropy_coefficient=0.003,
+        epochs=10,
+        target_kl=0.04,
     ),
     learner=LearnerSettings(batch_games=16, poll_seconds=0.5),
 )

@@ -32,7 +32,15 @@ class ZergMatches(Game):
     settings: ClassVar = {
         "training": {
             name: getattr(SETTINGS.training, name)
-            for name in ("gamma", "gae_lambda", "learning_rate", "entropy_coefficient", "epochs", "target_kl")
+            for name in (
+                "gamma",
+                "gae_lambda",
+                "learning_rate",
+                "learning_rate_half_life",
+                "entropy_coefficient",
+                "epochs",
+                "target_kl",
+            )
         },
         "parallel": {"games_per_worker": 8, "batch_size": 512, "checkpoint_updates": 20, "timeout_seconds": 120.0},
     }
