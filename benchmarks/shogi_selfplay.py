@@ -71,11 +71,12 @@ def ours() -> Ours:
             manager.sync_model_if_needed(model, force=True)
             end = time.perf_counter()
             manager.release_experiences()
-            learned = TRAINING.epochs * GAMES * STEPS / (end - between)
-            share = learned * update_flops(NETWORK) / peak(WORKERS)
-            rounds.append(Ours(GAMES * STEPS / (between - began), GAMES * STEPS / (end - began), learned, share))
+            rounds.append((between - began, end - began, (end - between) / TRAINING.epochs))
             del rollouts
-    return Ours(*(quantile(figures, 0.5) for figures in zip(*rounds[1:], strict=True)))  # processes start in the first
+    # In the first round processes start.
+    played, trained, learned = (GAMES * STEPS / quantile(s, 0.5) for s in zip(*rounds[1:], strict=True))
+    # Not between the rounds: workers would play meanwhile.
+    return Ours(played, trained, learned, learned * update_flops(NETWORK) / peak(WORKERS))
 
 
 def peak(threads: int) -> float:

@@ -208,3 +208,12 @@ def test_a_policy_that_was_not_quite_the_one_that_learns_is_asked_again(other: d
     batch = as_batch([played(by, 4, 6)], version=0)
     by = Trainer(by.network, dataclasses.replace(TRAINING, **other), seed=0)
     assert by._proximal(batch, batch.states)[1] is not batch.values
+
+
+def test_a_run_that_plays_with_its_newest_weights_never_asks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Trainer] = []
+    monkeypatch.setattr(Trainer, "_evaluate", lambda trainer, *_: asked.append(trainer))
+    trained(tmp_path, 3)
+    assert not asked
