@@ -79,6 +79,10 @@ class TrainingRun:
     def run(self) -> int:
         """Play until the games or the minutes are used up, Ctrl-C, or too many crashes in a row."""
         self._greet()
+        if not self._setup.starcraft:
+            from understudy.games.zerg.direct.batch import compile_simulation  # noqa: PLC0415 - an optional door
+
+            compile_simulation()
         self._deadline = None if self._options.minutes is None else time.monotonic() + 60 * self._options.minutes
         self._learner.start()
         print("[OK] Background parallel learner started")

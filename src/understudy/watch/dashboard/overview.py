@@ -13,6 +13,7 @@ from understudy.watch.dashboard.runs import Watched
 from understudy.watch.health import progress
 from understudy.watch.history import Rates
 from understudy.watch.metrics import BY_NAME
+from understudy.watch.readings import Snapshot
 
 
 def show(watched: Watched) -> list[Update]:
@@ -71,13 +72,13 @@ def _figures(watched: Watched) -> list[tuple[str, str, str]]:
     stats, results = seen.learner.stats, seen.results
     won = f"{results.get('won', 0)} won, {results.get('lost', 0)} lost, {results.get('tied', 0)} tied"
     games = seen.outcomes.get("learned", 0) + seen.outcomes.get("online", 0)
-    batches = words.count(stats.get("batches_trained"))
+    batches = words.count(stats.get("batches_trained", 0))
     return [
         ("Win rate", words.percent(rates.value[-1]) if rates.value else "–", _interval(rates)),
         ("Games learned from", words.count(games), f"last 100: {won}" if games else "none yet"),
         ("Decisions learned", words.count(stats.get("total_samples")), f"{batches} batches"),
         ("Loss", words.figure(stats.get("last_loss")), f"average {words.figure(stats.get('avg_loss'))}"),
-        ("Last game", words.ago(seen.last_game_at, seen.at), f"version {words.ago(seen.last_version_at, seen.at)}"),
+        ("Last game", words.ago(seen.last_game_at, seen.at), _age_of_version(seen)),
         ("Rejected", words.count(seen.outcomes.get("rejected", 0)), f"{words.count(seen.learner.errors)} errors"),
     ]
 
@@ -89,11 +90,15 @@ def _selfplay_figures(watched: Watched, stats: Mapping[str, Any]) -> list[tuple[
     return [
         ("Games", words.count(stats.get("games")), "of self-play"),
         ("Decisions learned", words.count(stats.get("decisions")), f"{rate} a second"),
-        ("Updates", words.count(stats.get("updates")), f"version {words.ago(seen.last_version_at, seen.at)}"),
+        ("Updates", words.count(stats.get("updates")), _age_of_version(seen)),
         ("Mean return", words.figure(stats.get("mean_return")), "last 100 games, first player"),
         ("Loss", words.figure(seen.metrics.get("loss")), f"entropy {words.figure(seen.metrics.get('entropy'))}"),
         ("Workers replaced", words.count(stats.get("restarts")), f"{stats.get('refused_updates', 0)} updates refused"),
     ]
+
+
+def _age_of_version(seen: Snapshot) -> str:
+    return "no version yet" if seen.last_version_at is None else f"version {words.ago(seen.last_version_at, seen.at)}"
 
 
 def _interval(rates: Rates) -> str:

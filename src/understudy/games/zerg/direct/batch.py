@@ -57,3 +57,8 @@ class GameBatch:
     def _new_game(self) -> StrategyGame:
         number, self._next = self._next, self._next + 1
         return StrategyGame(self._opponents(number), map_seed=number % MAPS, seed=number)
+
+
+def compile_simulation() -> None:
+    """Have the simulation compiled, or loaded, now: processes that start at the same time would all compile it."""
+    GameBatch(1).step([0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from understudy.experience.episode import features_hash
 from understudy.games.game import Game, Singles, Step
 from understudy.games.zerg import state
-from understudy.games.zerg.direct.batch import GameBatch
+from understudy.games.zerg.direct.batch import GameBatch, compile_simulation
 from understudy.games.zerg.direct.bulk import MAPS
 from understudy.games.zerg.direct.mirror import MirrorGame
 from understudy.games.zerg.policy import SETTINGS
@@ -47,7 +47,7 @@ class ZergMatches(Game):
 
     def __init__(self, matches: int) -> None:
         super().__init__(matches)
-        GameBatch(1).step([0])  # compiles the simulation: the learner, which opens the game first, does it for all
+        compile_simulation()  # the learner, which opens the game first, does it for all workers
         self._pairs = matches // 4
         self._against_mix = matches - 2 * self._pairs
         self._never = np.zeros(matches, np.bool_)

@@ -57,9 +57,10 @@ class _Progress(event.Listener):  # type: ignore[misc]
     def on_end(self, event: Any) -> None:
         """One more function is done."""
         self._functions += 1
-        if self._functions % 10 and not sys.stderr.isatty():
-            return
-        print(f"\rCompiling the simulation: {self._functions} functions done", end="", file=sys.stderr, flush=True)
+        terminal = sys.stderr.isatty()
+        if terminal or self._functions % 20 == 0:  # on a terminal, whatever is printed next takes the line's place
+            text = f"Compiling the simulation: {self._functions} functions done"
+            print(text, end="\r" if terminal else "\n", file=sys.stderr, flush=True)
 
 
 @cache
