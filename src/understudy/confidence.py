@@ -14,4 +14,6 @@ def wilson(successes: float, n: float) -> tuple[float, float]:
     share = successes / n
     middle = share + Z95**2 / (2 * n)
     spread = Z95 * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n**2))
-    return max((middle - spread) / (1 + Z95**2 / n), 0.0), min((middle + spread) / (1 + Z95**2 / n), 1.0)
+    low, high = (middle - spread) / (1 + Z95**2 / n), (middle + spread) / (1 + Z95**2 / n)
+    # Exactly 0 and 1 where they belong, in spite of rounding: an Elo of 1 − 1e-16 is a large number, not infinity.
+    return 0.0 if successes <= 0 else max(low, 0.0), 1.0 if successes >= n else min(high, 1.0)
