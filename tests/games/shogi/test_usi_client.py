@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -81,6 +82,42 @@ def test_fairy_stockfish_plays() -> None:
     with UsiPlayer(find_engines()["fairy-stockfish"], "nodes 200", {"Skill Level": -20}) as engine:
         record = play(RandomPlayer(np.random.default_rng(0)), engine, max_moves=30)
     assert record.result is not None
+
+
+@pytest.mark.skipif("gnushogi" not in find_engines(), reason="gnushogi is not installed")
+def test_gnu_shogi_plays_through_its_bridge() -> None:
+    with UsiPlayer(find_engines()["gnushogi"]) as engine:
+        record = play(RandomPlayer(np.random.default_rng(0)), engine, max_moves=4)
+    assert engine.name == "GNU Shogi"
+    assert len(record.moves) == 4
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        ("1. 7g7f 300000\\n1. ... 3c3d 298580", "bestmove 3c3d"),
+        ("1. ... B*5e 2985", "bestmove B*5e"),
+        ("2. ... 8h2b+ 2985", "bestmove 8h2b+"),
+        ("Black wins!", "bestmove resign"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="a script cannot stand in for the program there")
+def test_the_bridge_reads_what_gnu_shogi_says(lines: str, answer: str, tmp_path: Path) -> None:
+    program = tmp_path / "gnushogi"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfor line in sys.stdin:\n"
+        f"    if line == 'go\\n': print('{lines}', flush=True)\n    if line == 'quit\\n': break\n"
+    )
+    program.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "understudy.games.shogi.gnushogi_bridge", str(program)],
+        input="usi\nisready\nposition startpos moves 7g7f\ngo byoyomi 10\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == answer
 
 
 @pytest.mark.parametrize(("go", "limit"), [("byoyomi 1000", 1.0), ("movetime 250", 0.25), ("nodes 5", None)])

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from understudy.games.shogi.record import GameRecord
 
 _WHO = (
-    "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish if it is installed, or usi:COMMAND for any "
-    "USI engine"
+    "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish or gnushogi if it is installed, or "
+    "usi:COMMAND for any USI engine"
 )
 
 
@@ -105,7 +105,7 @@ def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack, 
         return GreedyPlayer(np.random.default_rng(seed))
     engines = find_engines()
     if who in engines or who.startswith("usi:"):
-        command = [engines[who]] if who in engines else shlex.split(who.removeprefix("usi:"), posix=os.name == "posix")
+        command = engines[who] if who in engines else shlex.split(who.removeprefix("usi:"), posix=os.name == "posix")
         if bad := [option for option in options.option if "=" not in option]:
             raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
         settings = dict(option.split("=", 1) for option in options.option)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -17,15 +19,19 @@ from understudy.games.shogi.errors import EngineError, GameError
 from understudy.games.shogi.players import Choice
 from understudy.games.shogi.rules import START, ShogiGame
 
-_KNOWN = ("fairy-stockfish",)
+_KNOWN: dict[str, tuple[str, ...]] = {
+    "fairy-stockfish": (),
+    "gnushogi": (sys.executable, "-m", "understudy.games.shogi.gnushogi_bridge"),
+}
+"""Programs, and what is to be started before each for it to speak USI."""
 _PLACES = ("/usr/games", "/usr/local/games")  # Debian's games are not on everybody's path
 _BEGINNING = 120.0  # seconds: a large network is loaded, on a busy machine
 
 
-def find_engines() -> dict[str, str]:
-    """The USI engines that are installed here, by name. (GNU Shogi speaks XBoard's protocol and is not among them.)"""
-    found = {name: shutil.which(name) or shutil.which(name, path=":".join(_PLACES)) for name in _KNOWN}
-    return {name: path for name, path in found.items() if path}
+def find_engines() -> dict[str, list[str]]:
+    """The engines that are installed here: by name, the command that starts each."""
+    found = {name: shutil.which(name) or shutil.which(name, path=os.pathsep.join(_PLACES)) for name in _KNOWN}
+    return {name: [*_KNOWN[name], path] for name, path in found.items() if path}
 
 
 class UsiPlayer:
