@@ -153,6 +153,38 @@ def test_parts_of_a_batch_add_up_to_the_whole(rng: np.random.Generator, monkeypa
         np.testing.assert_allclose(in_parts, whole, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_objective_in_parts_gives_the_gradients_of_forward_and_backward(
+    threads: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("understudy.networks.resnet._PART", 4)
+    before = torch.get_num_threads()
+    network = ActorCriticResTower(S + 9, 9, settings(), rng, np.float64)
+    network.parameters += 0.1 * rng.random(len(network.parameters))
+    states = rng.random((19, S + 9))
+    states[:, S:] = rng.integers(0, ACTIONS, (19, 9))
+    factors, targets = rng.normal(size=(19, 9)), rng.normal(size=19)
+    parameters = network.parameters.copy()
+    logits, values = network.forward(states)
+    network.backward(factors * logits, values - targets)
+    expected, followed = network.gradients.copy(), network.parameters.copy()
+    try:
+        network.use_threads(threads)
+        for _ in range(2):  # a second pass finds nothing of the first
+            network.parameters[:] = parameters
+            found = network.differentiate(
+                states,
+                None,
+                lambda rows, logits, values: (factors[rows] * logits, values - targets[rows], rows),
+            )
+            np.testing.assert_allclose(network.gradients, expected, rtol=1e-9, atol=1e-9)
+            np.testing.assert_array_equal(network.parameters, followed)
+    finally:
+        network.use_threads(1)
+        torch.set_num_threads(before)
+    assert [row for rows in found for row in range(rows.start, rows.stop)] == list(range(19))
+
+
 def test_the_end_of_the_lists_is_left_out_where_no_position_has_a_move(rng: np.random.Generator) -> None:
     network = ActorCriticResTower(S + 9, 9, settings(), rng)
     states = rng.random((2, S + 9), np.float32)

@@ -113,6 +113,18 @@ class Samples:
             starts = None if self.starts is None else ends[first:last] - ends[first]
             yield self._taken(order[ends[first] : ends[last]], starts)
 
+    def part(self, rows: slice) -> Samples:
+        """Some of them, as views; of samples whose rows stand alone."""
+        return Samples(
+            states=self.states[rows],
+            actions=self.actions[rows],
+            legal=None if self.legal is None else self.legal[rows],
+            old_log_probs=self.old_log_probs[rows],
+            advantages=self.advantages[rows],
+            targets=self.targets[rows],
+            starts=self.starts,
+        )
+
     def _taken(self, order: Integers, starts: Integers | None) -> Samples:
         """These rows, in this order; np.take is faster than indexing."""
         return Samples(

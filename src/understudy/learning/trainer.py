@@ -91,8 +91,7 @@ class Trainer:
         """The same for games that are laid end to end already."""
         before = self.state_arrays(), self.counters()
         try:
-            # Overflow is not worth a warning here: every result is checked, and a bad one is refused.
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            with _quiet():
                 return self._learn(batch, deadline, interrupted)
         except BaseException:
             self.restore(*before)
@@ -225,8 +224,32 @@ class Trainer:
         return passes
 
     def _gradient_step(self, samples: Samples, value_weight: float) -> _Step:
+        n = len(samples.actions)
+
+        def objective(rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, NDArray[np.float64]]:
+            with _quiet():  # once more: other threads do not inherit it
+                d_logits, d_values, found = self._objective(samples.part(rows), logits, values, value_weight)
+            share = len(values) / n  # the objective is a mean over all rows
+            if share < 1:
+                d_logits *= share
+                d_values *= share
+            return d_logits, d_values, share * np.array(found)
+
+        found = self.network.differentiate(samples.states, samples.starts, objective)
+        policy_loss, value, mean_entropy, kl, clip_fraction = sum(found[1:], start=found[0]).tolist()
+        grad_norm = clip_global_norm(self.network.gradients, self.settings.max_grad_norm)
+        for what, number in (("the policy loss", policy_loss), ("the value loss", value), ("the gradient", grad_norm)):
+            if not math.isfinite(number):
+                raise _non_finite(what)
+        self.adam.step(self.network.gradients)
+        loss = policy_loss + value_weight * value - self.settings.entropy_coefficient * mean_entropy
+        return _Step(loss, policy_loss, value, mean_entropy, kl, clip_fraction, grad_norm)
+
+    def _objective(
+        self, samples: Samples, logits: Floats, values: Floats, value_weight: float
+    ) -> tuple[Floats, Floats, tuple[float, ...]]:
+        """Derivatives by logits and values; policy loss, value loss, entropy, KL and clip fraction."""
         settings = self.settings
-        logits, values = self.network.forward(samples.states, samples.starts)
         log_probs = log_softmax(logits, samples.legal)
         if settings.algorithm == "ppo":
             policy = ppo_clip(log_probs, samples.actions, samples.advantages, samples.old_log_probs, settings.clip)
@@ -234,17 +257,10 @@ class Trainer:
             policy = policy_gradient(log_probs, samples.actions, samples.advantages)
         mean_entropy, d_entropy = entropy(log_probs)
         value, d_values = value_loss(values, samples.targets)
-        loss = policy.loss + value_weight * value - settings.entropy_coefficient * mean_entropy
-
         d_entropy *= settings.entropy_coefficient
         d_values *= value_weight
-        self.network.backward(np.subtract(policy.d_logits, d_entropy, out=d_entropy), d_values)
-        grad_norm = clip_global_norm(self.network.gradients, settings.max_grad_norm)
-        for what, number in (("the policy loss", policy.loss), ("the value loss", value), ("the gradient", grad_norm)):
-            if not math.isfinite(number):
-                raise _non_finite(what)
-        self.adam.step(self.network.gradients)
-        return _Step(loss, policy.loss, value, mean_entropy, policy.kl, policy.clip_fraction, grad_norm)
+        d_logits = np.subtract(policy.d_logits, d_entropy, out=d_entropy)
+        return d_logits, d_values, (policy.loss, value, mean_entropy, policy.kl, policy.clip_fraction)
 
 
 class _Step(NamedTuple):
@@ -274,6 +290,11 @@ def _stats(batch: Batch, passes: list[list[_Step]], explained: float, sample_siz
         epochs_done=len(passes),
         mean_return=float(batch.rewards.sum(dtype=np.float64)) / len(batch.starts),
     )
+
+
+def _quiet() -> np.errstate:
+    """Overflow is not worth a warning here: every result is checked, and a bad one is refused."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 def _mean_kl(steps: Sequence[_Step]) -> float:

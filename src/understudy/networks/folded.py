@@ -7,6 +7,7 @@ a row of a matrix is a square.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -143,9 +144,7 @@ class FoldedTower:
         x = functional.relu_(functional.conv2d(planes, weights["stem"], weights["stem bias"], padding=1))
         for i in range(self._blocks):
             x = self._block(x, i)
-        squares = functional.linear(
-            x.permute(0, 2, 3, 1).reshape(n * SQUARES, -1), weights["heads"], weights["heads bias"]
-        )
+        squares = x.permute(0, 2, 3, 1).reshape(n * SQUARES, -1)
         policy, value = self._attention(squares, moves) if self._width else self._linear(squares, moves)
         hidden = functional.relu(functional.linear(_flat(value, n), weights["hidden"], weights["hidden bias"]))
         material = functional.linear(planes.sum(dim=(2, 3)).sqrt(), weights["counts"])
@@ -164,24 +163,29 @@ class FoldedTower:
     def _attention(self, squares: Tensor, moves: Listed | None) -> tuple[Tensor, Tensor]:
         w = self._width
         if moves is not None:
+            heads = self._weights["heads"], self._weights["heads bias"], moves
             if torch.is_grad_enabled():
-                logits, value = _Picked.apply(squares, w, moves)  # type: ignore[no-untyped-call]
+                logits, value = _Picked.apply(squares, *heads, w)  # type: ignore[no-untyped-call]
             else:
-                logits, value, _ = _picked(squares, w, moves)
+                logits, value, _ = _picked(squares, *heads, w)
             return _spread(logits, moves), functional.relu(value)
-        boards = squares.reshape(-1, SQUARES, squares.shape[1])
+        said = self._heads(squares)
+        boards = said.reshape(-1, SQUARES, said.shape[1])
         n = boards.shape[0]
         query, keys, drops, value = torch.split(boards[:, :, : 3 * w + DROPS + 2], [w, 2 * w, DROPS, 2], dim=2)
         board_moves = torch.bmm(query, keys.reshape(n, 2 * SQUARES, w).transpose(1, 2))
         return all_moves(board_moves, drops), functional.relu(value.reshape(-1, 2))
 
     def _linear(self, squares: Tensor, moves: Listed | None) -> tuple[Tensor, Tensor]:
-        policy, value = torch.split(functional.relu(squares), 2, dim=1)
+        policy, value = torch.split(functional.relu(self._heads(squares)), 2, dim=1)
         planes = _flat(policy, squares.shape[0] // SQUARES)
         logits = functional.linear(planes, self._weights["linear"], self._weights["linear bias"])
         if moves is not None:
             logits = _spread(logits.reshape(-1).index_select(0, moves.actions), moves)
         return logits, value
+
+    def _heads(self, squares: Tensor) -> Tensor:
+        return functional.linear(squares, self._weights["heads"], self._weights["heads bias"])
 
 
 def _layout(tensor: Tensor) -> torch.memory_format:
@@ -254,41 +258,70 @@ def _conv_backward(d: Tensor, x: Tensor, kernels: Tensor, biases: Tensor) -> tup
     return result
 
 
-def _picked(squares: Tensor, width: int, moves: Listed) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+def _picked(
+    squares: Tensor, heads: Tensor, biases: Tensor, moves: Listed, width: int
+) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
     """Logits (M,) of listed moves and the two planes of the value, from what all squares say; then what was used.
 
     A square says its query, two keys, seven drops and the value's planes, padded to R times the width. Seen as R rows
-    of that width, the first is the query and the next two are the keys.
+    of that width, the first is the query and the next two are the keys. Biases are added to what is picked: less than
+    a fifth of it all.
     """
-    columns = squares.shape[1]
+    said = squares @ heads.t()
+    columns = said.shape[1]
     ratio = columns // width
-    rows = torch.cat([moves.origins * ratio, moves.targets * ratio + (moves.promotes + 1)])
-    drops = moves.drop_targets * columns + (moves.pieces + 3 * width)
-    pairs = squares.reshape(-1, width).index_select(0, rows)
+    kinds = torch.cat([torch.zeros_like(moves.origins), moves.promotes + 1])
+    rows = torch.cat([moves.origins, moves.targets]).mul_(ratio).add_(kinds)
+    drop_kinds = moves.pieces + 3 * width
+    drops = moves.drop_targets * columns + drop_kinds
+    pairs = said.view(-1, width).index_select(0, rows).add_(biases.view(-1, width).index_select(0, kinds))
     query, keys = pairs.chunk(2)
-    logits = torch.cat([(query * keys).sum(1), squares.reshape(-1).index_select(0, drops)])
-    return logits, squares[:, 3 * width + DROPS :][:, :2].clone(), (rows, drops, pairs)
+    dropped = said.view(-1).index_select(0, drops).add_(biases.index_select(0, drop_kinds))
+    logits = torch.cat([(query * keys).sum(1), dropped])
+    value = said[:, _value_columns(width)] + biases[_value_columns(width)]
+    return logits, value, (kinds, rows, drop_kinds, drops, pairs)
 
 
 class _Picked(torch.autograd.Function):
     """`_picked` and its derivative, which fills one matrix instead of adding up four."""
 
     @staticmethod
-    def forward(ctx: Any, squares: Tensor, width: int, moves: Listed) -> tuple[Tensor, Tensor]:
-        logits, value, used = _picked(squares, width, moves)
-        ctx.save_for_backward(*used)
-        ctx.shape = squares.shape
+    def forward(
+        ctx: Any, squares: Tensor, heads: Tensor, biases: Tensor, moves: Listed, width: int
+    ) -> tuple[Tensor, Tensor]:
+        logits, value, used = _picked(squares, heads, biases, moves, width)
+        ctx.save_for_backward(squares, heads, *used)
         return logits, value
 
     @staticmethod
-    def backward(ctx: Any, d_logits: Tensor, d_value: Tensor) -> tuple[Tensor, None, None]:
-        rows, drops, pairs = ctx.saved_tensors
+    def backward(ctx: Any, d_logits: Tensor, d_value: Tensor) -> tuple[Tensor | None, ...]:
+        squares, heads, kinds, rows, drop_kinds, drops, pairs = ctx.saved_tensors
         width = pairs.shape[1]
         query, keys = pairs.chunk(2)
         d_board, d_drops = torch.split(d_logits, [len(query), len(drops)])
         d_pairs = torch.cat([keys, query]).mul_(d_board.repeat(2)[:, None])
-        d_squares = d_logits.new_zeros(ctx.shape)
-        d_squares.view(-1, width).index_add_(0, rows, d_pairs)
-        d_squares.view(-1).index_add_(0, drops, d_drops)
-        d_squares[:, 3 * width + DROPS :][:, :2] = d_value
-        return d_squares, None, None
+        d_biases = d_logits.new_zeros(len(heads))
+        d_biases.view(-1, width).index_add_(0, kinds, d_pairs)
+        d_biases.index_add_(0, drop_kinds, d_drops)
+        d_biases[_value_columns(width)] = d_value.sum(0)
+        # Most of it is 0. It is only cleared where it was written: clearing all of it costs as much as a product.
+        kept = _zeros.__dict__.pop("matrix", None)
+        if kept is None or kept.shape[0] < len(squares) or kept.shape[1] != len(heads) or kept.dtype != squares.dtype:
+            kept = squares.new_zeros(len(squares), len(heads))
+        d_said = kept[: len(squares)]
+        d_said.view(-1, width).index_add_(0, rows, d_pairs)
+        d_said.view(-1).index_add_(0, drops, d_drops)
+        d_said[:, _value_columns(width)] = d_value
+        d_squares, d_heads = d_said @ heads, d_said.t() @ squares
+        d_said.view(-1, width).index_fill_(0, rows, 0)
+        d_said.view(-1).index_fill_(0, drops, 0)
+        d_said[:, _value_columns(width)] = 0
+        _zeros.matrix = kept
+        return d_squares, d_heads, d_biases, None, None
+
+
+def _value_columns(width: int) -> slice:
+    return slice(3 * width + DROPS, 3 * width + DROPS + 2)
+
+
+_zeros = threading.local()  # .matrix: for gradients by what squares say; all 0 between two passes of a thread

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from understudy.settings import NetworkSettings
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
+_T = TypeVar("_T")
+Objective = Callable[[slice, Floats, Floats], tuple[Floats, Floats, _T]]
+"""Of some rows of a batch, their logits and values: its derivatives by both, and whatever else it found."""
 
 
 class Network(ABC):
@@ -63,6 +67,15 @@ class Network(ABC):
     @abstractmethod
     def backward(self, d_logits: Floats, d_values: Floats) -> None:
         """Overwrite `gradients` with those of the loss whose derivatives by the last forward's outputs are given."""
+
+    def differentiate(self, states: Floats, starts: Integers | None, objective: Objective[_T]) -> list[_T]:
+        """Overwrite `gradients` with those of an objective of all rows; what it found, in the order of the rows.
+
+        A network whose rows stand alone may show them to the objective in parts, from several threads at once.
+        """
+        d_logits, d_values, found = objective(slice(0, len(states)), *self.forward(states, starts))
+        self.backward(d_logits, d_values)
+        return [found]
 
     def evaluate(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
         """What forward gives, up to rounding, where no backward follows: some networks are faster at it."""

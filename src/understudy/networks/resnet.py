@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from understudy.errors import SettingsError
 from understudy.networks.folded import FoldedTower, Listed, listed
-from understudy.networks.network import Floats, Integers, Network
+from understudy.networks.network import Floats, Integers, Network, Objective
 from understudy.networks.tower import ACTIONS, SAMPLE, SIDE, SQUARES, Tower, expectation
 from understudy.settings import NetworkSettings
 
@@ -87,6 +87,23 @@ class ActorCriticResTower(Network):
         ends = np.cumsum([len(values) for _, values in outputs])[:-1]
         parts = (np.split(np.ascontiguousarray(d, self.parameters.dtype), ends) for d in (d_logits, d_values))
         self._finish(self._each(self._backward, outputs, *parts), self._sample)
+
+    def differentiate(self, states: Floats, starts: Integers | None, objective: Objective[_T]) -> list[_T]:
+        """See Network.differentiate: every part goes the whole way in one thread, and they meet once."""
+        self._refold()
+        parts = self._parts(states)
+        ends = np.cumsum([len(part) for part in parts]).tolist()
+        rows = [slice(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
+
+        def work(part: Floats, rows: slice) -> tuple[tuple[Tensor, ...], _T]:
+            outputs = self._forward(part)
+            logits, values = (tensor.detach().numpy() for tensor in outputs)
+            d_logits, d_values, found = objective(rows, logits, values)
+            return self._backward(outputs, d_logits, d_values), found
+
+        done = self._each(work, parts, rows)
+        self._finish([gradients for gradients, _ in done], self._boards(_sampled(states)))
+        return [found for _, found in done]
 
     def judge(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of all actions and of win, draw and loss, for an objective in torch; `backward_from` follows."""
