@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from understudy.errors import ModelMismatch, NonFiniteError
 from understudy.learning.batch import Batch, Samples, lay_out
-from understudy.learning.losses import chosen, entropy, log_softmax, policy_gradient, ppo_clip, value_loss
+from understudy.learning.losses import (
+    chosen,
+    log_softmax,
+    policy_gradient,
+    ppo_clip,
+    softmax,
+    through_softmax,
+    value_loss,
+)
 from understudy.learning.normalizer import StateNormalizer
 from understudy.learning.optimizers import Adam, clip_global_norm, decayed
 from understudy.learning.returns import (
@@ -178,7 +186,9 @@ class Trainer:
         log_probs, values = np.empty(len(batch.actions), dtype), np.empty(len(states), dtype)
         for rows, starts, decisions in batch.pieces(_PIECE, self.network.sequential):
             logits, values[rows] = self.network.evaluate(states[rows], starts)
-            logits = logits[batch.decisions[decisions] - rows.start]
+            among = batch.decisions[decisions] - rows.start
+            # A view where all are decisions, or the last ones are not.
+            logits = logits[: len(among)] if len(among) and among[-1] == len(among) - 1 else logits[among]
             legal = None if batch.legal is None else batch.legal[decisions]
             log_probs[decisions] = chosen(log_softmax(logits, legal), batch.actions[decisions])
         return log_probs, values
@@ -227,24 +237,28 @@ class Trainer:
     def _gradient_step(self, samples: Samples, value_weight: float) -> _Step:
         settings = self.settings
         logits, values = self.network.forward(samples.states, samples.starts)
-        log_probs = log_softmax(logits, samples.legal)
+        policy = softmax(logits, samples.legal)
+        taken, advantages = samples.actions, samples.advantages
         if settings.algorithm == "ppo":
-            policy = ppo_clip(log_probs, samples.actions, samples.advantages, samples.old_log_probs, settings.clip)
+            objective = ppo_clip(policy.log_probs, taken, advantages, samples.old_log_probs, settings.clip)
         else:
-            policy = policy_gradient(log_probs, samples.actions, samples.advantages)
-        mean_entropy, d_entropy = entropy(log_probs)
+            objective = policy_gradient(policy.log_probs, taken, advantages)
+        mean_entropy, d_logits = through_softmax(policy, taken, objective.d_log_probs, settings.entropy_coefficient)
         value, d_values = value_loss(values, samples.targets)
-        loss = policy.loss + value_weight * value - settings.entropy_coefficient * mean_entropy
+        loss = objective.loss + value_weight * value - settings.entropy_coefficient * mean_entropy
 
-        d_entropy *= settings.entropy_coefficient
         d_values *= value_weight
-        self.network.backward(np.subtract(policy.d_logits, d_entropy, out=d_entropy), d_values)
+        self.network.backward(d_logits, d_values)
         grad_norm = clip_global_norm(self.network.gradients, settings.max_grad_norm)
-        for what, number in (("the policy loss", policy.loss), ("the value loss", value), ("the gradient", grad_norm)):
+        for what, number in (
+            ("the policy loss", objective.loss),
+            ("the value loss", value),
+            ("the gradient", grad_norm),
+        ):
             if not math.isfinite(number):
                 raise _non_finite(what)
         self.adam.step(self.network.gradients)
-        return _Step(loss, policy.loss, value, mean_entropy, policy.kl, policy.clip_fraction, grad_norm)
+        return _Step(loss, objective.loss, value, mean_entropy, objective.kl, objective.clip_fraction, grad_norm)
 
 
 class _Step(NamedTuple):
