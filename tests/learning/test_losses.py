@@ -47,15 +47,15 @@ class Case:
 
 def by_logits(case: Case, loss: PolicyLoss) -> Doubles:
     """The gradient of a policy loss alone."""
-    gradient: Doubles = through_softmax(softmax(case.logits, case.legal), case.actions, loss.d_log_probs)[1]
-    return gradient
+    _, gradient = through_softmax(softmax(case.logits, case.legal), case.actions, loss.d_log_probs)
+    return gradient.astype(np.float64)
 
 
 def entropy(logits: Doubles, legal: NDArray[np.bool_] | None = None) -> tuple[float, Doubles]:
     """The mean entropy, and its gradient alone."""
     nothing = np.zeros(len(logits))
     value, gradient = through_softmax(softmax(logits, legal), np.zeros(len(logits), np.int64), nothing, -1.0)
-    return value, gradient
+    return value, gradient.astype(np.float64)
 
 
 @pytest.fixture(params=[False, True], ids=["all legal", "masked"])

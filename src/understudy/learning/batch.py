@@ -110,9 +110,8 @@ class Samples:
         ends = np.concatenate(([0], np.cumsum(lengths[units])))
         order = np.repeat(begins[units] - ends[:-1], lengths[units]) + np.arange(n)
         # One number a row is cheaper to shuffle all at once: minibatches are small, and calls count.
-        actions, old_log_probs, advantages, targets = (
-            numbers.take(order) for numbers in (self.actions, self.old_log_probs, self.advantages, self.targets)
-        )
+        actions, old_log_probs = self.actions.take(order), self.old_log_probs.take(order)
+        advantages, targets = self.advantages.take(order), self.targets.take(order)
         for first, last in itertools.pairwise(_cuts(ends, size).tolist()):
             rows = slice(ends[first], ends[last])
             yield Samples(
