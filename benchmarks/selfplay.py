@@ -27,7 +27,7 @@ from understudy.settings import NetworkSettings, ParallelSettings, Settings, Tra
 MATCHES, STEPS, GOAL = 64, 128, 350.0
 BATCH = MATCHES * STEPS
 UPDATES = 40
-PAUSED_BATCHES = 40
+PAUSED_SECONDS, PAUSED_TURNS = 4.0, 5
 WEIGHTS, WEIGHT_ROUNDS = 53_000_000, 15
 RING_BATCHES = 300
 
@@ -97,11 +97,12 @@ def workers_alone(workers: int) -> float:
             manager.collect_experiences()
             manager.release_experiences()
         manager.collect_experiences()
-        began = time.perf_counter()
-        for _ in range(PAUSED_BATCHES):
+        batches, began = 0, time.perf_counter()
+        while (seconds := time.perf_counter() - began) < PAUSED_SECONDS:
             manager.release_experiences()
             manager.collect_experiences()
-        return PAUSED_BATCHES * workers * BATCH / (time.perf_counter() - began)
+            batches += 1
+        return batches * workers * BATCH / seconds
 
 
 def multiply(start: float, seconds: float, done: Queue[int]) -> None:
@@ -236,7 +237,7 @@ def rows() -> list[Row]:
                 factor=2,
             ),
         ]
-    turns = [(workers_alone(1), workers_alone(2)) for _ in range(3)]
+    turns = [(workers_alone(1), workers_alone(2)) for _ in range(PAUSED_TURNS)]
     one, both = (quantile(speeds, 0.5) for speeds in zip(*turns, strict=True))
     plain = [(machine_alone(1), machine_alone(2)) for _ in range(3)]
     one_plain, both_plain = (quantile(speeds, 0.5) for speeds in zip(*plain, strict=True))

@@ -13,7 +13,7 @@ from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.inference import BACKENDS, Evaluator, installed
 from understudy.games.shogi.matches import BOARD, MOST_LEGAL
 from understudy.games.shogi.policy import ACTIONS
-from understudy.learning.losses import entropy, log_softmax, ppo_clip, value_loss
+from understudy.learning.losses import ppo_clip, softmax, through_softmax, value_loss
 from understudy.learning.optimizers import Adam, clip_global_norm
 from understudy.networks.factory import model_factory
 from understudy.settings import NetworkSettings
@@ -49,11 +49,11 @@ class Update:
     def __call__(self) -> list[float]:
         start = time.perf_counter()
         logits, values = self.network.forward(self.states)
-        log_probs = log_softmax(logits, self.legal)
-        policy = ppo_clip(log_probs, self.actions, self.advantages, self.old, 0.2)
-        _, d_entropy = entropy(log_probs)
+        policy = softmax(logits, self.legal)
+        loss = ppo_clip(policy.log_probs, self.actions, self.advantages, self.old, 0.2)
+        _, d_logits = through_softmax(policy, self.actions, loss.d_log_probs, 0.01)
         _, d_values = value_loss(values, self.targets)
-        self.network.backward(policy.d_logits - 0.01 * d_entropy, 0.5 * d_values)
+        self.network.backward(d_logits, 0.5 * d_values)
         clip_global_norm(self.network.gradients, 0.5)
         self.adam.step(self.network.gradients)
         return [(time.perf_counter() - start) / MINIBATCH]

@@ -8,7 +8,15 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from understudy.learning.losses import entropy, log_softmax, policy_gradient, ppo_clip, value_loss
+from understudy.learning.losses import (
+    PolicyLoss,
+    log_softmax,
+    policy_gradient,
+    ppo_clip,
+    softmax,
+    through_softmax,
+    value_loss,
+)
 
 N, A, CLIP = 40, 5, 0.2
 Doubles = NDArray[np.float64]
@@ -35,6 +43,19 @@ class Case:
         masked = logits if self.legal is None else logits.masked_fill(~torch.tensor(self.legal), -math.inf)
         log_probs = torch.log_softmax(masked, dim=1)
         return logits, log_probs[torch.arange(N), torch.tensor(self.actions)]
+
+
+def by_logits(case: Case, loss: PolicyLoss) -> Doubles:
+    """The gradient of a policy loss alone."""
+    _, gradient = through_softmax(softmax(case.logits, case.legal), case.actions, loss.d_log_probs)
+    return gradient.astype(np.float64)
+
+
+def entropy(logits: Doubles, legal: NDArray[np.bool_] | None = None) -> tuple[float, Doubles]:
+    """The mean entropy, and its gradient alone."""
+    nothing = np.zeros(len(logits))
+    value, gradient = through_softmax(softmax(logits, legal), np.zeros(len(logits), np.int64), nothing, -1.0)
+    return value, gradient.astype(np.float64)
 
 
 @pytest.fixture(params=[False, True], ids=["all legal", "masked"])
@@ -100,7 +121,7 @@ def test_policy_gradient_has_the_loss_and_slope_of_its_definition(case: Case) ->
 
     result = policy_gradient(log_softmax(case.logits, case.legal), case.actions, case.advantages)
     assert result.loss == pytest.approx(loss(case.logits))
-    np.testing.assert_allclose(result.d_logits, slopes(loss, case.logits), atol=1e-8)
+    np.testing.assert_allclose(by_logits(case, result), slopes(loss, case.logits), atol=1e-8)
     assert (result.kl, result.clip_fraction) == (0, 0)
 
 
@@ -109,7 +130,7 @@ def test_policy_gradient_agrees_with_autograd(case: Case) -> None:
     (-(torch.tensor(case.advantages) * log_probs).mean()).backward()  # type: ignore[no-untyped-call]
     result = policy_gradient(log_softmax(case.logits, case.legal), case.actions, case.advantages)
     assert logits.grad is not None
-    np.testing.assert_allclose(result.d_logits, logits.grad.numpy(), atol=1e-12)
+    np.testing.assert_allclose(by_logits(case, result), logits.grad.numpy(), atol=1e-12)
 
 
 def clipped_objective(case: Case, logits: Doubles) -> float:
@@ -128,8 +149,8 @@ def test_ppo_has_the_loss_and_slope_of_its_definition(case: Case) -> None:
     result = ppo_clip(log_probs, case.actions, case.advantages, case.old_log_probs, CLIP)
     assert result.loss == pytest.approx(clipped_objective(case, case.logits))
     expected = slopes(lambda logits: clipped_objective(case, logits), case.logits)
-    np.testing.assert_allclose(result.d_logits, expected, atol=1e-8)
-    flat = (result.d_logits == 0).all(axis=1)
+    np.testing.assert_allclose(by_logits(case, result), expected, atol=1e-8)
+    flat = (by_logits(case, result) == 0).all(axis=1)
     assert 3 < flat.sum() < N - 3, "the case should have rows on both sides of the clip"
 
 
@@ -142,7 +163,7 @@ def test_ppo_agrees_with_autograd(case: Case) -> None:
     mine = log_softmax(case.logits, case.legal)
     result = ppo_clip(mine, case.actions, case.advantages, case.old_log_probs, CLIP)
     assert logits.grad is not None
-    np.testing.assert_allclose(result.d_logits, logits.grad.numpy(), atol=1e-12)
+    np.testing.assert_allclose(by_logits(case, result), logits.grad.numpy(), atol=1e-12)
 
 
 def test_ppo_reports_k3_and_the_share_outside_the_clip(case: Case) -> None:
@@ -157,9 +178,8 @@ def test_ppo_at_the_old_policy_is_the_policy_gradient(case: Case) -> None:
     log_probs = log_softmax(case.logits, case.legal)
     old = log_probs[np.arange(N), case.actions]
     clipped = ppo_clip(log_probs, case.actions, case.advantages, old, CLIP)
-    np.testing.assert_allclose(
-        clipped.d_logits, policy_gradient(log_probs, case.actions, case.advantages).d_logits, atol=1e-12
-    )
+    plain = policy_gradient(log_probs, case.actions, case.advantages)
+    np.testing.assert_allclose(clipped.d_log_probs, plain.d_log_probs, atol=1e-12)
     assert (clipped.kl, clipped.clip_fraction) == (0, 0)
 
 
@@ -167,7 +187,7 @@ def test_ppo_stands_ratios_beyond_float32() -> None:
     logits = np.array([[0, -200], [0, -200]], np.float32)
     actions, advantages = np.array([0, 0]), np.array([1, -1], np.float32)
     result = ppo_clip(log_softmax(logits), actions, advantages, np.full(2, -200, np.float32), CLIP)
-    assert np.isfinite(result.d_logits).all()
+    assert np.isfinite(through_softmax(softmax(logits), actions, result.d_log_probs)[1]).all()
     assert math.isfinite(result.loss)
     assert math.isfinite(result.kl)
 
@@ -177,7 +197,7 @@ def test_entropy_has_the_value_and_slope_of_its_definition(case: Case) -> None:
         p = np.exp(log_softmax(logits, case.legal))
         return -math.fsum(x * math.log(x) for x in p.ravel().tolist() if x > 0) / N
 
-    value, gradient = entropy(log_softmax(case.logits, case.legal))
+    value, gradient = entropy(case.logits, case.legal)
     assert value == pytest.approx(mean_entropy(case.logits))
     np.testing.assert_allclose(gradient, slopes(mean_entropy, case.logits), atol=1e-8)
 
@@ -188,18 +208,18 @@ def test_entropy_agrees_with_autograd() -> None:
     log_probs = torch.log_softmax(logits, dim=1)
     (-(log_probs.exp() * log_probs).sum(dim=1).mean()).backward()  # type: ignore[no-untyped-call]
     assert logits.grad is not None
-    np.testing.assert_allclose(entropy(log_softmax(case.logits))[1], logits.grad.numpy(), atol=1e-12)
+    np.testing.assert_allclose(entropy(case.logits)[1], logits.grad.numpy(), atol=1e-12)
 
 
 def test_following_the_entropy_gradient_flattens_the_policy(case: Case) -> None:
-    before, gradient = entropy(log_softmax(case.logits, case.legal))
-    assert entropy(log_softmax(case.logits + 0.1 * gradient, case.legal))[0] > before
+    before, gradient = entropy(case.logits, case.legal)
+    assert entropy(case.logits + 0.1 * gradient, case.legal)[0] > before
 
 
 def test_a_forced_move_has_no_entropy_and_no_gradient() -> None:
     case = Case(masked=True)
     assert case.legal is not None
-    value, gradient = entropy(log_softmax(case.logits[:1], case.legal[:1]))
+    value, gradient = entropy(case.logits[:1], case.legal[:1])
     assert value == 0
     np.testing.assert_array_equal(gradient, 0)
 
@@ -207,12 +227,12 @@ def test_a_forced_move_has_no_entropy_and_no_gradient() -> None:
 def test_illegal_actions_get_no_gradient() -> None:
     case = Case(masked=True)
     assert case.legal is not None
-    log_probs = log_softmax(case.logits.astype(np.float32), case.legal)
-    results = (
-        policy_gradient(log_probs, case.actions, case.advantages).d_logits,
-        ppo_clip(log_probs, case.actions, case.advantages, case.old_log_probs, CLIP).d_logits,
-        entropy(log_probs)[1],
+    policy = softmax(case.logits.astype(np.float32), case.legal)
+    losses = (
+        policy_gradient(policy.log_probs, case.actions, case.advantages),
+        ppo_clip(policy.log_probs, case.actions, case.advantages, case.old_log_probs, CLIP),
     )
+    results = [through_softmax(policy, case.actions, loss.d_log_probs, 0.01)[1] for loss in losses]
     for gradient in results:
         assert np.isfinite(gradient).all()
         np.testing.assert_array_equal(gradient[~case.legal], 0)
@@ -234,11 +254,19 @@ def test_value_loss_is_half_the_mean_squared_error() -> None:
     np.testing.assert_allclose(gradient, tensor.grad.numpy(), atol=1e-12)
 
 
-def test_results_go_into_the_arrays_that_are_given(case: Case) -> None:
-    log_probs = log_softmax(case.logits, case.legal)
-    out = np.empty_like(log_probs)
-    assert policy_gradient(log_probs, case.actions, case.advantages, out).d_logits is out
-    assert ppo_clip(log_probs, case.actions, case.advantages, case.old_log_probs, CLIP, out).d_logits is out
-    assert entropy(log_probs, out)[1] is out
-    errors = np.empty(N)
-    assert value_loss(case.advantages, case.old_log_probs, errors)[1] is errors
+def test_a_loss_and_an_entropy_bonus_add_up(case: Case) -> None:
+    policy = softmax(case.logits, case.legal)
+    loss = ppo_clip(policy.log_probs, case.actions, case.advantages, case.old_log_probs, CLIP)
+    kept = policy.log_probs.copy(), policy.probs.copy()
+    mean_entropy, gradient = through_softmax(policy, case.actions, loss.d_log_probs, 0.3)
+    alone = entropy(case.logits, case.legal)
+    assert mean_entropy == alone[0]
+    np.testing.assert_allclose(gradient, by_logits(case, loss) - 0.3 * alone[1], atol=1e-12)
+    for before, after in zip(kept, policy, strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_probabilities_are_those_of_the_log_probabilities(case: Case) -> None:
+    policy = softmax(case.logits, case.legal)
+    np.testing.assert_array_equal(policy.log_probs, log_softmax(case.logits, case.legal))
+    np.testing.assert_allclose(policy.probs, np.exp(policy.log_probs), rtol=1e-12)

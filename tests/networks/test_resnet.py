@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from understudy.errors import SettingsError
-from understudy.learning.losses import log_softmax, ppo_clip
+from understudy.learning.losses import ppo_clip, softmax, through_softmax
 from understudy.learning.optimizers import Adam
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats
@@ -272,10 +272,11 @@ def test_the_objective_of_the_numpy_networks_teaches_it(rng: np.random.Generator
     old: Floats | None = None
     for _ in range(60):
         logits, values = network.forward(states)
-        log_probs = log_softmax(logits)
-        now = log_probs[np.arange(16), actions]
+        policy = softmax(logits)
+        now = policy.log_probs[np.arange(16), actions]
         old = now if old is None else old
-        network.backward(ppo_clip(log_probs, actions, advantages, now, 0.2).d_logits, values * 0)
+        loss = ppo_clip(policy.log_probs, actions, advantages, now, 0.2)
+        network.backward(through_softmax(policy, actions, loss.d_log_probs)[1], values * 0)
         adam.step(network.gradients)
     assert old is not None
     assert (now - old).mean() > 1

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.learning.batch import Samples
-from understudy.learning.losses import chosen, log_softmax, policy_gradient
+from understudy.learning.losses import chosen, log_softmax, policy_gradient, softmax, through_softmax
 from understudy.learning.optimizers import clip_global_norm
 from understudy.learning.trainer import Trainer
 from understudy.networks.network import Floats, Integers
@@ -78,8 +78,10 @@ def _one_pass(trainer: Trainer, examples: Examples, rng: np.random.Generator) ->
     )
     for part in samples.minibatches(trainer.settings.minibatch, rng):
         logits, values = network.forward(part.states, part.starts)
-        loss = policy_gradient(log_softmax(logits), part.actions, part.advantages)  # all advantages 1: likelihood
-        network.backward(loss.d_logits, np.zeros_like(values))
+        policy = softmax(logits)
+        loss = policy_gradient(policy.log_probs, part.actions, part.advantages)  # all advantages 1: likelihood
+        _, d_logits = through_softmax(policy, part.actions, loss.d_log_probs)
+        network.backward(d_logits, np.zeros_like(values))
         clip_global_norm(network.gradients, trainer.settings.max_grad_norm)
         trainer.adam.step(network.gradients)
 

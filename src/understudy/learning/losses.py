@@ -1,6 +1,7 @@
 """The objectives and their gradients by logits and values, as pure functions; any network can use them.
 
-Every loss is a mean over the rows of the batch. Gradients are by the logits, through the softmax.
+Every loss is a mean over the rows of the batch. Policy losses come with their derivatives by log π of the actions;
+`through_softmax` makes them gradients by the logits.
 """
 
 from __future__ import annotations
@@ -17,11 +18,18 @@ _MAX_LOG_RATIO = 20.0
 _FINITE = -1e30  # stands in for the −inf of an impossible action where it is multiplied by its probability, 0
 
 
+class Policy(NamedTuple):
+    """Log-probabilities and probabilities of the actions (N, A); −inf and 0 for illegal ones."""
+
+    log_probs: Floats
+    probs: Floats
+
+
 class PolicyLoss(NamedTuple):
     """A policy objective, to be minimised. `kl` estimates KL(old ‖ new); without an old policy it is 0."""
 
     loss: float
-    d_logits: Floats
+    d_log_probs: Floats  # (N,)
     kl: float = 0.0
     clip_fraction: float = 0.0
 
@@ -31,13 +39,14 @@ def log_softmax(logits: Floats, legal: NDArray[np.bool_] | None = None, out: Flo
 
     The logits may lack the last actions where no row has them among its legal ones.
     """
-    if legal is not None:
-        logits = np.where(legal[:, : logits.shape[1]], logits, logits.dtype.type(-np.inf))
-    # Reductions of ufuncs spare the Python layer of the methods: minibatches are small, and calls count.
-    out = np.subtract(logits, np.maximum.reduce(logits, axis=1, keepdims=True), out=out)
-    total = np.add.reduce(np.exp(out), axis=1, keepdims=True)
-    np.subtract(out, np.log(total, out=total), out=out)
-    return out
+    return _softmax(logits, legal, out)[0]
+
+
+def softmax(logits: Floats, legal: NDArray[np.bool_] | None = None) -> Policy:
+    """What `log_softmax` gives, and its exponential."""
+    log_probs, probs, total = _softmax(logits, legal, None)
+    np.divide(probs, total, out=probs)
+    return Policy(log_probs, probs)
 
 
 def chosen(log_probs: Floats, actions: Integers) -> Floats:
@@ -46,61 +55,73 @@ def chosen(log_probs: Floats, actions: Integers) -> Floats:
     return picked
 
 
-def policy_gradient(log_probs: Floats, actions: Integers, advantages: Floats, out: Floats | None = None) -> PolicyLoss:
+def policy_gradient(log_probs: Floats, actions: Integers, advantages: Floats) -> PolicyLoss:
     """REINFORCE (Williams 1992): −E[A·log π(a)]."""
     n = len(actions)
-    loss = -float(np.dot(advantages, chosen(log_probs, actions))) / n
-    return PolicyLoss(loss, _through_softmax(log_probs, actions, advantages * (-1 / n), out))
+    return PolicyLoss(-float(np.dot(advantages, chosen(log_probs, actions))) / n, advantages * (-1 / n))
 
 
 def ppo_clip(
-    log_probs: Floats,
-    actions: Integers,
-    advantages: Floats,
-    old_log_probs: Floats,
-    clip: float,
-    out: Floats | None = None,
+    log_probs: Floats, actions: Integers, advantages: Floats, old_log_probs: Floats, clip: float
 ) -> PolicyLoss:
     """PPO (Schulman et al. 2017): −E[min(r·A, clip(r, 1−ε, 1+ε)·A)] with r = π/π_old of the actions taken."""
     n = len(actions)
-    log_ratio = chosen(log_probs, actions) - old_log_probs
+    log_ratio = chosen(log_probs, actions)
+    log_ratio -= old_log_probs
     np.minimum(log_ratio, _MAX_LOG_RATIO, out=log_ratio)
     ratio = np.exp(log_ratio)
-    within = np.minimum(np.maximum(ratio, 1 - clip), 1 + clip)
-    surrogate = ratio * advantages
-    clipped = within * advantages
-    loss = -float(np.add.reduce(np.minimum(surrogate, clipped))) / n
-    # ∂(r·A)/∂log π(a) = r·A; where the clipped branch is the smaller one, the objective is flat.
-    d_log_prob = surrogate * (surrogate <= clipped) * (-1 / n)
-    kl = float(np.add.reduce(ratio - 1 - log_ratio)) / n  # Schulman's k3: never negative, low variance
+    within = np.maximum(ratio, 1 - clip)
+    np.minimum(within, 1 + clip, out=within)
     clip_fraction = np.count_nonzero(within != ratio) / n
-    return PolicyLoss(loss, _through_softmax(log_probs, actions, d_log_prob, out), kl, clip_fraction)
+    surrogate = ratio * advantages
+    within *= advantages
+    # ∂(r·A)/∂log π(a) = r·A; where the clipped branch is the smaller one, the objective is flat.
+    d_log_probs = surrogate * (surrogate <= within)
+    d_log_probs *= -1 / n
+    loss = -float(np.add.reduce(np.minimum(surrogate, within, out=within))) / n
+    ratio -= 1
+    ratio -= log_ratio
+    kl = float(np.add.reduce(ratio)) / n  # Schulman's k3: never negative, low variance
+    return PolicyLoss(loss, d_log_probs, kl, clip_fraction)
 
 
-def entropy(log_probs: Floats, out: Floats | None = None) -> tuple[float, Floats]:
-    """The mean entropy H of the policy, and its gradient ∂H/∂z_j = −p_j·(log p_j + H)."""
-    p = np.exp(log_probs)
-    p_log_p = np.maximum(log_probs, _FINITE)
-    p_log_p *= p
-    negative_h = np.add.reduce(p_log_p, axis=1, keepdims=True)
-    p *= negative_h
-    out = np.subtract(p, p_log_p, out=out)
-    out *= 1 / len(log_probs)
-    return -float(np.add.reduce(negative_h, axis=None)) / len(log_probs), out
+def through_softmax(
+    policy: Policy, actions: Integers, d_log_probs: Floats, entropy_weight: float = 0.0
+) -> tuple[float, Floats]:
+    """The policy's mean entropy H, and the gradient by the logits of a loss less `entropy_weight` times H.
+
+    `d_log_probs` are the derivatives of the loss by log π of the actions a. ∂log π(a)/∂z_j = 1[j = a] − p_j, and
+    ∂H/∂z_j = −p_j·(log p_j + H).
+    """
+    n = len(actions)
+    out = np.maximum(policy.log_probs, _FINITE)
+    out *= policy.probs
+    negative_h = np.add.reduce(out, axis=1)
+    mean_entropy = -float(np.add.reduce(negative_h)) / n
+    out *= entropy_weight / n
+    negative_h *= entropy_weight / n
+    negative_h += d_log_probs
+    out -= policy.probs * negative_h[:, None]
+    out[np.arange(n), actions] += d_log_probs
+    return mean_entropy, out
 
 
-def value_loss(values: Floats, targets: Floats, out: Floats | None = None) -> tuple[float, Floats]:
+def value_loss(values: Floats, targets: Floats) -> tuple[float, Floats]:
     """½·E[(V − target)²] and its gradient by the values."""
     n = len(values)
-    error = np.subtract(values, targets, out=out)
+    error = values - targets
     loss = 0.5 * float(np.dot(error, error)) / n
     error *= 1 / n
     return loss, error
 
 
-def _through_softmax(log_probs: Floats, actions: Integers, d_log_prob: Floats, out: Floats | None) -> Floats:
-    """From the derivative by log π(a) to that by the logits: ∂log π(a)/∂z_j = 1[j = a] − p_j."""
-    out = np.exp(log_probs, out=out)
-    out *= -d_log_prob[:, None]
-    out[np.arange(len(actions)), actions] += d_log_prob
-    return out
+def _softmax(logits: Floats, legal: NDArray[np.bool_] | None, out: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Log-probabilities; what is in proportion to the probabilities, and its sums."""
+    if legal is not None:
+        logits = np.where(legal[:, : logits.shape[1]], logits, logits.dtype.type(-np.inf))
+    # Reductions of ufuncs spare the Python layer of the methods: minibatches are small, and calls count.
+    out = np.subtract(logits, np.maximum.reduce(logits, axis=1, keepdims=True), out=out)
+    weights = np.exp(out)
+    total = np.add.reduce(weights, axis=1, keepdims=True)
+    np.subtract(out, np.log(total), out=out)
+    return out, weights, total

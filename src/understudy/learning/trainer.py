@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from understudy.errors import ModelMismatch, NonFiniteError
 from understudy.learning.batch import Batch, Samples, lay_out
-from understudy.learning.losses import chosen, entropy, log_softmax, policy_gradient, ppo_clip, value_loss
+from understudy.learning.losses import (
+    chosen,
+    log_softmax,
+    policy_gradient,
+    ppo_clip,
+    softmax,
+    through_softmax,
+    value_loss,
+)
 from understudy.learning.normalizer import StateNormalizer
 from understudy.learning.optimizers import Adam, clip_global_norm, decayed
 from understudy.learning.returns import (
@@ -177,7 +185,9 @@ class Trainer:
         log_probs, values = np.empty(len(batch.actions), dtype), np.empty(len(states), dtype)
         for rows, starts, decisions in batch.pieces(_PIECE, self.network.sequential):
             logits, values[rows] = self.network.evaluate(states[rows], starts)
-            logits = logits[batch.decisions[decisions] - rows.start]
+            among = batch.decisions[decisions] - rows.start
+            # A view where all are decisions, or the last ones are not.
+            logits = logits[: len(among)] if len(among) and among[-1] == len(among) - 1 else logits[among]
             legal = None if batch.legal is None else batch.legal[decisions]
             log_probs[decisions] = chosen(log_softmax(logits, legal), batch.actions[decisions])
         return log_probs, values
@@ -250,17 +260,16 @@ class Trainer:
     ) -> tuple[Floats, Floats, tuple[float, ...]]:
         """Derivatives by logits and values; policy loss, value loss, entropy, KL and clip fraction."""
         settings = self.settings
-        log_probs = log_softmax(logits, samples.legal)
+        policy = softmax(logits, samples.legal)
+        taken, advantages = samples.actions, samples.advantages
         if settings.algorithm == "ppo":
-            policy = ppo_clip(log_probs, samples.actions, samples.advantages, samples.old_log_probs, settings.clip)
+            objective = ppo_clip(policy.log_probs, taken, advantages, samples.old_log_probs, settings.clip)
         else:
-            policy = policy_gradient(log_probs, samples.actions, samples.advantages)
-        mean_entropy, d_entropy = entropy(log_probs)
+            objective = policy_gradient(policy.log_probs, taken, advantages)
+        mean_entropy, d_logits = through_softmax(policy, taken, objective.d_log_probs, settings.entropy_coefficient)
         value, d_values = value_loss(values, samples.targets)
-        d_entropy *= settings.entropy_coefficient
         d_values *= value_weight
-        d_logits = np.subtract(policy.d_logits, d_entropy, out=d_entropy)
-        return d_logits, d_values, (policy.loss, value, mean_entropy, policy.kl, policy.clip_fraction)
+        return d_logits, d_values, (objective.loss, value, mean_entropy, objective.kl, objective.clip_fraction)
 
 
 class _Step(NamedTuple):
