@@ -15,7 +15,8 @@ from understudy.games.zerg.proving_ground.maps import SIZE, Map
 from understudy.games.zerg.proving_ground.rules import KINDS, UPGRADES
 from understudy.games.zerg.proving_ground.unit_data import kind
 
-SLOTS, QUEUE, NEUTRAL = 2048, 8, 2
+SLOTS = 2088  # no multiple of a large power of two: else a unit's columns would all fall into one set of the cache
+QUEUE, NEUTRAL = 8, 2
 DEAD_RING, GHOSTS, AREAS = 2048, 128, 32
 FIRST_TAG, TAG_SHIFT = 1 << 32, 18  # a unit's tag is the first one plus its slot, shifted, plus its generation
 
