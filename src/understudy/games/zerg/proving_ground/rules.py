@@ -93,6 +93,8 @@ RULES = np.dtype(
         ("room", "i4", KINDS),  # space a transport has
         ("techlab_of", "i4", KINDS),  # the addons a Terran building has
         ("reactor_of", "i4", KINDS),
+        ("largest", "f8"),  # the largest radius of any kind
+        ("largest_lead", "f8"),  # the most by which a kind's radius exceeds how much it is put off
     ]
 )
 Rules = NDArray[Any]
@@ -188,6 +190,7 @@ def rules() -> Rules:
         _arm(block[0], unit)
     _production(block[0])
     _upgrades(block[0])
+    block["largest"], block["largest_lead"] = block["radius"].max(), (block["radius"] - block["put_off"]).max()
     block.flags.writeable = False
     return block
 

@@ -15,7 +15,8 @@ from understudy.games.zerg.proving_ground.maps import SIZE, Map
 from understudy.games.zerg.proving_ground.rules import KINDS, UPGRADES
 from understudy.games.zerg.proving_ground.unit_data import kind
 
-SLOTS, QUEUE, NEUTRAL = 2048, 8, 2
+SLOTS = 2088  # no multiple of a large power of two: else a unit's columns would all fall into one set of the cache
+QUEUE, NEUTRAL = 8, 2
 DEAD_RING, GHOSTS, AREAS = 2048, 128, 32
 FIRST_TAG, TAG_SHIFT = 1 << 32, 18  # a unit's tag is the first one plus its slot, shifted, plus its generation
 
@@ -205,7 +206,15 @@ STATE = np.dtype(
     ]
 )
 
-TERRAIN = np.dtype([("pathable", "u1", _GRID), ("placeable", "u1", _GRID), ("height", "u1", _GRID)])
+ROOF = 14  # sight of up to this many cells
+TERRAIN = np.dtype(
+    [
+        ("pathable", "u1", _GRID),
+        ("placeable", "u1", _GRID),
+        ("height", "u1", _GRID),
+        ("roof", "u1", (SIZE // 2, SIZE // 2)),  # the highest cell in sight of each two by two cells
+    ]
+)
 
 FIELDS = 96
 AHEAD = 12  # cells a unit looks down its way
@@ -266,6 +275,10 @@ def terrain_of(game_map: Map) -> Block:
             pathable[int(y), int(x) - 1 : int(x) + 1] = 0
         for x, y in base.geysers:
             pathable[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2] = 0
+    reach = ROOF + 1
+    around = np.pad(game_map.height, reach)
+    rows = np.max([around[n : n + SIZE : 2] for n in range(2 * reach + 2)], axis=0)
+    block["roof"][0] = np.max([rows[:, n : n + SIZE : 2] for n in range(2 * reach + 2)], axis=0)
     block.flags.writeable = False
     return block
 

@@ -1,7 +1,5 @@
 """Weapons: choosing a target, reaching it, hurting it."""
 
-# ruff: noqa: SIM102 - kernels pass plain numbers and leave early
-
 from __future__ import annotations
 
 from typing import Any
@@ -25,6 +23,7 @@ from understudy.games.zerg.proving_ground.state import (
 ACQUIRE = 5.5  # how far a unit minds an enemy, or a little beyond its reach if that is more
 LEAST_DAMAGE = 0.5
 STAND = 8.0  # loops a unit stands after a shot before it looks at its target again
+ROUNDING = 1e-6  # more than rounding does to the square of a distance
 BUILDING_BONUS = 64.0  # banelings: 80 against structures
 
 
@@ -53,22 +52,25 @@ def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
     if beyond > 0.0:
         ground = max(ground + 1.0, beyond) if ground >= 0.0 else ground
         air = max(air + 1.0, beyond) if air >= 0.0 else air
-    far = max(ground, air) + r.radius[k] + 1.0
+    reach = max(ground, air) + r.radius[k]
+    far = reach + 1.0
     x, y = s.x[i], s.y[i]
     best, found = 1e18, -1
+    limit = (reach + r.largest) ** 2 + ROUNDING  # whatever its kind, nobody farther off can be the one
     for by in range(max(0, int(y - far) // WIDE), min(COARSE, int(y + far) // WIDE + 1)):
         for bx in range(max(0, int(x - far) // WIDE), min(COARSE, int(x + far) // WIDE + 1)):
             j = w.coarse[1 - p, by * COARSE + bx]
             while j >= 0:
-                other = s.kind[j]
                 dx, dy = x - s.x[j], y - s.y[j]
-                room = (air if r.flying[other] else ground) + r.radius[k] + r.radius[other]
                 d2 = dx * dx + dy * dy
-                if d2 <= room * room and room > 0.0 and r.put_off[other] < best:
-                    if s.alive[j] and s.seen[p, j]:
+                if d2 <= limit:
+                    other = s.kind[j]
+                    room = (air if r.flying[other] else ground) + r.radius[k] + r.radius[other]
+                    if d2 <= room * room and room > 0.0 and r.put_off[other] < best and s.alive[j] and s.seen[p, j]:
                         score = np.sqrt(d2) - r.radius[other] + r.put_off[other]
                         if score < best:
                             best, found = score, j
+                            limit = min(limit, max(0.0, best + r.largest_lead) ** 2 + ROUNDING)
                 j = w.coarse_next[j]
     return found
 

@@ -11,7 +11,7 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.maps import SIZE
 from understudy.games.zerg.proving_ground.rules import SCAN, SCAN_RADIUS
-from understudy.games.zerg.proving_ground.state import AREAS, NEUTRAL, PYLON
+from understudy.games.zerg.proving_ground.state import AREAS, NEUTRAL, PYLON, ROOF
 
 HIGHER = 9  # a ground unit does not see cells that lie this much above it
 POWER = 6.5
@@ -38,15 +38,20 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
         if w.stamped[p, row, column] >= reach + 20 * r.flying[k]:
             continue
         w.stamped[p, row, column] = int(reach) + 20 * r.flying[k]
-        cx, cy = 2.0 * column + 1.0, 2.0 * row + 1.0
+        cx, cy = 2 * column + 1, 2 * row + 1
         limit = 255 if r.flying[k] else min(255, int(t.height[int(s.y[i]), int(s.x[i])]) + HIGHER)
+        everything = limit == 255 or (reach <= ROOF and limit >= t.roof[row, column])
         for y in range(max(0, int(cy - reach)), min(SIZE, int(cy + reach) + 1)):
             dy = y + 0.5 - cy
             half2 = reach * reach - dy * dy
             if half2 <= 0.0:
                 continue
-            half = np.sqrt(half2)
-            for x in range(max(0, int(np.ceil(cx - half - 0.5))), min(SIZE, int(np.floor(cx + half - 0.5)) + 1)):
+            half = int(np.sqrt(half2) + 0.5)
+            left, right = max(0, cx - half), min(SIZE, cx + half)
+            if everything:
+                s.visibility[p, y, left:right] = 2
+                continue
+            for x in range(left, right):
                 s.visibility[p, y, x] = 2 if t.height[y, x] <= limit else s.visibility[p, y, x]
     if s.areas:
         look_by_scans(s)
