@@ -154,6 +154,20 @@ def test_attack_waits_when_the_enemy_is_stronger_and_all_in_does_not() -> None:
     assert distance(out, scene.field.enemy_start) < distance(out, scene.field.start)
 
 
+def test_all_in_has_to_be_chosen_twice_in_a_row() -> None:
+    scene = Scene()
+    scene.add({"Roach": 6}, near=OUTSIDE)
+    scene.add({"Marauder": 20}, player=1, near=OUTSIDE)
+    brain = Brain(scene.field)
+    leaves = []
+    for strategy in ("ALL_IN", "ATTACK", "ALL_IN", "ALL_IN"):
+        brain.observe(scene.snapshot())
+        brain.decide(NAMES.index(strategy))
+        (at,) = {c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None}
+        leaves.append(distance(at, scene.field.enemy_start) < distance(at, scene.field.start))
+    assert leaves == [False, False, False, True]
+
+
 def test_a_wave_that_is_outnumbered_turns_back() -> None:
     scene = Scene()
     scene.add({"Roach": 8}, near=OUTSIDE)
