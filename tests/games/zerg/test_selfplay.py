@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytest.importorskip("numba")
 
@@ -15,11 +16,12 @@ from understudy.games.zerg import policy
 from understudy.games.zerg.direct import duel
 from understudy.games.zerg.direct.duel import Score, play
 from understudy.games.zerg.direct.mirror import MirrorGame
+from understudy.games.zerg.state import NAMES as FEATURES
 from understudy.games.zerg.strategies import NAMES
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 
-ECONOMY, ATTACK = NAMES.index("ECONOMY"), NAMES.index("ATTACK")
+ECONOMY, EXPAND, ATTACK = (NAMES.index(name) for name in ("ECONOMY", "EXPAND", "ATTACK"))
 
 
 def test_matches_are_games_of_the_mix_and_the_seed_says_which() -> None:
@@ -59,13 +61,13 @@ def test_both_seats_of_a_game_against_oneself_learn_of_its_end() -> None:
 
 @pytest.mark.parametrize("seats", [0, 1])
 def test_the_better_plan_wins_from_either_seat(seats: int) -> None:
-    def attack(state: object) -> int:
-        return ATTACK
+    def grow_and_attack(state: NDArray[np.float32]) -> int:
+        return EXPAND if state[FEATURES.index("seconds")] * 900 < 240 else ATTACK
 
     def sleep(state: object) -> int:
         return ECONOMY
 
-    result = play((sleep, attack) if seats else (attack, sleep), map_seed=0, seed=0)
+    result = play((sleep, grow_and_attack) if seats else (grow_and_attack, sleep), map_seed=0, seed=0)
     assert result == ("Defeat" if seats else "Victory")
 
 

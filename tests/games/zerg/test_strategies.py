@@ -9,7 +9,8 @@ pytest.importorskip("numba")
 from games.zerg.small_games import Scene
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.brain import Brain
-from understudy.games.zerg.snapshot import ATTACK, MAKE, Command, distance
+from understudy.games.zerg.proving_ground.unit_data import kind
+from understudy.games.zerg.snapshot import ATTACK, MAKE, MOVE, Command, distance
 from understudy.games.zerg.strategies import NAMES, STRATEGIES, Posture
 
 OUTSIDE = (80.0, 80.0)  # in the middle of the map
@@ -64,12 +65,64 @@ def test_tech_builds_the_roach_warren_and_researches(rich: Scene) -> None:
     assert made(rich, "TECH")[units.ROACH_WARREN] == 1
     assert made(rich, "ECONOMY")[units.ROACH_WARREN] == 0
     rich.add({"RoachWarren": 1})
+    assert made(rich, "TECH")[units.EVOLUTION_CHAMBER] == 1
+    rich.add({"EvolutionChamber": 1})
     assert made(rich, "TECH")[units.LAIR] == 1
+
+
+def test_tech_hurries_to_hydralisks_when_the_enemy_flies(rich: Scene) -> None:
+    rich.add({"Banshee": 2}, player=1, near=rich.field.start)
+    assert made(rich, "TECH")[units.LAIR] == 1
+    assert made(rich, "TECH")[units.ROACH_WARREN] == 0
 
 
 def test_defend_puts_up_spine_crawlers(rich: Scene) -> None:
     assert made(rich, "DEFEND")[units.SPINE_CRAWLER] == 1
     assert made(rich, "ATTACK")[units.SPINE_CRAWLER] == 0
+
+
+def test_who_grows_makes_fighters_while_a_base_is_threatened() -> None:
+    scene = Scene(minerals=200)
+    scene.add({"SpawningPool": 1, "Queen": 1, "Overlord": 4})
+    assert made(scene, "ECONOMY")[units.DRONE] > 0
+    scene.add({"Marine": 4}, player=1, near=scene.field.start)
+    assert made(scene, "ECONOMY")[units.DRONE] == 0
+    assert made(scene, "ECONOMY")[units.ZERGLING] > 0
+
+
+def test_money_that_no_larva_can_spend_becomes_a_hatchery() -> None:
+    scene = Scene(minerals=400)
+    scene.add({"SpawningPool": 1, "Queen": 1, "Overlord": 4, "Drone": 5})
+    assert made(scene, "ATTACK")[units.HATCHERY] == 0
+    state = scene.game.state
+    state["alive"][: int(state["top"])][state["kind"][: int(state["top"])] == kind("Larva")] = 0
+    assert made(scene, "ATTACK")[units.HATCHERY] == 1
+
+
+def test_after_a_raid_drones_come_before_the_pool_that_was_lost() -> None:
+    scene = Scene(minerals=80)
+    state = scene.game.state
+    top = int(state["top"])
+    workers = (state["kind"][:top] == kind("Drone")) & (state["owner"][:top] == 0)
+    state["alive"][:top][workers] = 0
+    assert made(scene, "ATTACK")[units.DRONE] == 1
+
+
+def test_the_overlord_that_looks_out_comes_home_when_it_is_shot_at() -> None:
+    scene = Scene()
+    brain = Brain(scene.field)
+
+    def goals() -> list[tuple[float, float]]:
+        brain.observe(scene.snapshot())
+        return [c.at for c in brain.commands() if c.verb == MOVE and c.at is not None]
+
+    (out,) = goals()
+    assert distance(out, scene.field.enemy_start) < distance(out, scene.field.start)
+    assert goals() == []
+    state = scene.game.state
+    state["health"][: int(state["top"])][state["kind"][: int(state["top"])] == kind("Overlord")] = 50
+    assert goals() == [scene.field.start]
+    assert goals() == []
 
 
 def attack_point(scene: Scene, strategy: str) -> tuple[float, float]:
@@ -99,6 +152,20 @@ def test_attack_waits_when_the_enemy_is_stronger_and_all_in_does_not() -> None:
     assert distance(home, scene.field.start) < distance(home, scene.field.enemy_start)
     out = attack_point(scene, "ALL_IN")
     assert distance(out, scene.field.enemy_start) < distance(out, scene.field.start)
+
+
+def test_all_in_has_to_be_chosen_twice_in_a_row() -> None:
+    scene = Scene()
+    scene.add({"Roach": 6}, near=OUTSIDE)
+    scene.add({"Marauder": 20}, player=1, near=OUTSIDE)
+    brain = Brain(scene.field)
+    leaves = []
+    for strategy in ("ALL_IN", "ATTACK", "ALL_IN", "ALL_IN"):
+        brain.observe(scene.snapshot())
+        brain.decide(NAMES.index(strategy))
+        (at,) = {c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None}
+        leaves.append(distance(at, scene.field.enemy_start) < distance(at, scene.field.start))
+    assert leaves == [False, False, False, True]
 
 
 def test_a_wave_that_is_outnumbered_turns_back() -> None:

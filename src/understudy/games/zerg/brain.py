@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,12 +13,13 @@ from understudy.games.zerg.macro import Macro, Opening
 from understudy.games.zerg.memory import EnemyMemory, Known
 from understudy.games.zerg.queens import Queens
 from understudy.games.zerg.rewards import potential
-from understudy.games.zerg.snapshot import IDLE, MOVE, Command, Field, Snapshot
+from understudy.games.zerg.snapshot import IDLE, MOVE, Command, Field, Point, Snapshot
 from understudy.games.zerg.state import Situation, state_vector
-from understudy.games.zerg.strategies import DECISION_LOOPS, STRATEGIES
+from understudy.games.zerg.strategies import DECISION_LOOPS, STRATEGIES, Posture
 from understudy.games.zerg.workers import Workers
 
 THINK_LOOPS = 16  # game loops between two turns of the macro layer and the army
+LOOKOUT = 20.0  # how far from the enemy's natural base the first overlord waits
 EARLY_SECONDS = 240.0  # an attack on our bases before this is a rush
 
 
@@ -32,9 +35,10 @@ class Brain:
         self._macro = Macro(field, opening)
         self._workers, self._queens, self._army = Workers(), Queens(), Army(field)
         self._next_decision = 0
-        self._scouted = False
+        self._overlord, self._fled = 0, False  # the one that looks out for the enemy
         self._turn = 0
         self.strategy = 0
+        self._confirmed = False  # whether the strategy in force was chosen twice in a row
         self.was_rushed = False
 
     def observe(self, snapshot: Snapshot) -> None:
@@ -80,6 +84,7 @@ class Brain:
 
     def decide(self, strategy: int) -> None:
         """Follow this strategy until the next decision."""
+        self._confirmed = strategy == self.strategy
         self.strategy = strategy
         self._next_decision = self._snapshot.loop + DECISION_LOOPS
 
@@ -93,19 +98,32 @@ class Brain:
         if self._turn % 2:  # the two that are in no hurry
             orders += self._workers.command(snapshot)
             orders += self._queens.command(snapshot, threats)
-        orders += self._macro.spend(snapshot, strategy, self._known)
-        orders += self._army.command(snapshot, strategy.posture, self._memory, self._threats)
+        orders += self._macro.spend(snapshot, strategy, self._known, self._threat)
+        # What cannot be called back has to be asked for twice in a row, or one chance decision undoes all others.
+        posture = strategy.posture
+        if posture is Posture.ALL_IN and not self._confirmed:
+            posture = Posture.ATTACK
+        orders += self._army.command(snapshot, posture, self._memory, self._threats)
         return orders + self._send_overlord(snapshot)
 
     def _send_overlord(self, snapshot: Snapshot) -> list[Command]:
-        """The first overlord looks at the enemy's nearest base; later ones stay where they are useful: at home."""
-        if self._scouted:
+        """The first overlord watches the way out of the enemy's natural base, and comes home when it is shot at."""
+        own = snapshot.own
+        if not self._overlord:
+            idle = [i for i in snapshot.of(units.OVERLORD) if own.verb[i] == IDLE]
+            if not idle:
+                return []
+            self._overlord = int(own.tag[idle[0]])
+            return [Command(MOVE, (self._overlord,), at=self._lookout())]
+        if self._fled or not (own.health[own.tag == self._overlord] < 1.0).any():
             return []
-        overlords = [i for i in snapshot.of(units.OVERLORD) if snapshot.own.verb[i] == IDLE]
-        if not overlords:
-            return []
-        self._scouted = True
-        bases = self._field.bases
-        towards = np.hypot(bases[:, 0] - self._field.enemy_start[0], bases[:, 1] - self._field.enemy_start[1])
-        natural = bases[int(np.argsort(towards)[1])]
-        return [Command(MOVE, (int(snapshot.own.tag[overlords[0]]),), at=(float(natural[0]), float(natural[1])))]
+        self._fled = True
+        return [Command(MOVE, (self._overlord,), at=self._field.start)]
+
+    def _lookout(self) -> Point:
+        """As far from the enemy's natural base as what stands there cannot shoot, on our side of it."""
+        bases, (x, y) = self._field.bases, self._field.enemy_start
+        natural = bases[int(np.argsort(np.hypot(bases[:, 0] - x, bases[:, 1] - y))[1])].tolist()
+        dx, dy = self._field.start[0] - natural[0], self._field.start[1] - natural[1]
+        way = math.hypot(dx, dy) or 1.0
+        return natural[0] + LOOKOUT * dx / way, natural[1] + LOOKOUT * dy / way

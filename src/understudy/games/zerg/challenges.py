@@ -20,7 +20,7 @@ DIFFICULTIES = (
     "CheatMoney",
     "CheatInsane",
 )
-MIX = ("CheatVision", "CheatMoney")
+MIX = ("CheatMoney", "CheatInsane")
 CURRICULUM_START, WINDOW, RAISE_AT, LOWER_AT = "VeryHard", 6, 0.75, 0.25
 
 

@@ -13,9 +13,13 @@ from understudy.games.zerg.snapshot import IDLE, LOOPS_PER_SECOND, MAKE, RESEARC
 from understudy.games.zerg.strategies import Posture, Strategy
 
 MOST_BASES = 6
+MUCH_STRONGER = 2.0  # an enemy so many times as strong as the own army is not left alone with drones
+FEW_DRONES = 6  # with fewer there is no income to speak of
 _RETRY_LOOPS = 20 * LOOPS_PER_SECOND  # a place that did not work out is left alone for so long
 _PRICE_OF_DRONE = 50.0
-_TECH_ORDER = (units.ROACH_WARREN, units.LAIR, units.EVOLUTION_CHAMBER, units.HYDRALISK_DEN)
+_FIGHTER_SUPPLY = np.where(units.IS_ARMY, units.SUPPLY, 0.0)
+_TECH_ORDER = (units.ROACH_WARREN, units.EVOLUTION_CHAMBER, units.LAIR, units.HYDRALISK_DEN)
+_TECH_AGAINST_AIR = (units.LAIR, units.HYDRALISK_DEN, units.EVOLUTION_CHAMBER, units.ROACH_WARREN)
 
 
 @dataclass(frozen=True)
@@ -74,20 +78,20 @@ class Macro:
         self._tried: dict[Point, int] = {}
         self._builders: set[int] = set()
 
-    def spend(self, snapshot: Snapshot, strategy: Strategy, known: Known) -> list[Command]:
-        """Orders for this turn, the urgent ones first."""
+    def spend(self, snapshot: Snapshot, strategy: Strategy, known: Known, threat: float) -> list[Command]:
+        """Orders for this turn, the urgent ones first. `threat` is the enemy fighting supply near our bases."""
         self._builders = set()
         purse = self._purse(snapshot)
+        self._first_drones(snapshot, purse)
         self._overlords(snapshot, purse)
         self._pool(snapshot, strategy, purse)
-        self._queens(snapshot, strategy, purse)
+        self._queens(snapshot, strategy, known, purse)
         self._bases(snapshot, strategy, purse)
-        self._tech(snapshot, strategy, purse)
+        self._tech(snapshot, strategy, known, purse)
         self._gas(snapshot, strategy, purse)
         self._defences(snapshot, strategy, known, purse)
-        if strategy.tech or snapshot.vespene > 250:
-            self._upgrades(snapshot, purse)
-        self._larvae(snapshot, strategy, known, purse)
+        self._upgrades(snapshot, strategy, purse)
+        self._larvae(snapshot, strategy, known, threat, purse)
         return purse.commands
 
     def _purse(self, snapshot: Snapshot) -> Purse:
@@ -100,13 +104,19 @@ class Macro:
                 purse.pay(unit.minerals - _PRICE_OF_DRONE, unit.vespene)
         return purse
 
+    def _first_drones(self, snapshot: Snapshot, purse: Purse) -> None:
+        """After a raid that nearly nobody survived: saving for anything else would take for ever."""
+        missing = FEW_DRONES - snapshot.drones
+        while missing > 0 and purse.hatch(units.DRONE):
+            missing -= 1
+
     def _overlords(self, snapshot: Snapshot, purse: Purse) -> None:
         cap = snapshot.supply_cap + 8 * int(snapshot.coming[units.OVERLORD])
-        margin = 2 + 2 * len(snapshot.bases) + snapshot.supply_used / 14
+        margin = 1 + 3 * len(snapshot.bases) + snapshot.supply_used / 12
         while cap < 200 and cap - snapshot.supply_used < margin:
             if not purse.hatch(units.OVERLORD):
-                if purse.larvae and cap - snapshot.supply_used < 2:
-                    purse.pay(100)  # blocked: nothing else goes first
+                if purse.larvae and cap - snapshot.supply_used < margin / 3:
+                    purse.pay(100)  # nearly blocked: cheaper things would always be bought first
                 return
             cap += 8
 
@@ -117,22 +127,29 @@ class Macro:
         if snapshot.supply_used >= (12 if early else self._opening.pool) or snapshot.seconds > 120:
             self._build(snapshot, units.SPAWNING_POOL, purse)
 
-    def _queens(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
+    def _queens(self, snapshot: Snapshot, strategy: Strategy, known: Known, purse: Purse) -> None:
         if not snapshot.ready[units.SPAWNING_POOL] or strategy.posture is Posture.ALL_IN:
             return
-        wanted = min(len(snapshot.townhalls), 4) + strategy.queens - snapshot.total(units.QUEEN)
+        against_air = 2 if known.air_supply > 2 else 0  # nothing else reaches it before there are hydralisks
+        wanted = min(len(snapshot.townhalls), 4) + strategy.queens + against_air - snapshot.total(units.QUEEN)
         for hall in snapshot.bases:
             if wanted > 0 and snapshot.own.verb[hall] == IDLE and purse.can_pay(150, 0, 2):
                 purse.pay(150, 0, 2)
                 purse.commands.append(Command(MAKE, (int(snapshot.own.tag[hall]),), units.QUEEN))
                 wanted -= 1
+            elif wanted > 0 and snapshot.own.verb[hall] == IDLE and purse.supply >= 2:
+                purse.pay(150)  # save for it: larvae would always be spent first
+                return
 
     def _bases(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
         coming = int(snapshot.coming[units.HATCHERY])
         there = len(snapshot.bases) + coming
-        rich = purse.minerals > 700 and snapshot.drones > snapshot.wanted_drones - 6
+        # Money that no larva can spend: a hatchery is where larvae come from.
+        busy = not purse.larvae or not snapshot.ready[units.SPAWNING_POOL]
+        rich = purse.minerals > 350 and busy and snapshot.total(units.SPAWNING_POOL) > 0
         due = self._opening.hatchery if there < 2 else self._opening.third_base
-        asked = strategy.more_bases > 0 and snapshot.supply_used >= due
+        full = there < 2 or snapshot.drones > snapshot.wanted_drones - 6
+        asked = strategy.more_bases > 0 and snapshot.supply_used >= due and full
         if coming >= 1 + (snapshot.minerals > 800) or there >= MOST_BASES or not (asked or rich):
             return
         place = next_base(snapshot, self._field, self._recently_tried(snapshot))
@@ -143,13 +160,14 @@ class Macro:
         else:
             purse.pay(300)  # save for it
 
-    def _tech(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
+    def _tech(self, snapshot: Snapshot, strategy: Strategy, known: Known, purse: Purse) -> None:
         """The next tech building that is missing or, by the opening, due; one at a time."""
         if not snapshot.ready[units.SPAWNING_POOL]:
             return
         attacking = strategy.posture in (Posture.ATTACK, Posture.ALL_IN)
         due = () if attacking else [kind for kind, supply in self._opening.tech if snapshot.supply_used >= supply]
-        for kind in _TECH_ORDER if strategy.tech else due:
+        order = _TECH_AGAINST_AIR if known.air_supply > 2 else _TECH_ORDER
+        for kind in order if strategy.tech else due:
             if snapshot.total(kind) or (kind == units.LAIR and snapshot.total(units.HIVE)):
                 continue
             if kind == units.HYDRALISK_DEN and not snapshot.ready[units.LAIR]:
@@ -160,7 +178,8 @@ class Macro:
                 halls = [i for i in snapshot.of(units.HATCHERY) if snapshot.own.verb[i] == IDLE]
                 if halls and purse.can_pay(*price):
                     purse.commands.append(Command(MAKE, (int(snapshot.own.tag[halls[0]]),), units.LAIR))
-                purse.pay(*price)
+                if purse.vespene > 50:  # the gas will be there soon
+                    purse.pay(*price)
             elif purse.can_pay(unit.minerals - _PRICE_OF_DRONE, unit.vespene):
                 self._build(snapshot, kind, purse)
             else:
@@ -170,9 +189,10 @@ class Macro:
     def _gas(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
         if not snapshot.total(units.SPAWNING_POOL) or snapshot.supply_used < self._opening.gas:
             return
-        fighters = bool(snapshot.ready[units.ROACH_WARREN])
-        wanted = (2 if strategy.tech or fighters else 1) * len(snapshot.bases) if snapshot.drones > 24 else 1
-        if snapshot.total(units.EXTRACTOR) >= min(wanted, 8) or not purse.can_pay(25):
+        # Roaches cost three times as much minerals as vespene; zerglings need it for their speed only.
+        spenders = strategy.tech or snapshot.total(units.ROACH_WARREN)
+        wanted = min(max(1, snapshot.drones // 10), 2 * len(snapshot.bases)) if spenders else 1
+        if snapshot.total(units.EXTRACTOR) >= wanted or not purse.can_pay(25):
             return
         found = free_geyser(snapshot, self._recently_tried(snapshot))
         if found is not None:
@@ -187,10 +207,13 @@ class Macro:
         elif snapshot.total(units.SPINE_CRAWLER) < wanted and purse.can_pay(100):
             self._build(snapshot, units.SPINE_CRAWLER, purse, forward=True)
 
-    def _upgrades(self, snapshot: Snapshot, purse: Purse) -> None:
+    def _upgrades(self, snapshot: Snapshot, strategy: Strategy, purse: Purse) -> None:
+        """Under TECH all of them; otherwise the zerglings' speed, and others when there is vespene to spare."""
         own = snapshot.own
         under_way = set(own.product[own.verb == RESEARCH].tolist())
         for upgrade in units.UPGRADES:
+            if not (strategy.tech or upgrade is units.LING_SPEED or snapshot.vespene > 250):
+                continue
             known = upgrade.id in snapshot.upgrades or upgrade.id in under_way
             if known or (upgrade.after_upgrade and upgrade.after_upgrade not in snapshot.upgrades):
                 continue
@@ -202,10 +225,17 @@ class Macro:
                 purse.commands.append(Command(RESEARCH, (int(own.tag[idle[0]]),), upgrade.id))
                 return
 
-    def _larvae(self, snapshot: Snapshot, strategy: Strategy, known: Known, purse: Purse) -> None:
-        """Drones up to the strategy's limit and what the bases can employ; then fighters."""
+    def _larvae(self, snapshot: Snapshot, strategy: Strategy, known: Known, threat: float, purse: Purse) -> None:
+        """Drones up to the strategy's limit and what the bases can employ; then fighters.
+
+        Fighters come first while what is near our bases is stronger than the army, or all that is known of the enemy
+        is much stronger.
+        """
         room = snapshot.wanted_drones + 16 * int(snapshot.coming[units.HATCHERY]) + 2
         missing = min(strategy.drones, room) - snapshot.drones
+        army = snapshot.army_supply + float((_FIGHTER_SUPPLY * snapshot.coming).sum())
+        if max(threat, known.army_supply / MUCH_STRONGER) > army and snapshot.ready[units.SPAWNING_POOL]:
+            missing = 0
         while missing > 0 and purse.hatch(units.DRONE):
             missing -= 1
         if missing > 0:
@@ -249,15 +279,18 @@ class Macro:
 
 
 def fighters_wanted(snapshot: Snapshot, known: Known) -> list[int]:
-    """Kinds of fighters in the order they are wanted, by what stands and by what was seen of the enemy."""
+    """Kinds of fighters in the order they are wanted: the one furthest below its share of the army first.
+
+    Zerglings are the cheapest way to fight on the ground, roaches stand in front of them in large fights, and
+    hydralisks are the only ones that reach what flies.
+    """
     ready = snapshot.ready
-    against_air = known.air_supply > 0.25 * known.army_supply
-    wanted = []
-    if ready[units.HYDRALISK_DEN]:
-        wanted.append(units.HYDRALISK)
+    air = min(0.8, 2 * known.air_supply / (known.army_supply + 1.0))
+    shares = {}
+    if ready[units.SPAWNING_POOL]:
+        shares[units.ZERGLING] = 0.5
     if ready[units.ROACH_WARREN]:
-        few_hydras = snapshot.total(units.HYDRALISK) * 2 < snapshot.total(units.ROACH)
-        wanted.insert(len(wanted) if against_air or few_hydras else 0, units.ROACH)
-    if ready[units.SPAWNING_POOL] and (not wanted or snapshot.vespene < 25 or snapshot.minerals > 400):
-        wanted.append(units.ZERGLING)
-    return wanted
+        shares[units.ROACH] = 0.35
+    if ready[units.HYDRALISK_DEN]:
+        shares[units.HYDRALISK] = 0.15 + air
+    return sorted(shares, key=lambda kind: snapshot.total(kind) * units.SUPPLY[kind] / shares[kind])

@@ -29,13 +29,13 @@ class Strategy(NamedTuple):
     posture: Posture
 
 
-# No one of them is a whole plan: those that attack only replace the drones a game begins with, and growing never
-# attacks. What wins is the right one at the right time.
+# ATTACK is a plan of its own, on what 17 drones bring home; ALL_IN bets on the first minutes. The others never set
+# out: they are for what an attack cannot do, and belong between attacks or before them.
 ECONOMY = Strategy("ECONOMY", 70, 0, False, 0, 0, Posture.KEEP)
 EXPAND = Strategy("EXPAND", 70, 1, False, 0, 0, Posture.KEEP)
-TECH = Strategy("TECH", 40, 0, True, 0, 0, Posture.KEEP)
+TECH = Strategy("TECH", 26, 0, True, 0, 0, Posture.KEEP)
 DEFEND = Strategy("DEFEND", 22, 0, False, 2, 1, Posture.HOME)
-ATTACK = Strategy("ATTACK", 12, 0, False, 0, 0, Posture.ATTACK)
+ATTACK = Strategy("ATTACK", 17, 0, False, 0, 0, Posture.ATTACK)
 ALL_IN = Strategy("ALL_IN", 12, 0, False, 0, 0, Posture.ALL_IN)
 
 STRATEGIES = (ECONOMY, EXPAND, TECH, DEFEND, ATTACK, ALL_IN)

@@ -9,7 +9,7 @@ from understudy.games.zerg.snapshot import GATHER, IDLE, MAKE, Command, Resource
 
 PER_BASE, PER_EXTRACTOR = 16, 3
 _OVERFULL, _ROOM = 3, 4  # drones change bases when one has this many too many and another this much room
-_ENOUGH_VESPENE = 500.0
+_ENOUGH_VESPENE, _LITTLE_VESPENE = 500.0, 200.0  # with a roach warren, and before there is one
 
 
 class Workers:
@@ -31,7 +31,8 @@ class Workers:
             return []
         for place in self._job.values():
             load[place] += 1
-        wanted = 0 if snapshot.vespene > max(_ENOUGH_VESPENE, snapshot.minerals) else PER_EXTRACTOR
+        enough = _ENOUGH_VESPENE if snapshot.total(units.ROACH_WARREN) else _LITTLE_VESPENE
+        wanted = 0 if snapshot.vespene > max(enough, snapshot.minerals) else PER_EXTRACTOR
         self._leave_gas(gas, load, wanted)
         moved = self._join_gas(snapshot, drones, gas, bases, load, wanted)
         moved |= self._even_out(bases, load)
