@@ -163,11 +163,11 @@ class FoldedTower:
     def _attention(self, squares: Tensor, moves: Listed | None) -> tuple[Tensor, Tensor]:
         w = self._width
         if moves is not None:
-            heads = self._weights["heads"], self._weights["heads bias"], moves
+            heads, biases = self._weights["heads"], self._weights["heads bias"]
             if torch.is_grad_enabled():
-                logits, value = _Picked.apply(squares, *heads, w)  # type: ignore[no-untyped-call]
+                logits, value = _Picked.apply(squares, heads, biases, moves, w)  # type: ignore[no-untyped-call]
             else:
-                logits, value, _ = _picked(squares, *heads, w)
+                logits, value, _ = _picked(squares @ heads.t(), biases, moves, w)
             return _spread(logits, moves), functional.relu(value)
         said = self._heads(squares)
         boards = said.reshape(-1, SQUARES, said.shape[1])
@@ -258,16 +258,13 @@ def _conv_backward(d: Tensor, x: Tensor, kernels: Tensor, biases: Tensor) -> tup
     return result
 
 
-def _picked(
-    squares: Tensor, heads: Tensor, biases: Tensor, moves: Listed, width: int
-) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+def _picked(said: Tensor, biases: Tensor, moves: Listed, width: int) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
     """Logits (M,) of listed moves and the two planes of the value, from what all squares say; then what was used.
 
     A square says its query, two keys, seven drops and the value's planes, padded to R times the width. Seen as R rows
     of that width, the first is the query and the next two are the keys. Biases are added to what is picked: less than
     a fifth of it all.
     """
-    said = squares @ heads.t()
     columns = said.shape[1]
     ratio = columns // width
     kinds = torch.cat([torch.zeros_like(moves.origins), moves.promotes + 1])
@@ -289,7 +286,8 @@ class _Picked(torch.autograd.Function):
     def forward(
         ctx: Any, squares: Tensor, heads: Tensor, biases: Tensor, moves: Listed, width: int
     ) -> tuple[Tensor, Tensor]:
-        logits, value, used = _picked(squares, heads, biases, moves, width)
+        said = torch.mm(squares, heads.t(), out=_kept("said", squares, len(heads)))
+        logits, value, used = _picked(said, biases, moves, width)
         ctx.save_for_backward(squares, heads, *used)
         return logits, value
 
@@ -305,18 +303,16 @@ class _Picked(torch.autograd.Function):
         d_biases.index_add_(0, drop_kinds, d_drops)
         d_biases[_value_columns(width)] = d_value.sum(0)
         # Most of it is 0. It is only cleared where it was written: clearing all of it costs as much as a product.
-        kept = _zeros.__dict__.pop("matrix", None)
-        if kept is None or kept.shape[0] < len(squares) or kept.shape[1] != len(heads) or kept.dtype != squares.dtype:
-            kept = squares.new_zeros(len(squares), len(heads))
-        d_said = kept[: len(squares)]
-        d_said.view(-1, width).index_add_(0, rows, d_pairs)
-        d_said.view(-1).index_add_(0, drops, d_drops)
-        d_said[:, _value_columns(width)] = d_value
-        d_squares, d_heads = d_said @ heads, d_said.t() @ squares
-        d_said.view(-1, width).index_fill_(0, rows, 0)
-        d_said.view(-1).index_fill_(0, drops, 0)
-        d_said[:, _value_columns(width)] = 0
-        _zeros.matrix = kept
+        d_said = _kept("zeros", squares, len(heads))
+        try:
+            d_said.view(-1, width).index_add_(0, rows, d_pairs)
+            d_said.view(-1).index_add_(0, drops, d_drops)
+            d_said[:, _value_columns(width)] = d_value
+            d_squares, d_heads = d_said @ heads, d_said.t() @ squares
+        finally:
+            d_said.view(-1, width).index_fill_(0, rows, 0)
+            d_said.view(-1).index_fill_(0, drops, 0)
+            d_said[:, _value_columns(width)] = 0
         return d_squares, d_heads, d_biases, None, None
 
 
@@ -324,4 +320,13 @@ def _value_columns(width: int) -> slice:
     return slice(3 * width + DROPS, 3 * width + DROPS + 2)
 
 
-_zeros = threading.local()  # .matrix: for gradients by what squares say; all 0 between two passes of a thread
+_own = threading.local()
+
+
+def _kept(name: str, squares: Tensor, columns: int) -> Tensor:
+    """A matrix of this thread's with as many rows as there are squares, 0 at first: new memory is slow to be had."""
+    matrix: Tensor | None = getattr(_own, name, None)
+    if matrix is None or matrix.shape[0] < len(squares) or matrix.shape[1] != columns or matrix.dtype != squares.dtype:
+        matrix = squares.new_zeros(len(squares), columns)
+        setattr(_own, name, matrix)
+    return matrix[: len(squares)]
