@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from understudy.networks.network import Floats, aligned
+from understudy.networks.network import Floats
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-5
 LEAST_STEP = 0.1  # share of the first step size that is always left: a learner of weeks still follows a new opponent
@@ -18,10 +18,10 @@ class Adam:
     def __init__(self, parameters: Floats, learning_rate: float) -> None:
         self.parameters = parameters
         self.learning_rate = learning_rate
-        self.m = aligned(len(parameters), dtype=parameters.dtype)
-        self.v = aligned(len(parameters), dtype=parameters.dtype)
+        self.m = np.zeros_like(parameters)
+        self.v = np.zeros_like(parameters)
         self.steps = 0
-        self._scratch = aligned(len(parameters), dtype=parameters.dtype)
+        self._scratch = np.empty_like(parameters)
 
     def step(self, gradients: Floats) -> None:
         """Move the parameters against the gradients."""

@@ -19,8 +19,6 @@ _T = TypeVar("_T")
 Objective = Callable[[slice, Floats, Floats], tuple[Floats, Floats, _T]]
 """Of some rows of a batch, their logits and values: its derivatives by both, and whatever else it found."""
 
-CACHE_LINE = 64  # bytes; also the widest vector register
-
 
 class Network(ABC):
     """Policy and value of a state.
@@ -45,8 +43,8 @@ class Network(ABC):
         self.settings = settings
         self.layout = layout
         size = sum(math.prod(shape) for _, shape in layout)
-        self.parameters: Floats = aligned(size, dtype=dtype)
-        self.gradients: Floats = aligned(size, dtype=dtype)
+        self.parameters: Floats = np.zeros(size, dtype)
+        self.gradients: Floats = np.zeros(size, dtype)
 
     def views(self, vector: Floats) -> dict[str, Floats]:
         """The named, shaped parts of `parameters`, of `gradients`, or of a vector like them; they alias it."""
@@ -97,14 +95,6 @@ class Network(ABC):
 
         A step between forward and backward disturbs neither.
         """
-
-
-def aligned(*shape: int, dtype: np.dtype[Any] | type[np.floating[Any]]) -> Floats:
-    """Zeros that begin with a cache line: NumPy's own arrays do not, and sums of two of them take twice as long."""
-    memory = np.zeros(math.prod(shape) * np.dtype(dtype).itemsize + CACHE_LINE, np.uint8)
-    start = -memory.ctypes.data % CACHE_LINE
-    numbers: Floats = memory[start : len(memory) - CACHE_LINE + start].view(dtype)
-    return numbers.reshape(shape)
 
 
 def orthogonal(rng: np.random.Generator, fan_in: int, fan_out: int, gain: float) -> NDArray[np.float64]:
