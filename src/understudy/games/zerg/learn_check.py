@@ -23,7 +23,7 @@ from understudy.games.zerg.policy import SETTINGS, zerg_agent
 from understudy.games.zerg.strategies import NAMES
 
 UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it
-FRESH = 50_000_000  # first number of evaluation games; training never gets there
+FRESH = 70_000_000  # first number of evaluation games; training never gets there
 GOAL = 0.7
 ENOUGH, LAST = 0.8, 200  # training ends early when so much of the last games was won, exploration included
 PLAYERS = 2
