@@ -43,9 +43,13 @@ def test_only_the_best_fixed_strategies_play_all_games(monkeypatch: pytest.Monke
         return [contestant.strategy >= 4] * len(numbers)  # ATTACK and ALL_IN
 
     monkeypatch.setattr(learn_check, "_evaluate_chunk", chunk)
-    won = fixed_strategies(HerePool(), 200)  # type: ignore[arg-type]
+    said: list[str] = []
+    won = fixed_strategies(HerePool(), 200, said.append)  # type: ignore[arg-type]
     assert {name: len(games) for name, games in won.items()} == {
         contestant.name: 200 if contestant.name in ("ATTACK", "ALL_IN") else FIRST_LOOK for contestant in FIXED
     }
     assert sum(rate(games) == 1.0 for games in won.values()) == FINALISTS
     assert {number for _, number in played} == set(range(FRESH, FRESH + 200))
+    assert len(played) == len(set(played))
+    assert said[0] == f"always {FIXED[0].name}: 0.0% of {FIRST_LOOK}"
+    assert len(said) == len(FIXED) + FINALISTS

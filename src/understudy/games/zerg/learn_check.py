@@ -37,8 +37,7 @@ Say = Callable[[str], None]
 def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float, count: int, say: Say) -> bool:
     """Evaluate the fixed strategies, then train and evaluate each seed; whether every one did what is asked."""
     with players(PLAYERS) as pool:
-        fixed = fixed_strategies(pool, count)
-        say("always the same strategy: " + ", ".join(f"{name} {_share(won)}" for name, won in fixed.items()))
+        fixed = fixed_strategies(pool, count, say)
         best = max(fixed, key=lambda name: (len(fixed[name]), sum(fixed[name])))
         passed = []
         for seed in seeds:
@@ -137,17 +136,23 @@ class Contestant(NamedTuple):
 FIXED = tuple(Contestant(name, number) for number, name in enumerate(NAMES))
 
 
-def fixed_strategies(pool: ProcessPoolExecutor, count: int) -> dict[str, list[bool]]:
+def fixed_strategies(pool: ProcessPoolExecutor, count: int, say: Say) -> dict[str, list[bool]]:
     """What each strategy wins when nothing else is ever played. Only the best of a first look play all games."""
-    won = {contestant.name: evaluate(pool, contestant, min(FIRST_LOOK, count)) for contestant in FIXED}
-    for contestant in sorted(FIXED, key=lambda c: sum(won[c.name]), reverse=True)[:FINALISTS]:
-        won[contestant.name] = evaluate(pool, contestant, count)
+    look = min(FIRST_LOOK, count)
+    won = {}
+    for contestant in FIXED:
+        won[contestant.name] = evaluate(pool, contestant, look)
+        say(f"always {contestant.name}: {_share(won[contestant.name])}")
+    for contestant in sorted(FIXED, key=lambda c: sum(won[c.name]), reverse=True)[: FINALISTS if look < count else 0]:
+        won[contestant.name] += evaluate(pool, contestant, count, first=look)
+        say(f"always {contestant.name}: {_share(won[contestant.name])}")
     return won
 
 
-def evaluate(pool: ProcessPoolExecutor, contestant: Contestant, count: int) -> list[bool]:
+def evaluate(pool: ProcessPoolExecutor, contestant: Contestant, count: int, first: int = 0) -> list[bool]:
     """Which of the fresh games a contestant wins. All contestants play the same ones; none is learned from."""
-    spans = [range(FRESH + n, min(FRESH + n + CHUNK, FRESH + count)) for n in range(0, count, CHUNK)]
+    numbers = range(FRESH + first, FRESH + count)
+    spans = [numbers[n : n + CHUNK] for n in range(0, len(numbers), CHUNK)]
     return [won for chunk in pool.map(_evaluate_chunk, [contestant] * len(spans), spans) for won in chunk]
 
 
