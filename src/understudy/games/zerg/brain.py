@@ -15,7 +15,7 @@ from understudy.games.zerg.queens import Queens
 from understudy.games.zerg.rewards import potential
 from understudy.games.zerg.snapshot import IDLE, MOVE, Command, Field, Point, Snapshot
 from understudy.games.zerg.state import Situation, state_vector
-from understudy.games.zerg.strategies import DECISION_LOOPS, STRATEGIES, Posture
+from understudy.games.zerg.strategies import DECISION_LOOPS, STRATEGIES
 from understudy.games.zerg.workers import Workers
 
 THINK_LOOPS = 16  # game loops between two turns of the macro layer and the army
@@ -38,7 +38,8 @@ class Brain:
         self._overlord, self._fled = 0, False  # the one that looks out for the enemy
         self._turn = 0
         self.strategy = 0
-        self._confirmed = False  # whether the strategy in force was chosen twice in a row
+        """The strategy in force."""
+        self._chosen: int | None = None  # by the last decision
         self.was_rushed = False
 
     def observe(self, snapshot: Snapshot) -> None:
@@ -83,9 +84,13 @@ class Brain:
         )
 
     def decide(self, strategy: int) -> None:
-        """Follow this strategy until the next decision."""
-        self._confirmed = strategy == self.strategy
-        self.strategy = strategy
+        """Choose a strategy. The first of a game is in force at once, any other when it is chosen twice in a row.
+
+        What a strategy begins takes longer than a decision lasts: a single one, as chance may draw it, undoes nothing.
+        """
+        if self._chosen in (None, strategy):
+            self.strategy = strategy
+        self._chosen = strategy
         self._next_decision = self._snapshot.loop + DECISION_LOOPS
 
     def commands(self) -> list[Command]:
@@ -99,11 +104,7 @@ class Brain:
             orders += self._workers.command(snapshot)
             orders += self._queens.command(snapshot, threats)
         orders += self._macro.spend(snapshot, strategy, self._known, self._threat)
-        # What cannot be called back has to be asked for twice in a row, or one chance decision undoes all others.
-        posture = strategy.posture
-        if posture is Posture.ALL_IN and not self._confirmed:
-            posture = Posture.ATTACK
-        orders += self._army.command(snapshot, posture, self._memory, self._threats)
+        orders += self._army.command(snapshot, strategy.posture, self._memory, self._threats)
         return orders + self._send_overlord(snapshot)
 
     def _send_overlord(self, snapshot: Snapshot) -> list[Command]:
