@@ -154,18 +154,15 @@ def test_attack_waits_when_the_enemy_is_stronger_and_all_in_does_not() -> None:
     assert distance(out, scene.field.enemy_start) < distance(out, scene.field.start)
 
 
-def test_all_in_has_to_be_chosen_twice_in_a_row() -> None:
+def test_a_strategy_is_in_force_when_it_is_chosen_twice_in_a_row_and_the_first_of_a_game_at_once() -> None:
     scene = Scene()
-    scene.add({"Roach": 6}, near=OUTSIDE)
-    scene.add({"Marauder": 20}, player=1, near=OUTSIDE)
     brain = Brain(scene.field)
-    leaves = []
-    for strategy in ("ALL_IN", "ATTACK", "ALL_IN", "ALL_IN"):
+    in_force = []
+    for strategy in ("DEFEND", "ATTACK", "ALL_IN", "ATTACK", "ATTACK", "ECONOMY", "ATTACK", "ECONOMY", "ECONOMY"):
         brain.observe(scene.snapshot())
         brain.decide(NAMES.index(strategy))
-        (at,) = {c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None}
-        leaves.append(distance(at, scene.field.enemy_start) < distance(at, scene.field.start))
-    assert leaves == [False, False, False, True]
+        in_force.append(NAMES[brain.strategy])
+    assert in_force == [*["DEFEND"] * 4, *["ATTACK"] * 4, "ECONOMY"]
 
 
 def test_a_wave_that_is_outnumbered_turns_back() -> None:
@@ -195,6 +192,7 @@ def test_a_wave_that_is_out_goes_on_unless_a_threatened_base_is_to_be_defended(s
     if threatened:
         scene.add({"Marine": 3}, player=1, near=scene.field.start)
     brain.observe(scene.snapshot())
+    brain.decide(NAMES.index(strategy))
     brain.decide(NAMES.index(strategy))
     goals = {tag: c.at for c in brain.commands() if c.verb == ATTACK and c.at is not None for tag in c.tags}
     home = [tag for tag, at in goals.items() if distance(at, scene.field.start) < distance(at, scene.field.enemy_start)]
