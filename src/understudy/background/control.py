@@ -158,7 +158,7 @@ def _ask(run: RunDir, what: str, by: str, **changes: bool | str) -> None:
         raise RunDirError(f"There is no run directory at {run.root}; nobody there can be asked to {what}.")
     with FileLock(run.control_lock):
         asked = dataclasses.replace(read_control(run.control), **changes, by=by, at=time.time())  # type: ignore[arg-type]
+        run.logs.mkdir(exist_ok=True)
+        append_entry(run.log, f"Request: {what}", {"Asked By": by}, asked.at)  # before anybody can answer it
         text = json.dumps(dataclasses.asdict(asked)).encode()
         write_atomically(run.control, lambda stream: stream.write(text))
-    run.logs.mkdir(exist_ok=True)
-    append_entry(run.log, f"Request: {what}", {"Asked By": by}, asked.at)

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 _START_SECONDS = 180.0  # to import the libraries of a game, on a busy machine
 _STOP_SECONDS = 3.0  # to end when asked; after it a worker is terminated, then killed
-_LOOK_AFTER_SECONDS = 0.005  # asking the system whether processes live costs more than looking for rollouts
+_LOOK_AFTER_SECONDS = 0.05  # asking the system whether processes live costs more than looking for rollouts
 
 
 class ParallelManager:
@@ -206,7 +206,7 @@ class ParallelManager:
                 row[Field.ADMITTED] = self._incarnations[worker] + 1
 
     def _look_after_workers(self) -> None:
-        """Replace workers that are dead or silent, looked at every few milliseconds."""
+        """Replace workers that are dead or silent, looked at now and then."""
         now = time.monotonic()
         if now - self._looked_after_at < _LOOK_AFTER_SECONDS:
             return
