@@ -24,7 +24,8 @@ SETTINGS = Settings(
         epochs=10,
         target_kl=0.04,
     ),
-    learner=LearnerSettings(batch_games=16, poll_seconds=0.5),
+    # A game is won or lost by much more than its decisions: what a few games teach is mostly noise.
+    learner=LearnerSettings(batch_games=16, min_batch_games=16, poll_seconds=0.5),
 )
 
 
