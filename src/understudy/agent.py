@@ -36,7 +36,7 @@ from understudy.models.live import Interface, open_model, publish_if_possible
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.sampling import best, draw
+from understudy.sampling import best, draw, held
 from understudy.settings import Settings
 from understudy.status import is_alive, read_status
 
@@ -48,6 +48,7 @@ OnlineTraining = Literal["auto"] | bool
 
 MOST_UNSAVED_BYTES = 1 << 29  # of the games kept in memory while the disk takes none
 _GAME_BYTES = 4096  # what a game takes in memory beside its arrays
+_HELD = 0.85  # share of decisions, in a game that is committed to an action, that take it
 
 
 class Decision(NamedTuple):
@@ -144,7 +145,10 @@ class RLAgent:
         if not math.isfinite(value):
             logits, value = self._step_without_broken_features()
         if explore:
-            action, probability = draw(logits, legal, self._exploring, self._chance.uniform())
+            choice = draw(logits, legal, self._exploring, self._chance.uniform())
+            if self._committed is not None and self._chance.uniform() < _HELD:
+                choice = held(self._committed, logits, legal) or choice
+            action, probability = choice
             log_prob = math.log(probability)
         else:
             action, probability = best(logits, legal)
@@ -238,6 +242,7 @@ class RLAgent:
     def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({})) -> Journal:
         self.reload_if_newer()
         self._exploring = self._model.exploration
+        self._committed = self._commitment()
         self._step = self._model.network.step
         self._normalize = self._model.trainer.normalizer.apply
         self._model.network.begin_episode()
@@ -252,6 +257,17 @@ class RLAgent:
         folder = self._run.live if self._run is not None and self._record else None
         self._journal = Journal(folder, meta, self.state_dim, len(self.actions))
         return self._journal
+
+    def _commitment(self) -> int | None:
+        """The action that this game is played with, in a share of the games.
+
+        Decisions drawn one by one hardly ever show what an action is worth that needs time. These games do; their
+        decisions are learned from as if the policy had made them.
+        """
+        share = self._model.commitment if self._record else 0.0  # a game that nobody learns from has nothing to try out
+        if not share or self._chance.uniform() >= share:
+            return None
+        return min(int(self._chance.uniform() * len(self.actions)), len(self.actions) - 1)
 
     def _step_without_broken_features(self) -> tuple[NDArray[Any], float]:
         broken = np.flatnonzero(~np.isfinite(self._state))

@@ -15,6 +15,7 @@ Legal = Sequence[bool] | NDArray[np.bool_] | None
 
 # Below this many actions, Python's own arithmetic beats the fixed cost of NumPy calls.
 _FEW = 64
+_LEAST = 1e-12  # its logarithm is finite
 
 
 class Choice(NamedTuple):
@@ -43,6 +44,15 @@ def draw(logits: NDArray[np.float32], legal: Legal, exploration: float, uniform:
             drawn -= 1
     probability = (1.0 - exploration) * weights[drawn] / total + exploration / count
     return Choice(drawn if actions is None else actions[drawn], probability)
+
+
+def held(action: int, logits: NDArray[np.float32], legal: Legal) -> Choice | None:
+    """This action and its probability under the softmax, which is never quite 0; None if it is not legal."""
+    actions, weights = _softmax_weights(logits, legal)
+    if actions is not None and action not in actions:
+        return None
+    place = action if actions is None else actions.index(action)
+    return Choice(action, max(weights[place] / sum(weights), _LEAST))
 
 
 def best(logits: NDArray[np.float32], legal: Legal) -> Choice:

@@ -87,6 +87,13 @@ class TrainingSettings(_Section):
     exploration: float = _setting(0.05, "share of uniformly random decisions at the beginning", 0, 1)
     exploration_final: float = _setting(0.0, "share of uniformly random decisions in the end", 0, 1)
     exploration_half_life: float = _setting(100.0, "games learned from until that share is halfway to its end", 1e-6)
+    commitment: float = _setting(
+        0.0,
+        "share of an agent's games, at the beginning, that are played with one action, drawn at random, throughout",
+        0,
+        1,
+    )
+    commitment_half_life: float = _setting(100.0, "games learned from until that share is half of it", 1e-6)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,13 @@ class LiveModel:
         left: float = 0.5 ** (self.trainer.counters()["games"] / training.exploration_half_life)
         return training.exploration_final + (training.exploration - training.exploration_final) * left
 
+    @property
+    def commitment(self) -> float:
+        """The share of games that are played with one action, which halves its way to nothing."""
+        training = self.base.training
+        left: float = 0.5 ** (self.trainer.counters()["games"] / training.commitment_half_life)
+        return training.commitment * left
+
     def adopt(self, state: ModelState) -> None:
         """Take over another version of this model, weights, optimizer and all; training since the base is forgotten."""
         self.base.spec.require(state.spec, f"version {state.version}")

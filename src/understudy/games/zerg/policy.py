@@ -23,6 +23,8 @@ SETTINGS = Settings(
         entropy_coefficient=0.003,
         epochs=10,
         target_kl=0.04,
+        commitment=0.75,
+        commitment_half_life=250,
     ),
     # A game is won or lost by much more than its decisions: what a few games teach is mostly noise.
     learner=LearnerSettings(batch_games=16, min_batch_games=16, poll_seconds=0.5),
