@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import ClassVar
 
 import numpy as np
@@ -30,18 +31,7 @@ class ZergMatches(Game):
     features_hash = features_hash(state.NAMES)
     # A decision costs milliseconds of simulation: batches are small, and learned from often.
     settings: ClassVar = {
-        "training": {
-            name: getattr(SETTINGS.training, name)
-            for name in (
-                "gamma",
-                "gae_lambda",
-                "learning_rate",
-                "learning_rate_half_life",
-                "entropy_coefficient",
-                "epochs",
-                "target_kl",
-            )
-        },
+        "training": dataclasses.asdict(SETTINGS.training),  # all of them, so that the live bot goes on with the model
         "parallel": {"games_per_worker": 8, "batch_size": 512, "checkpoint_updates": 20, "timeout_seconds": 120.0},
     }
 
