@@ -46,9 +46,15 @@ def done(run: RunDir) -> int:
     return read_model(run.model).counters["updates"] if run.model.exists() else 0
 
 
+def published(run: RunDir) -> int:
+    """Updates that the next start begins with: a kill between publishing and replacing the file left that to others."""
+    state = ModelStore(run.model, run.ledger).recover() if run.model.exists() else None
+    return state.counters["updates"] if state else 0
+
+
 def finish(run: RunDir, game: str, updates: int) -> ModelState:
     """Let the run have all its updates, undisturbed from here on."""
-    if left := updates - done(run):
+    if left := updates - published(run):
         assert start(run, game, left).wait() == 0, "the run failed"
     return ModelStore(run.model, run.ledger).load()
 
@@ -56,7 +62,7 @@ def finish(run: RunDir, game: str, updates: int) -> ModelState:
 def kill_at_random(run: RunDir, game: str, updates: int, kills: int, chance: random.Random) -> int:
     """Kill the run again and again, a random while after it began or made some progress; how often it took place."""
     killed = 0
-    while killed < kills and (before := done(run)) < updates:
+    while killed < kills and (before := published(run)) < updates:
         process = start(run, game, updates - before)
         progress = chance.choice((0, 0, 1, 3))
         while process.poll() is None and done(run) < before + progress:
@@ -69,7 +75,7 @@ def kill_at_random(run: RunDir, game: str, updates: int, kills: int, chance: ran
             process.kill()
             killed += 1
         process.wait()
-        print(f"kill {killed}: the model loads, after {done(run)} of {updates} updates", flush=True)
+        print(f"kill {killed}: the model loads, after {published(run)} of {updates} updates", flush=True)
     return killed
 
 
