@@ -1,4 +1,4 @@
-"""Games that an agent plays with one action throughout, to see what it is worth."""
+"""Games in which an agent keeps to one action, to see what it is worth."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from understudy.agent import RLAgent
+from understudy.commitment import HELD, Commitment, draw_commitment
 from understudy.sampling import held
 from understudy.settings import Settings, TrainingSettings
 
@@ -59,6 +60,30 @@ def test_what_is_recorded_is_the_policys_own_probability(tmp_path: Path) -> None
     with agent_at(tmp_path, 1.0) as agent:
         decisions = [agent.select_action([0.1, 0.2, 0.3]) for _ in range(20)]
     assert all(decision.probability == pytest.approx(1 / ACTIONS, abs=0.05) for decision in decisions)
+
+
+def test_with_a_stretch_half_of_the_commitments_end_and_half_of_those_begin_later() -> None:
+    rng = np.random.default_rng(0)
+    drawn = [draw_commitment(0.5, 20.0, ACTIONS, rng.random) for _ in range(4000)]
+    made = [commitment for commitment in drawn if commitment is not None]
+    assert len(made) == pytest.approx(2000, abs=150)
+    assert {commitment.action for commitment in made} == set(range(ACTIONS))
+    stretches = [commitment for commitment in made if math.isfinite(commitment.end)]
+    assert len(stretches) == pytest.approx(len(made) / 2, abs=100)
+    assert np.mean([end - begin for _, begin, end in stretches]) == pytest.approx(20.0, abs=2.0)
+    later = [commitment.begin for commitment in stretches if commitment.begin > 0]
+    assert len(later) == pytest.approx(len(stretches) / 2, abs=80)
+    assert np.mean(later) == pytest.approx(20.0, abs=3.0)
+    assert all(commitment.begin == 0 for commitment in made if commitment not in stretches)
+
+
+def test_a_stretch_holds_most_of_its_decisions_and_no_others() -> None:
+    rng = np.random.default_rng(0)
+    commitment = Commitment(2, 5.5, 10.0)
+    held_at = [np.mean([commitment.holds(decision, rng.random) for _ in range(1000)]) for decision in range(15)]
+    assert held_at[:6] == [0] * 6
+    assert held_at[6:10] == pytest.approx([HELD] * 4, abs=0.05)
+    assert held_at[10:] == [0] * 5
 
 
 @pytest.mark.parametrize("count", [3, 100])

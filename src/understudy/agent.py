@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.chance import Chance
+from understudy.commitment import Commitment, draw_commitment
 from understudy.errors import EpisodeError, ModelError, ModelMissing, NonFiniteError, RunDirError, SettingsError
 from understudy.experience.archive import archive, record_of
 from understudy.experience.episode import (
@@ -48,7 +49,6 @@ OnlineTraining = Literal["auto"] | bool
 
 MOST_UNSAVED_BYTES = 1 << 29  # of the games kept in memory while the disk takes none
 _GAME_BYTES = 4096  # what a game takes in memory beside its arrays
-_HELD = 0.85  # share of decisions, in a game that is committed to an action, that take it
 
 
 class Decision(NamedTuple):
@@ -146,8 +146,9 @@ class RLAgent:
             logits, value = self._step_without_broken_features()
         if explore:
             choice = draw(logits, legal, self._exploring, self._chance.uniform())
-            if self._committed is not None and self._chance.uniform() < _HELD:
-                choice = held(self._committed, logits, legal) or choice
+            kept = self._commitment
+            if kept is not None and kept.holds(len(journal), self._chance.uniform):
+                choice = held(kept.action, logits, legal) or choice
             action, probability = choice
             log_prob = math.log(probability)
         else:
@@ -242,7 +243,7 @@ class RLAgent:
     def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({})) -> Journal:
         self.reload_if_newer()
         self._exploring = self._model.exploration
-        self._committed = self._commitment()
+        self._commitment = self._draw_commitment()
         self._step = self._model.network.step
         self._normalize = self._model.trainer.normalizer.apply
         self._model.network.begin_episode()
@@ -258,16 +259,10 @@ class RLAgent:
         self._journal = Journal(folder, meta, self.state_dim, len(self.actions))
         return self._journal
 
-    def _commitment(self) -> int | None:
-        """The action that this game is played with, in a share of the games.
-
-        Decisions drawn one by one hardly ever show what an action is worth that needs time. These games do; their
-        decisions are learned from as if the policy had made them.
-        """
+    def _draw_commitment(self) -> Commitment | None:
         share = self._model.commitment if self._record else 0.0  # a game that nobody learns from has nothing to try out
-        if not share or self._chance.uniform() >= share:
-            return None
-        return min(int(self._chance.uniform() * len(self.actions)), len(self.actions) - 1)
+        stretch = self._model.base.training.commitment_stretch
+        return draw_commitment(share, stretch, len(self.actions), self._chance.uniform)
 
     def _step_without_broken_features(self) -> tuple[NDArray[Any], float]:
         broken = np.flatnonzero(~np.isfinite(self._state))

@@ -89,11 +89,14 @@ class TrainingSettings(_Section):
     exploration_half_life: float = _setting(100.0, "games learned from until that share is halfway to its end", 1e-6)
     commitment: float = _setting(
         0.0,
-        "share of an agent's games, at the beginning, that are played with one action, drawn at random, throughout",
+        "share of an agent's games, at the beginning, that keep to one action, drawn at random",
         0,
         1,
     )
     commitment_half_life: float = _setting(100.0, "games learned from until that share is half of it", 1e-6)
+    commitment_stretch: float = _setting(
+        0.0, "every second of these games keeps to it for about so many decisions only; 0 = all do so throughout", 0
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,9 @@ class LearnerSettings(_Section):
     batch_games: int = _setting(10, "most games in one batch", 1)
     min_batch_games: int = _setting(
         1, "wait for this many games before training; what waits is learned when the learner stops", 1
+    )
+    batch_growth: int = _setting(
+        0, "games learned from until batches wait for one game more, up to batch_games; 0 = they do not grow", 0
     )
     poll_seconds: float = _setting(5.0, "look for new games at least this often, should file events be missed", 0.01)
     report_seconds: float = _setting(30.0, "time between two status reports", 0.1)

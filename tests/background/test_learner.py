@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from understudy.ledger import Ledger
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.settings import Settings, TrainingSettings
+from understudy.settings import LearnerSettings, Settings, TrainingSettings
 from understudy.status import read_status
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
@@ -234,6 +235,24 @@ def test_draining_learns_all_that_waits_before_the_end(run: RunDir) -> None:
     for seed in range(30):
         put_game(run.buffer, seed)
     assert learner.stop(drain=True)["files_processed"] == 30
+
+
+def test_batches_that_grow_wait_for_more_games_the_more_were_learned_from(run: RunDir) -> None:
+    settings = Settings(
+        learner=LearnerSettings(min_batch_games=3, batch_growth=3, batch_games=5, poll_seconds=0.05, verbose=False)
+    )
+    with BackgroundParallelLearner(run_dir=run.root, settings=settings) as learner:
+
+        def waiting_are(games: int) -> bool:
+            return bool(learner.get_stats()["buffer_files"] == games)
+
+        for first, last, learned in ((0, 3, 3), (3, 6, 3), (6, 7, 7), (7, 11, 7), (11, 12, 12), (12, 17, 17)):
+            for seed in range(first, last):
+                put_game(run.buffer, seed)
+            until(partial(waiting_are, last - learned))
+            time.sleep(0.3)  # it had the time to take what it should leave
+            assert learner.get_stats()["files_processed"] == learned
+        assert learner.get_stats()["batches_trained"] == 4
 
 
 @pytest.fixture

@@ -113,10 +113,16 @@ class LearnerLoop:
             seen = _changed_at(self._run.buffer)
             if self._heed(request):
                 self._stand_still(request)
-            elif not self._pass(request, self._settings.min_batch_games):
+            elif not self._pass(request, self._batch_wanted()):
                 self._wait(request, seen)
         while request.drain and (self._pass(request, 1) or (self._jobs.busy and not self._troubled)):
             pass
+
+    def _batch_wanted(self) -> int:
+        """Games to wait for. Early on quick updates teach most; what is to be learned later shows in many games."""
+        least, growth = self._settings.min_batch_games, self._settings.batch_growth
+        grown = least + (self.stats.files_processed // growth if growth else 0)
+        return max(least, min(grown, self._settings.batch_games))
 
     def _stand_still(self, request: StopRequest) -> None:
         """During a pause nothing is begun; what workers were at is taken in."""

@@ -125,7 +125,7 @@ class LiveModel:
 
     @property
     def commitment(self) -> float:
-        """The share of games that are played with one action, which halves its way to nothing."""
+        """The share of games that keep to one action, which halves its way to nothing."""
         training = self.base.training
         left: float = 0.5 ** (self.trainer.counters()["games"] / training.commitment_half_life)
         return training.commitment * left

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,8 @@ from understudy.games.zerg.direct.batch import GameBatch
 from understudy.games.zerg.direct.bulk import PERIOD, games, mixed_opponent, shuffled
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
 from understudy.games.zerg.direct.registration import ID, register
+from understudy.games.zerg.learned_openings import Openings
+from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import OpponentMemory
 from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.state import NAMES
@@ -94,6 +98,30 @@ def test_what_is_remembered_of_an_opponent_is_part_of_the_state() -> None:
     unknown = StrategyGame(Opponent(1, 9, 2)).state()
     differing = {NAMES[i] for i in np.flatnonzero(known != unknown)}
     assert differing == {"opponent_prior", "opponent_rushes"}
+
+
+def test_the_opening_is_the_one_that_won_against_this_opponent() -> None:
+    opponent, opponents = Opponent(1, 9, 2), OpponentMemory(None)
+    for _ in range(5):
+        opponents.record(opponent.name, 1, "Victory", rushed=False, opening="12 pool")
+    assert StrategyGame(opponent, opponents=opponents, openings=Openings()).opening.name == "12 pool"
+    assert StrategyGame(opponent, opponents=opponents).opening == Opening()
+    tried = {
+        StrategyGame(opponent, seed=seed, opponents=opponents, openings=Openings(), explore=True).opening.name
+        for seed in range(30)
+    }
+    assert len(tried) > 1
+
+
+def test_recorded_games_say_and_remember_their_opening(tmp_path: pytest.TempPathFactory) -> None:
+    opponents = OpponentMemory(None)
+    with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:
+        list(games(agent, 0, 2, opponents=opponents, openings=Openings()))
+    metas = [read_episode(path, StorageSettings()).meta for path in RunDir.at(str(tmp_path)).buffer.glob("*.npz")]
+    played = Counter(meta.extra["opening"] for meta in metas)
+    assert played.total() == 2
+    remembered = opponents._records["all"].openings
+    assert {name: round(count) for name, (count, _) in remembered.items()} == played
 
 
 def test_a_game_that_is_stopped_is_cut_and_kept(tmp_path: pytest.TempPathFactory) -> None:

@@ -122,11 +122,8 @@ class WickedZergBotProImpl(BotAI):
         """By what is remembered of the opponent; where the bot explores, it tries others now and then."""
         if self._openings is None:
             return Opening()
-        known = {opening.name: opening for opening in self._openings.against(race)}
-        expected = {opening.name: share for opening, share in self._openings.against(race).items()}
         memory = self._opponents or OpponentMemory(None)
-        chance = self._chance if self._explore else None
-        return known[memory.choose_opening(self._opponent_id, race, expected, chance)]
+        return self._openings.choose(memory, self._opponent_id, race, self._chance if self._explore else None)
 
     def _note_step(self, seconds: float) -> None:
         """Say about once a second how long steps take, so that work in the background can make room."""

@@ -16,6 +16,7 @@ from understudy.background.learner import BackgroundParallelLearner
 from understudy.games.zerg.challenges import next_challenge
 from understudy.games.zerg.direct.bulk import MAPS, games, mixed_opponent
 from understudy.games.zerg.direct.game import StrategyGame
+from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.one_game import GameSetup, play_one
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.players import players
@@ -29,7 +30,7 @@ ENOUGH, LAST = 0.8, 200  # training ends early when so much of the last games wa
 PLAYERS = 2
 CHUNK = 20  # games a player plays before it says how they went; the last of them through the protocol
 FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many of them play the rest
-BACKLOG = 32  # games that may wait for the learner before players wait, too: two batches
+BACKLOG = 96  # games that may wait for the learner before players wait, too: a batch and a half
 
 Say = Callable[[str], None]
 
@@ -117,7 +118,7 @@ def _play_chunk(run_dir: str, seed: int, player: int, first: int) -> list[bool]:
     with zerg_agent(run_dir, seed=100 * seed + player, online_training=False) as agent:
         opponents = OpponentMemory(Path(run_dir) / OPPONENTS)
         won = []
-        for result in games(agent, first, CHUNK - 1, opponents=opponents):
+        for result in games(agent, first, CHUNK - 1, opponents=opponents, openings=Openings()):
             won.append(result.result == "Victory")
             agent.wait_for_learner(BACKLOG)
     challenge = next_challenge(first // CHUNK, [], race="Random", difficulty="mix", map_seed=None, seed=seed)
@@ -157,14 +158,14 @@ def evaluate(pool: ProcessPoolExecutor, contestant: Contestant, count: int, firs
 
 
 def _evaluate_chunk(contestant: Contestant, numbers: range) -> list[bool]:
-    agent, opponents = None, None
+    agent, opponents, openings = None, None, None
     if contestant.run_dir:
         agent = zerg_agent(contestant.run_dir, seed=numbers.start, record=False, online_training=False)
-        opponents = OpponentMemory(Path(contestant.run_dir) / OPPONENTS)
-
+        opponents, openings = OpponentMemory(Path(contestant.run_dir) / OPPONENTS), Openings()
     won = []
     for number in numbers:
-        game = StrategyGame(mixed_opponent(number), map_seed=number % MAPS, seed=number, opponents=opponents)
+        opponent, map_seed = mixed_opponent(number), number % MAPS
+        game = StrategyGame(opponent, map_seed=map_seed, seed=number, opponents=opponents, openings=openings)
         if agent is not None:
             agent.begin_episode()
         result = ""

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Mapping
 from pathlib import Path
 
 from understudy.errors import ReplayError
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.macro import Opening
+from understudy.games.zerg.opponent_memory import OpponentMemory
 from understudy.games.zerg.replays.build_orders import OVERALL, BuildOrders, read_build_orders
 from understudy.games.zerg.replays.openings import Step
 
 logger = logging.getLogger(__name__)
 
-# Without replays: the usual opening, an early pool and a greedy one, and what to expect of each in a game of equals.
+# Without replays: the usual opening, early speed, an early pool and a greedy one, with what to expect of each in a game
+# of equals.
 USUAL: Mapping[Opening, float] = {
     Opening(): 0.5,
+    Opening("17 pool, 16 gas", pool=17, hatchery=18, gas=16): 0.45,
     Opening("12 pool", pool=12, hatchery=19, gas=18): 0.45,
     Opening("16 hatch, 18 pool", pool=18, hatchery=16, gas=18, third_base=30): 0.45,
 }
@@ -49,6 +53,12 @@ class Openings:
     def against(self, race: int) -> Mapping[Opening, float]:
         """Openings against a race (0 for an unknown one), each with the share of games that it won."""
         return (_read(self._learned, race) if self._learned is not None else {}) or USUAL
+
+    def choose(self, memory: OpponentMemory, opponent_id: str, race: int, chance: random.Random | None) -> Opening:
+        """The opening for a game, by what is remembered of the opponent; `chance` tries others now and then."""
+        known = {opening.name: (opening, share) for opening, share in self.against(race).items()}
+        expected = {name: share for name, (_, share) in known.items()}
+        return known[memory.choose_opening(opponent_id, race, expected, chance)][0]
 
 
 def _read(learned: BuildOrders, race: int) -> dict[Opening, float]:

@@ -124,7 +124,8 @@ class Macro:
         if snapshot.total(units.SPAWNING_POOL):
             return
         early = strategy.posture is Posture.ALL_IN or strategy.defences > 0
-        if snapshot.supply_used >= (12 if early else self._opening.pool) or snapshot.seconds > 120:
+        due = 12 if early else min(self._opening.pool, strategy.drones)  # supply grows no further without a pool
+        if snapshot.supply_used >= due or snapshot.seconds > 120:
             self._build(snapshot, units.SPAWNING_POOL, purse)
 
     def _queens(self, snapshot: Snapshot, strategy: Strategy, known: Known, purse: Purse) -> None:

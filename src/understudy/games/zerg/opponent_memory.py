@@ -19,7 +19,7 @@ from understudy.files import FileLock, write_atomically
 logger = logging.getLogger(__name__)
 
 OPPONENTS = "opponents.json"  # the file's name in a run directory
-DECAY = 0.9  # what a game counts, compared with the next one
+DECAY = 0.98  # what a game counts, compared with the next one
 BELIEF = 3.0  # a wider group's record counts like this many games of the narrower one
 NOTHING_KNOWN = (0.5, 0.2)  # expected result and chance of a rush of an opponent never met
 _POINTS = {"Victory": 1.0, "Tie": 0.25, "Defeat": 0.0}

@@ -18,16 +18,17 @@ SETTINGS = Settings(
     training=TrainingSettings(
         gamma=GAMMA,
         gae_lambda=0.97,
-        learning_rate=3e-3,
-        learning_rate_half_life=800,
-        entropy_coefficient=0.003,
+        learning_rate=2e-3,
+        learning_rate_half_life=2000,
+        entropy_coefficient=0.01,
         epochs=10,
-        target_kl=0.04,
+        target_kl=0.03,
         commitment=0.75,
-        commitment_half_life=250,
+        commitment_half_life=600,
+        commitment_stretch=25,
     ),
     # A game is won or lost by much more than its decisions: what a few games teach is mostly noise.
-    learner=LearnerSettings(batch_games=16, min_batch_games=16, poll_seconds=0.5),
+    learner=LearnerSettings(batch_games=64, min_batch_games=16, batch_growth=25, poll_seconds=0.5),
 )
 
 

@@ -9,6 +9,7 @@ from understudy.agent import RLAgent
 from understudy.games.zerg.challenges import DIFFICULTIES
 from understudy.games.zerg.challenges import MIX as MIX_NAMES
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
+from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OpponentMemory
 
 RACES = (1, 2, 3)
@@ -42,13 +43,16 @@ def play_recorded(
     seed: int,
     explore: bool = True,
     opponents: OpponentMemory | None = None,
+    openings: Openings | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> BulkResult:
     """Play one game with the agent's decisions and leave it for the learner; `opponents` remembers it, too.
 
     Once `stopped` says so, the game is cut where it is.
     """
-    game = StrategyGame(opponent, map_seed=seed % MAPS, seed=seed, opponents=opponents)
+    game = StrategyGame(
+        opponent, map_seed=seed % MAPS, seed=seed, opponents=opponents, openings=openings, explore=explore
+    )
     race, difficulty, build = opponent.name.split("-")
     agent.begin_episode(
         game="zerg-direct",
@@ -57,6 +61,7 @@ def play_recorded(
         opponent_race=race,
         difficulty=difficulty,
         build=build,
+        opening=game.opening.name,
     )
     state, decisions = game.state(), 0
     while True:
@@ -70,7 +75,7 @@ def play_recorded(
             break
     stats = agent.end_episode(turn.result)
     if opponents is not None:
-        opponents.record(opponent.name, game.brain.enemy_race, turn.result, game.brain.was_rushed)
+        opponents.record(opponent.name, game.brain.enemy_race, turn.result, game.brain.was_rushed, game.opening.name)
     return BulkResult(opponent, turn.result, float(stats["total_reward"]), decisions, game.loop)
 
 
@@ -81,6 +86,7 @@ def games(
     *,
     explore: bool = True,
     opponents: OpponentMemory | None = None,
+    openings: Openings | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[BulkResult]:
     """Games `first` to `first + count` of the mix. Seeds are the numbers, so that evaluation can keep to fresh ones."""
@@ -88,7 +94,9 @@ def games(
         if stopped():
             return
         opponent = mixed_opponent(shuffled(number))
-        yield play_recorded(agent, opponent, seed=number, explore=explore, opponents=opponents, stopped=stopped)
+        yield play_recorded(
+            agent, opponent, seed=number, explore=explore, opponents=opponents, openings=openings, stopped=stopped
+        )
 
 
 def shuffled(number: int) -> int:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from understudy.games.zerg.brain import THINK_LOOPS, Brain
 from understudy.games.zerg.challenges import BUILDS, DIFFICULTIES, RACES
 from understudy.games.zerg.direct.adapter import DirectGame, field_of
+from understudy.games.zerg.learned_openings import Openings
+from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Match, Seat
@@ -47,7 +49,11 @@ class Turn(NamedTuple):
 
 
 class StrategyGame:
-    """A game that is played by choosing a strategy about every four seconds of it."""
+    """A game that is played by choosing a strategy about every four seconds of it.
+
+    With `openings` the opening is chosen, too, by what `opponents` remembers; with `explore` others are tried now and
+    then.
+    """
 
     def __init__(
         self,
@@ -57,6 +63,8 @@ class StrategyGame:
         seed: int = 0,
         time_limit: float = TIME_LIMIT,
         opponents: OpponentMemory | None = None,
+        openings: Openings | None = None,
+        explore: bool = False,
     ) -> None:
         race = opponent.race if opponent.race != RANDOM else _random_race(seed)
         seats = [
@@ -70,7 +78,11 @@ class StrategyGame:
         self._hands = DirectGame(game, 0)
         prior, rushes = NOTHING_KNOWN if opponents is None else opponents.prior(opponent.name, known_race)
         field = field_of(game, 0)._replace(enemy_race=known_race)
-        self.brain = Brain(field, opponent_prior=prior, opponent_rushes=rushes)
+        self.opening = Opening()
+        if openings is not None:
+            chance = random.Random(seed) if explore else None
+            self.opening = openings.choose(opponents or OpponentMemory(None), opponent.name, known_race, chance)
+        self.brain = Brain(field, opening=self.opening, opponent_prior=prior, opponent_rushes=rushes)
         self.brain.observe(self._hands.snapshot())
         self._potential = self.brain.potential
 

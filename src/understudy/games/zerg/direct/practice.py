@@ -14,14 +14,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 from understudy.background.priority import ONE_BLAS_THREAD
 from understudy.games.zerg.direct.bulk import games
+from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.policy import zerg_agent, zerg_settings
+from understudy.rundir import RunDir
 
-BACKLOG = 32  # games that may wait for the learner before this one waits, too: two batches
+BACKLOG = 96  # games that may wait for the learner before this one waits, too: a batch and a half
 _STOP_SECONDS = 10.0
 
 
@@ -61,14 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stop = threading.Event()
     threading.Thread(target=_listen, args=(stop,), daemon=True).start()
     settings = zerg_settings(options.policy, options.algorithm)
-    opponents = OpponentMemory(Path(options.run_dir) / OPPONENTS)
+    run = RunDir.at(options.run_dir)
     with zerg_agent(options.run_dir, settings=settings, online_training=False) as agent:
         for _ in games(
             agent,
             options.first,
             sys.maxsize,
             explore=not options.no_exploration,
-            opponents=opponents,
+            opponents=OpponentMemory(run.root / OPPONENTS),
+            openings=Openings(run.build_orders),
             stopped=stop.is_set,
         ):
             agent.wait_for_learner(BACKLOG)
