@@ -17,9 +17,9 @@ from understudy.settings import Settings, TrainingSettings
 ACTIONS = 4
 
 
-def agent_at(folder: Path, commitment: float, *, half_life: float = 1e9, record: bool = True) -> RLAgent:
-    training = TrainingSettings(exploration=0.0, commitment=commitment, commitment_half_life=half_life)
-    return RLAgent(3, ACTIONS, run_dir=folder, settings=Settings(training=training), seed=0, record=record)
+def agent_at(folder: Path, commitment: float, **more: bool) -> RLAgent:
+    training = TrainingSettings(exploration=0.0, commitment=commitment, commitment_half_life=1e9)
+    return RLAgent(3, ACTIONS, run_dir=folder, settings=Settings(training=training), seed=0, **more)  # type: ignore[arg-type]
 
 
 def game(agent: RLAgent, decisions: int = 60) -> tuple[int, float]:
@@ -51,8 +51,11 @@ def test_the_share_halves_with_the_games_learned_from(tmp_path: Path) -> None:
         assert agent._model.commitment == pytest.approx(0.2)
 
 
-def test_games_that_nobody_learns_from_are_not_committed(tmp_path: Path) -> None:
-    with agent_at(tmp_path, 1.0, record=False) as agent:
+@pytest.mark.parametrize("flag", ["record", "try_out"])
+def test_games_that_nobody_learns_from_and_those_of_agents_that_only_play_are_not_committed(
+    tmp_path: Path, flag: str
+) -> None:
+    with agent_at(tmp_path, 1.0, **{flag: False}) as agent:
         assert all(game(agent)[1] < 0.7 for _ in range(5))
 
 

@@ -63,8 +63,9 @@ class Decision(NamedTuple):
 class RLAgent:
     """Decides for a live bot and leaves its experience in the run directory.
 
-    A setting that is None is what the model in the run directory was made with, else the default. Nothing here raises
-    into a game because of a disk: what cannot be saved is kept, said in the log, and tried again after the next game.
+    A setting that is None is what the model in the run directory was made with, else the default. `try_out=False`
+    leaves games of `training.commitment` to others. Nothing here raises into a game because of a disk: what cannot be
+    saved is kept, said in the log, and tried again after the next game.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class RLAgent:
         online_seconds: float = 20.0,
         features: Sequence[str] | None = None,
         record: bool = True,
+        try_out: bool = True,
         seed: int | None = None,
         settings: Settings | None = None,
     ) -> None:
@@ -96,6 +98,7 @@ class RLAgent:
         self._run = None if run_dir is None else RunDir.at(run_dir)
         self._writable = self._run is not None and _made(self._run)
         self._record = record and self._writable
+        self._try_out = try_out and self._record  # a game that nobody learns from has nothing to try out
         self._store = self._open_store(model_path)
         self._signature = None if self._store is None else self._store.signature()
         network = {"policy": policy, "hidden": None if hidden is None else tuple(hidden)}
@@ -260,7 +263,7 @@ class RLAgent:
         return self._journal
 
     def _draw_commitment(self) -> Commitment | None:
-        share = self._model.commitment if self._record else 0.0  # a game that nobody learns from has nothing to try out
+        share = self._model.commitment if self._try_out else 0.0
         stretch = self._model.base.training.commitment_stretch
         return draw_commitment(share, stretch, len(self.actions), self._chance.uniform)
 

@@ -243,15 +243,16 @@ def test_batches_that_grow_wait_for_more_games_the_more_were_learned_from(run: R
     )
     with BackgroundParallelLearner(run_dir=run.root, settings=settings) as learner:
 
-        def waiting_are(games: int) -> bool:
-            return bool(learner.get_stats()["buffer_files"] == games)
+        def stand_at(waiting: int, learned: int) -> bool:
+            stats = learner.get_stats()
+            return (stats["buffer_files"], stats["files_processed"]) == (waiting, learned)
 
         for first, last, learned in ((0, 3, 3), (3, 6, 3), (6, 7, 7), (7, 11, 7), (11, 12, 12), (12, 17, 17)):
             for seed in range(first, last):
                 put_game(run.buffer, seed)
-            until(partial(waiting_are, last - learned))
-            time.sleep(0.3)  # it had the time to take what it should leave
-            assert learner.get_stats()["files_processed"] == learned
+            until(partial(stand_at, last - learned, learned))
+            time.sleep(0.2)  # it has the time to take what it should leave
+            assert stand_at(last - learned, learned)
         assert learner.get_stats()["batches_trained"] == 4
 
 

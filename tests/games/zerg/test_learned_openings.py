@@ -69,9 +69,9 @@ def test_a_match_up_without_games_and_an_unknown_race_have_the_openings_of_all(t
     assert len(openings.against(ZERG)) == len(openings.against(0)) == 2
 
 
-def pool_is_begun(opening: Opening, strategy: str = "ECONOMY") -> bool:
+def pool_is_begun(opening: Opening, strategy: str = "ECONOMY", more_drones: int = 2) -> bool:
     scene = Scene(minerals=400)
-    scene.add({"Drone": 2})  # supply 14
+    scene.add({"Drone": more_drones})  # supply 14
     brain = Brain(scene.field, opening=opening)
     brain.observe(scene.snapshot())
     brain.decide(NAMES.index(strategy))
@@ -83,6 +83,13 @@ def test_another_file_is_another_opening(tmp_path: Path) -> None:
     (greedy,) = learned(tmp_path, GREEDY).against(TERRAN)
     assert pool_is_begun(early)
     assert not pool_is_begun(greedy)
+
+
+def test_a_pool_does_not_wait_for_more_drones_than_the_strategy_makes() -> None:
+    late = Opening(pool=18)
+    assert pool_is_begun(late, "ATTACK", more_drones=5)  # supply 17
+    assert not pool_is_begun(late, "ATTACK", more_drones=4)
+    assert not pool_is_begun(late, "ECONOMY", more_drones=5)
 
 
 def test_tech_that_is_due_is_built_unless_the_bot_attacks() -> None:

@@ -89,7 +89,7 @@ def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say
     """Train the model of a run directory until so many games are played, the minutes are over, or it is good enough."""
     learner = BackgroundParallelLearner(run_dir=run_dir, verbose=False, settings=SETTINGS)
     began, won = time.monotonic(), list[bool]()
-    started = 0
+    started, slowest = 0, 0.0
 
     def chunk(player: int) -> Future[list[bool]]:
         nonlocal started
@@ -97,17 +97,18 @@ def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say
         return pool.submit(_play_chunk, str(run_dir), seed, player, started - CHUNK)
 
     with learner, players(PLAYERS) as pool:
-        under_way = {chunk(player): player for player in range(PLAYERS)}
+        under_way = {chunk(player): (player, time.monotonic()) for player in range(PLAYERS)}
         while under_way:
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                player = under_way.pop(future)
+                player, chunk_began = under_way.pop(future)
                 won += future.result()
+                now = time.monotonic()
                 if len(won) % 100 == 0:
-                    seconds = time.monotonic() - began
-                    say(f"seed {seed}: {len(won)} games, {seconds:.0f} s, last 100 won {rate(won[-100:]):.0%}")
-                going_on = started < most_games and time.monotonic() - began < 60 * minutes
+                    say(f"seed {seed}: {len(won)} games, {now - began:.0f} s, last 100 won {rate(won[-100:]):.0%}")
+                slowest = max(slowest, now - chunk_began)
+                going_on = started < most_games and now + slowest - began < 60 * minutes  # it ends in time
                 if going_on and not (len(won) >= LAST and rate(won[-LAST:]) >= ENOUGH):
-                    under_way[chunk(player)] = player
+                    under_way[chunk(player)] = player, now
         learner.stop(drain=True)
     return Training(len(won), len(won) // CHUNK, time.monotonic() - began)
 

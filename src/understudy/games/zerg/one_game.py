@@ -38,6 +38,7 @@ class GameSetup:
     policy: Literal["mlp", "transformer"] = "mlp"
     algorithm: Literal["ppo", "reinforce"] = "ppo"
     explore: bool = True
+    try_out: bool = True
     time_limit: float = 1080.0
 
 
@@ -59,7 +60,7 @@ def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
     try:
         from understudy.games.zerg.bot import CRASH, WickedZergBotProImpl  # noqa: PLC0415 - burnysc2 is an optional door
 
-        agent = zerg_agent(setup.run_dir, settings=settings)
+        agent = zerg_agent(setup.run_dir, settings=settings, try_out=setup.try_out)
         run = RunDir.at(setup.run_dir)
         opponents = OpponentMemory(run.root / OPPONENTS)
         bot = WickedZergBotProImpl(

@@ -65,6 +65,7 @@ class TrainingRun:
             policy=options.policy,
             algorithm=options.algorithm,
             explore=not options.no_exploration,
+            try_out=bool(starcraft) or not options.practice,  # those who practise do that; these games show the policy
             time_limit=options.time_limit,
         )
         settings = evaluated(zerg_settings(options.policy, options.algorithm))
