@@ -111,8 +111,9 @@ class Worker:
                 parent = multiprocessing.parent_process()
                 if parent is not None and not parent.is_alive():
                     return False
-            if numbers[Field.WANTED] != Wanted.PAUSE:
-                return bool(numbers[Field.WANTED] == Wanted.RUN)
+            wanted = numbers[Field.WANTED]  # looked at once: a pause between two looks would be taken for the end
+            if wanted != Wanted.PAUSE:
+                return bool(wanted == Wanted.RUN)
             self._beat(State.PAUSED)
             nap(began)
 
