@@ -12,7 +12,10 @@ import pytest
 pytest.importorskip("sc2")
 pytest.importorskip("numba")
 
+from sc2.data import Result
+
 from understudy.errors import RunDirError
+from understudy.games.zerg import ladder
 from understudy.games.zerg.package import MOST_BYTES, build_package
 from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.proving_ground.doors import free_port, wait_for_port
@@ -115,6 +118,20 @@ bot.close_game()
 def test_a_process_that_hangs_after_the_game_ends_by_itself(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", HANGS, str(tmp_path)], capture_output=True, timeout=100, check=False)
     assert (done.returncode, b"time after the game is over" in done.stderr) == (0, True), done.stderr
+
+
+def test_a_rated_game_tries_nothing_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bots = []
+
+    async def play(_url: str, bot: ladder.LadderBot, _options: object) -> Result:
+        bots.append(bot)
+        return Result.Tie
+
+    monkeypatch.setattr(ladder, "_play", play)
+    assert ladder.main(tmp_path, ["--GamePort", "1"]) == 0
+    (bot,) = bots
+    assert bot.agent._model.commitment > 0.5
+    assert all(bot.agent._draw_commitment() is None for _ in range(20))
 
 
 def test_the_same_run_makes_the_same_zip(package: Path, tmp_path: Path) -> None:

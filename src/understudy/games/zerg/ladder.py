@@ -55,7 +55,8 @@ def main(data: Path, arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.WARNING)
     options = _parser().parse_known_args(arguments)[0]
     _salvage(RunDir.at(data))
-    agent = zerg_agent(data, online_training=True, online_seconds=options.training_seconds)
+    # A rated game is no place to try a strategy out.
+    agent = zerg_agent(data, try_out=False, online_training=True, online_seconds=options.training_seconds)
     bot = LadderBot(
         agent,
         opponents=OpponentMemory(data / OPPONENTS),

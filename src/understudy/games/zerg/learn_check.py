@@ -20,7 +20,7 @@ from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.one_game import GameSetup, play_one
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.players import players
-from understudy.games.zerg.policy import SETTINGS, zerg_agent
+from understudy.games.zerg.policy import BACKLOG, SETTINGS, zerg_agent
 from understudy.games.zerg.strategies import NAMES
 
 UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it
@@ -30,7 +30,6 @@ ENOUGH, LAST = 0.8, 200  # training ends early when so much of the last games wa
 PLAYERS = 2
 CHUNK = 20  # games a player plays before it says how they went; the last of them through the protocol
 FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many of them play the rest
-BACKLOG = 96  # games that may wait for the learner before players wait, too: a batch and a half
 
 Say = Callable[[str], None]
 

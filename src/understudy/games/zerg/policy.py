@@ -30,6 +30,8 @@ SETTINGS = Settings(
     # A game is won or lost by much more than its decisions: what a few games teach is mostly noise.
     learner=LearnerSettings(batch_games=64, min_batch_games=16, batch_growth=25, poll_seconds=0.5),
 )
+# Games that may wait for the learner before whoever plays faster than it waits, too: a batch and a half.
+BACKLOG = 3 * SETTINGS.learner.batch_games // 2
 
 
 def zerg_settings(

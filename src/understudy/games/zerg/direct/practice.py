@@ -19,10 +19,9 @@ from understudy.background.priority import ONE_BLAS_THREAD
 from understudy.games.zerg.direct.bulk import games
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
-from understudy.games.zerg.policy import zerg_agent, zerg_settings
+from understudy.games.zerg.policy import BACKLOG, zerg_agent, zerg_settings
 from understudy.rundir import RunDir
 
-BACKLOG = 96  # games that may wait for the learner before this one waits, too: a batch and a half
 _STOP_SECONDS = 10.0
 
 
