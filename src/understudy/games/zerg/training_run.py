@@ -41,6 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnderstudyError as error:
         print(f"run_with_training: {error}", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "understudy":
+            raise
+        print(f"run_with_training: this needs {error.name!r}: pip install 'understudy[zerg,plot]'.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # later ones are the run's own
+        print("\nStopped before the first game.", file=sys.stderr)
+        return 130
 
 
 class TrainingRun:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from understudy.games.zerg.proving_ground.columns import Columns
-from understudy.games.zerg.proving_ground.compiled import announce_compilation
+from understudy.games.zerg.proving_ground.compiled import compile_once
 from understudy.games.zerg.proving_ground.kernels import doors
 from understudy.games.zerg.proving_ground.kernels.step import step as step_kernel
 from understudy.games.zerg.proving_ground.maps import Map, make_map
@@ -30,7 +30,7 @@ class Simulation:
     """One game. `block` is the whole of it: equal bytes mean equal games. `state` and `tables` are views by name."""
 
     def __init__(self, game_map: Map, races: tuple[int, int], seed: int = 0) -> None:
-        announce_compilation()
+        compile_once()
         self.map = game_map
         self.block: Block = np.zeros(1, STATE)
         self.state = Columns(self.block)

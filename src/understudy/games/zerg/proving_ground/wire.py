@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground.abilities import labels
-from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.compiled import door, kernel
 from understudy.games.zerg.proving_ground.rules import BILE, STORM, UPGRADES
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import (
@@ -336,7 +336,7 @@ def put_ghost(out: Any, at: int, s: Any, t: Any, r: Any, p: int, g: int, cell: A
     return at
 
 
-@kernel
+@door
 def write_units(
     states: Any, terrains: Any, rules: Any, p: int, out: Any, working: Any, wanted: Any, halls: Any, levels: Any,
     plain: Any, make: Any, research: Any, gather: Any, bring: Any,

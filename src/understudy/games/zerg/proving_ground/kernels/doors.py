@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.compiled import door
 from understudy.games.zerg.proving_ground.kernels import orders, paths, placement, production, units, vision
 
 
-@kernel
+@door
 def issue(
     states: Any,
     terrains: Any,
@@ -26,31 +26,31 @@ def issue(
     return orders.issue(states[0], terrains[0], rules[0], p, i, order, argument, target, x, y, queued)
 
 
-@kernel
+@door
 def can_place(states: Any, terrains: Any, rules: Any, p: int, kind: int, x: float, y: float) -> int:
     """Whether a structure may stand there; see placement.can_place."""
     return placement.can_place(states[0], terrains[0], rules[0], p, kind, x, y)
 
 
-@kernel
+@door
 def way_length(terrains: Any, scratches: Any, x: float, y: float, gx: float, gy: float) -> float:
     """Length of the way on the ground, 0 for none."""
     return paths.way_length(terrains[0], scratches[0], x, y, gx, gy)
 
 
-@kernel
+@door
 def spawn(states: Any, rules: Any, kind: int, owner: int, x: float, y: float, progress: float) -> int:
     """Put a unit into the game."""
     return units.spawn(states[0], rules[0], kind, owner, x, y, progress)
 
 
-@kernel
+@door
 def destroy(states: Any, rules: Any, i: int) -> None:
     """Kill a unit with nobody to blame."""
     units.destroy(states[0], rules[0], i, 2)
 
 
-@kernel
+@door
 def look(states: Any, terrains: Any, rules: Any, scratches: Any) -> None:
     """Bring sight, creep and power up to date."""
     vision.grow_creep(states[0], terrains[0], rules[0])
@@ -58,19 +58,19 @@ def look(states: Any, terrains: Any, rules: Any, scratches: Any) -> None:
     vision.look(states[0], terrains[0], rules[0], scratches[0])
 
 
-@kernel
+@door
 def finish_upgrade(states: Any, rules: Any, p: int, upgrade: int) -> None:
     """Give a player an upgrade."""
     production.finish_upgrade(states[0], rules[0], p, upgrade)
 
 
-@kernel
+@door
 def supply(states: Any, rules: Any, p: int) -> tuple[float, float]:
     """Supply used, and the cap."""
     return units.supply_used(states[0], rules[0], p), units.supply_cap(states[0], rules[0], p)
 
 
-@kernel
+@door
 def tech_met(states: Any, rules: Any, p: int, kind: int) -> bool:
     """Whether the player has the buildings this kind asks for."""
     return units.tech_met(states[0], rules[0], p, kind)

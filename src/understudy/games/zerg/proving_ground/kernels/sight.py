@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.compiled import door
 from understudy.games.zerg.proving_ground.kernels.units import supply_cap, supply_used
 from understudy.games.zerg.proving_ground.rules import KINDS
 from understudy.games.zerg.proving_ground.state import (
@@ -24,7 +24,7 @@ from understudy.games.zerg.proving_ground.state import (
 )
 
 
-@kernel
+@door
 def own_units(states: Any, rules: Any, p: int, verbs: Any) -> Any:
     """A player's units: tag, kind, verb and product as whole numbers; place, health, energy, progress and goal.
 
@@ -59,7 +59,7 @@ def own_units(states: Any, rules: Any, p: int, verbs: Any) -> Any:
     return whole, real
 
 
-@kernel
+@door
 def enemy_units(states: Any, rules: Any, p: int) -> Any:
     """The enemy's units that player p sees or remembers: tag and kind; place."""
     s, r = states[0], rules[0]
@@ -77,7 +77,7 @@ def enemy_units(states: Any, rules: Any, p: int) -> Any:
     return whole, real
 
 
-@kernel
+@door
 def account(states: Any, rules: Any, p: int) -> Any:
     """A player's supply used and cap, and the value of what the enemy and the player have lost."""
     s, r = states[0], rules[0]
@@ -88,7 +88,7 @@ def account(states: Any, rules: Any, p: int) -> Any:
     return supply_used(s, r, p), supply_cap(s, r, p), killed, lost
 
 
-@kernel
+@door
 def resources(states: Any, rules: Any) -> Any:
     """Mineral fields and geysers: tag and whether it is a geyser; place."""
     s, r = states[0], rules[0]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.compiled import door, kernel
 from understudy.games.zerg.proving_ground.kernels.casting import cast_on_ground, work_areas
 from understudy.games.zerg.proving_ground.kernels.combat import ACQUIRE, defend, engage, gap
 from understudy.games.zerg.proving_ground.kernels.economy import (
@@ -57,7 +57,7 @@ ARRIVED = 0.5
 STUCK = 96  # loops without progress at a crowded goal after which a unit calls it arrived
 
 
-@kernel
+@door
 def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int, see: bool) -> None:
     """Advance the game by this many loops, or until it is over; `see` brings sight up to date at the end."""
     s, t, r, w = states[0], terrains[0], rules[0], scratches[0]

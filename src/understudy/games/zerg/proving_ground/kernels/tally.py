@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.compiled import door
 from understudy.games.zerg.proving_ground.kernels.units import supply_cap, supply_used
 from understudy.games.zerg.proving_ground.state import LARVA, WARP_GATE
 
@@ -14,26 +14,26 @@ MINERALS, VESPENE, FOOD = 7, 10, 13
 COLUMNS = 16
 
 
-@kernel
-def tally(states: Any, rules: Any, p: int, out: Any) -> None:
+@door
+def tally(states: Any, rules: Any, p: int, sums: Any) -> None:
     """Fill one row of numbers about player p."""
     s, r = states[0], rules[0]
-    out[:] = 0.0
-    out[SUPPLY_USED], out[SUPPLY_CAP] = supply_used(s, r, p), supply_cap(s, r, p)
+    sums[:] = 0.0
+    sums[SUPPLY_USED], sums[SUPPLY_CAP] = supply_used(s, r, p), supply_cap(s, r, p)
     for i in range(s.top):
         if not s.alive[i] or s.owner[i] != p:
             continue
         k = s.kind[i]
         if r.worker[k]:
-            out[FOOD_WORKERS] += r.supply[k]
+            sums[FOOD_WORKERS] += r.supply[k]
             if s.orders[i] == 0:
-                out[WORKERS_IDLE] += 1.0
-        out[ARMY_COUNT] += r.army[k]
+                sums[WORKERS_IDLE] += 1.0
+        sums[ARMY_COUNT] += r.army[k]
         if k == WARP_GATE:
-            out[WARP_GATES] += 1.0
+            sums[WARP_GATES] += 1.0
         elif k == LARVA:
-            out[LARVAE] += 1.0
+            sums[LARVAE] += 1.0
         group = 1 if r.worker[k] or r.townhall[k] or r.gas[k] else 2 if r.structure[k] else 0
-        out[MINERALS + group] += r.value_minerals[k]
-        out[VESPENE + group] += r.value_vespene[k]
-        out[FOOD + group] += r.supply[k]
+        sums[MINERALS + group] += r.value_minerals[k]
+        sums[VESPENE + group] += r.value_vespene[k]
+        sums[FOOD + group] += r.supply[k]

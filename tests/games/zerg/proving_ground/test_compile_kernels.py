@@ -1,0 +1,33 @@
+"""Compiling beforehand is worth its while only if what it makes is what games then use."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from understudy.games.zerg.direct.batch import compile_simulation
+from understudy.games.zerg.proving_ground import compile_kernels, compiled
+
+
+def test_games_use_the_very_versions_that_were_compiled_beforehand() -> None:
+    compile_simulation()
+    doors = [function for function in compiled.functions if function.signatures]
+    assert len(doors) >= 10
+    for door in doors:
+        assert door.signatures == [compile_kernels._signature(door.py_func)], door
+
+
+def test_every_function_is_compiled_once_and_no_other_version_of_it() -> None:
+    compile_simulation()
+    version = "".join(map(str, sys.version_info[:2]))  # others may share the cache
+    folders = {Path(function.stats.cache_path) for function in compiled.functions}
+    versions = [path.name for folder in folders for path in folder.glob(f"*.py{version}.*.nbc")]
+    assert len(versions) == len(compiled.functions), sorted(versions)
+
+
+def test_a_function_waits_for_those_it_calls() -> None:
+    names = [f"{f.py_func.__module__.rsplit('.', 1)[-1]}.{f.py_func.__name__}" for f in compiled.functions]
+    issue = compiled.functions[names.index("doors.issue")]
+    called = {names[number] for number in compile_kernels._callees(issue)}
+    assert "orders.issue" in called
+    assert "doors.issue" not in called
