@@ -146,8 +146,7 @@ def read_weights(name: str) -> None:
         if end.board.shown == seen:
             time.sleep(0.0002)
             continue
-        seen, block = end.board.read()
-        np.copyto(weights, block.view(np.float32))
+        seen = end.board.read(lambda block: np.copyto(weights, block.view(np.float32)))
         end.numbers[0, Field.VERSION] = seen
     end.cleanup()
 

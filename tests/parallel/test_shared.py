@@ -9,6 +9,7 @@ from multiprocessing.shared_memory import SharedMemory
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from parallel.small import Counting, make_model, player_spec
 from understudy.parallel.communicator import Field, Plan, WorkerCommunicator
@@ -70,12 +71,19 @@ def test_rings_and_weights_do_not_overlap() -> None:
             for name in SHAPE.fields():
                 array = getattr(slot, name)
                 assert (array == np.full(1, 10 * worker + number).astype(array.dtype)).all(), name
-    shown, content = learner.board.read()
+    shown, content = read(learner.board)
     assert shown == 2
     assert (content == 8).all()
     learner.numbers[:, Field.WANTED :] = -1
     assert learner.board.shown == 2
     learner.cleanup()
+
+
+def read(board: WeightBoard) -> tuple[int, NDArray[np.uint8]]:
+    """The newest weights and their number."""
+    content = list[NDArray[np.uint8]]()
+    number = board.read(lambda block: content.append(block.copy()))
+    return number, content[-1]
 
 
 def test_a_reader_never_sees_weights_of_two_versions() -> None:
@@ -92,7 +100,7 @@ def test_a_reader_never_sees_weights_of_two_versions() -> None:
     writer.start()
     seen = set()
     while not done.is_set():
-        number, content = board.read()
+        number, content = read(board)
         seen.add(number)
         assert content.min() == content.max() == (number % 251 if number > 1 else 0)
     writer.join()
@@ -113,9 +121,28 @@ def test_a_reader_overtaken_by_the_writer_reads_again() -> None:
             return shown
 
     board = Overtaken(memoryview(bytearray(WeightBoard.nbytes(10))))
-    number, content = board.read()
+    number, content = read(board)
     assert number == 2
     assert (content == 2).all()
+
+
+def test_an_error_counts_only_if_the_weights_were_whole() -> None:
+    board = WeightBoard(memoryview(bytearray(WeightBoard.nbytes(10))))
+    board.write(np.full(10, 1, np.uint8))
+    tries = list[int]()
+
+    def take(block: NDArray[np.uint8]) -> None:
+        tries.append(int(block[0]))
+        if len(tries) == 1:
+            board.write(np.full(10, 2, np.uint8))
+            board.write(np.full(10, 3, np.uint8))  # over the block that is being taken
+        if len(tries) != 2:
+            raise ValueError("not to be made sense of")
+
+    assert board.read(take) == 3
+    assert tries == [1, 3]
+    with pytest.raises(ValueError, match="sense"):
+        board.read(take)
 
 
 def test_a_writer_that_died_half_way_leaves_the_last_whole_weights() -> None:
@@ -123,7 +150,7 @@ def test_a_writer_that_died_half_way_leaves_the_last_whole_weights() -> None:
     board.write(np.full(10, 1, np.uint8))
     board._numbers[board._BEGUN] = 2
     board._blocks[0][:5] = 99
-    assert board.read()[1].tolist() == [1] * 10
+    assert read(board)[1].tolist() == [1] * 10
 
 
 @pytest.mark.parametrize("compress", [False, True])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import shutil
+from collections.abc import Callable
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
@@ -127,7 +128,6 @@ class WeightBoard:
     def __init__(self, memory: memoryview) -> None:
         self._numbers = np.frombuffer(memory[:64], np.int64)
         half = (len(memory) - 64) // 2
-        self._copy = np.empty(0, np.uint8)
         self._blocks = [np.frombuffer(memory[64 + i * half : 64 + (i + 1) * half], np.uint8) for i in range(2)]
 
     @staticmethod
@@ -149,16 +149,26 @@ class WeightBoard:
         self._numbers[self._SHOWN] = number
         return number
 
-    def read(self) -> tuple[int, Block]:
-        """The newest weights and their number; the array is valid until the next read."""
+    def read(self, take: Callable[[Block], object]) -> int:
+        """Have `take` copy the newest weights to where they belong; returns their number.
+
+        It gets the shared block itself, and the next one whenever the writer has come back to it meanwhile: what it
+        made of the first, an error included, does not count then.
+        """
         while True:
             number = self.shown
-            size = int(self._numbers[self._SIZE + number % 2])
-            if len(self._copy) != size:
-                self._copy = np.empty(size, np.uint8)
-            np.copyto(self._copy, self._blocks[number % 2][:size])
-            if self._numbers[self._BEGUN] <= number + 1:
-                return number, self._copy
+            block = self._blocks[number % 2][: int(self._numbers[self._SIZE + number % 2])]
+            try:
+                take(block)
+            except Exception:
+                if not self._overtaken(number):
+                    raise
+            else:
+                if not self._overtaken(number):
+                    return number
+
+    def _overtaken(self, number: int) -> bool:
+        return bool(self._numbers[self._BEGUN] > number + 1)
 
     def close(self) -> None:
         """Drop the views."""

@@ -87,8 +87,7 @@ class Worker:
     def _refresh(self) -> None:
         """Take the newest weights, and begin anew if told to."""
         if self._communicator.board.shown != self._weights:
-            self._weights, block = self._communicator.board.read()
-            self._synchronizer.restore(block, self._player)
+            self._weights = self._communicator.board.read(lambda block: self._synchronizer.restore(block, self._player))
             self._numbers[Field.VERSION] = self._player.version
         if self._player.generation != self._numbers[Field.GENERATION]:
             self._player.begin(int(self._numbers[Field.GENERATION]))
