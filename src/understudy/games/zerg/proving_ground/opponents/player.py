@@ -211,12 +211,13 @@ class ScriptedPlayer:
 
     def _short_of(self, unit: int) -> bool:
         """Whether money is what is missing."""
+        return any(not self._can_pay(maker, unit) for maker, _ in producers(unit) if self._count[maker])
+
+    def _can_pay(self, maker: int, unit: int) -> bool:
         state, block = self._game.state, self._game.tables
-        return any(
-            state["minerals"][self._player] < block["minerals"][maker, unit]
-            or state["vespene"][self._player] < block["vespene"][maker, unit]
-            for maker, _ in producers(unit)
-            if self._count[maker]
+        return bool(
+            state["minerals"][self._player] >= block["minerals"][maker, unit]
+            and state["vespene"][self._player] >= block["vespene"][maker, unit]
         )
 
     def _upgrade(self, upgrade: int) -> str:
@@ -252,7 +253,7 @@ class ScriptedPlayer:
         return False
 
     def _build(self, maker: int, unit: int) -> bool:
-        if maker != self._worker:
+        if maker != self._worker or not self._can_pay(maker, unit):  # asked first: looking for a place takes longer
             return False
         place = self._place_for(unit)
         if place is None:
