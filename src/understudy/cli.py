@@ -92,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     watch.add_commands(partial(_command, commands))
     _add_dashboard(commands)
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
-    models.add_argument("--rollback", type=int, metavar="VERSION", help="publish this version again, as the newest")
+    change = models.add_mutually_exclusive_group()
+    change.add_argument("--rollback", type=int, metavar="VERSION", help="publish this version again, as the newest")
+    change.add_argument("--average", type=int, metavar="COUNT", help="publish the mean of the newest versions' weights")
     return parser
 
 
@@ -288,7 +290,7 @@ def _dashboard(options: argparse.Namespace) -> int:
 
 
 def _models(options: argparse.Namespace) -> int:
-    from understudy.background.control import roll_back, somebody
+    from understudy.background.control import average, roll_back, somebody
     from understudy.background.reports import clock, number
     from understudy.ledger import Ledger
     from understudy.models.store import ModelStore
@@ -301,6 +303,10 @@ def _models(options: argparse.Namespace) -> int:
     if options.rollback is not None:
         head = roll_back(run, options.rollback, somebody())
         print(f"Version {options.rollback} is published again, as version {head.version}.")
+        return 0
+    if options.average is not None:
+        head = average(run, options.average, somebody())
+        print(f"The mean of the last {options.average} versions is published as version {head.version}.")
         return 0
     kept = set(store.kept_versions())
     print(f"{'version':>7}  {'from':>6}  {'published':<19}  {'by':<10} {'games':>6} {'steps':>8} {'loss':>9}")

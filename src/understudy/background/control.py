@@ -70,13 +70,29 @@ def stop(run: RunDir, by: str, *, drain: bool = False) -> None:
 
 def roll_back(run: RunDir, version: int, by: str, *, keep: int = 20) -> ModelState:
     """Publish an earlier version again, under a new number; bots and learner take it over by themselves."""
+    head = _store(run, keep).rollback(version)
+    _note(run, "Request: roll back", {"Asked By": by, "Back To": f"version {version}"}, head)
+    return head
+
+
+def average(run: RunDir, count: int, by: str, *, keep: int = 20) -> ModelState:
+    """Publish the mean of the last versions' weights, under a new number, to be taken over like any."""
+    if count < 2:
+        raise RunDirError(f"A mean is of two versions or more, not of {count}.")
+    head = _store(run, keep).average(count)
+    _note(run, "Request: average", {"Asked By": by, "Versions": f"{count}"}, head)
+    return head
+
+
+def _store(run: RunDir, keep: int) -> ModelStore:
     if not run.ledger.exists():
         raise RunDirError(f"There is no run at {run.root}: no model has been published there.")
-    head = ModelStore(run.model, run.ledger, keep=keep).rollback(version)
-    facts = {"Asked By": by, "Back To": f"version {version}", "Model Version": str(head.version)}
+    return ModelStore(run.model, run.ledger, keep=keep)
+
+
+def _note(run: RunDir, title: str, facts: dict[str, str], head: ModelState) -> None:
     run.logs.mkdir(exist_ok=True)
-    append_entry(run.log, "Request: roll back", facts, time.time())
-    return head
+    append_entry(run.log, title, {**facts, "Model Version": str(head.version)}, time.time())
 
 
 class Orders:

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing, RunDirError
 from understudy.files import FileLock, read_holder, remove_if_there, write_atomically
 from understudy.ledger import Game, Ledger, Outcome
@@ -123,6 +125,25 @@ class ModelStore:
             old = self.load_version(version)
             new = dataclasses.replace(old, version=(ledger.head() or 0) + 1, parent=version, publisher=publisher)
             return self._put(ledger, new, stats={"rolled_back_to": version})
+
+    def average(self, count: int, *, publisher: str = "average") -> ModelState:
+        """Publish the mean of the newest weights and of those they came from, `count` versions or all that are kept.
+
+        Every update leaves a policy that its last games have pushed somewhere; their mean is often better than any.
+        """
+        with self._publishing() as ledger:
+            head = self._head(ledger)
+            if head is None:
+                raise ModelMissing(f"There is no model at {self.model} to average.")
+            line, parent = [head], head.parent
+            while len(line) < count and parent in self.kept_versions():
+                line.append(self.load_version(parent))
+                parent = line[-1].parent
+            mean = np.mean([state.arrays["parameters"] for state in line], axis=0, dtype=np.float64)
+            arrays = {**head.arrays, "parameters": mean.astype(head.arrays["parameters"].dtype)}
+            number = (ledger.head() or 0) + 1
+            new = dataclasses.replace(head, arrays=arrays, version=number, parent=head.version, publisher=publisher)
+            return self._put(ledger, new, stats={"average_of": len(line)})
 
     def recover(self) -> ModelState | None:
         """Finish what a killed publisher began, take in a model put there by hand, and return the head."""

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 from typing import NamedTuple
 
+from understudy.background.control import average
 from understudy.background.learner import BackgroundParallelLearner
 from understudy.games.zerg.challenges import next_challenge
 from understudy.games.zerg.direct.bulk import MAPS, games, mixed_opponent
@@ -22,13 +23,16 @@ from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.players import players
 from understudy.games.zerg.policy import BACKLOG, SETTINGS, zerg_agent
 from understudy.games.zerg.strategies import NAMES
+from understudy.rundir import RunDir
 
 UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it
 FRESH = 70_000_000  # first number of evaluation games; training never gets there
 GOAL = 0.7
 ENOUGH, LAST = 0.8, 200  # training ends early when so much of the last games was won, exploration included
 PLAYERS = 2
-CHUNK = 20  # games a player plays before it says how they went; the last of them through the protocol
+AVERAGED = 8  # versions whose mean is what training came to
+CHUNK = 40  # games a player plays before it says how they went; the last of them through the protocol
+SPAN = 20  # games that one process evaluates at a time
 FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many of them play the rest
 
 Say = Callable[[str], None]
@@ -102,13 +106,14 @@ def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say
                 player, chunk_began = under_way.pop(future)
                 won += future.result()
                 now = time.monotonic()
-                if len(won) % 100 == 0:
+                if len(won) % 200 == 0:
                     say(f"seed {seed}: {len(won)} games, {now - began:.0f} s, last 100 won {rate(won[-100:]):.0%}")
                 slowest = max(slowest, now - chunk_began)
                 going_on = started < most_games and now + slowest - began < 60 * minutes  # it ends in time
                 if going_on and not (len(won) >= LAST and rate(won[-LAST:]) >= ENOUGH):
                     under_way[chunk(player)] = player, now
         learner.stop(drain=True)
+    average(RunDir.at(run_dir), AVERAGED, "zerg-check")
     return Training(len(won), len(won) // CHUNK, time.monotonic() - began)
 
 
@@ -153,7 +158,7 @@ def fixed_strategies(pool: ProcessPoolExecutor, count: int, say: Say) -> dict[st
 def evaluate(pool: ProcessPoolExecutor, contestant: Contestant, count: int, first: int = 0) -> list[bool]:
     """Which of the fresh games a contestant wins. All contestants play the same ones; none is learned from."""
     numbers = range(FRESH + first, FRESH + count)
-    spans = [numbers[n : n + CHUNK] for n in range(0, len(numbers), CHUNK)]
+    spans = [numbers[n : n + SPAN] for n in range(0, len(numbers), SPAN)]
     return [won for chunk in pool.map(_evaluate_chunk, [contestant] * len(spans), spans) for won in chunk]
 
 
