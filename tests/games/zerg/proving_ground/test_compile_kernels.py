@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
+
+import pytest
 
 from understudy.games.zerg.direct.batch import compile_simulation
 from understudy.games.zerg.proving_ground import compile_kernels, compiled
@@ -31,3 +34,14 @@ def test_a_function_waits_for_those_it_calls() -> None:
     called = {names[number] for number in compile_kernels._callees(issue)}
     assert "orders.issue" in called
     assert "doors.issue" not in called
+
+
+def test_a_cache_that_cannot_be_written_is_said_in_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path / "file" / "kernels")
+    handler = signal.getsignal(signal.SIGTERM)
+    assert compile_kernels.main() == 1
+    signal.signal(signal.SIGTERM, handler)
+    assert "Set XDG_CACHE_HOME" in capsys.readouterr().err

@@ -34,7 +34,11 @@ def main() -> int:
     """Compile what is not in the cache yet, unless somebody else does: then wait for them."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # helpers end in order, too
     folder = compiled.cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"Machine code cannot be kept in {folder}: {error}. Set XDG_CACHE_HOME to another one.", file=sys.stderr)
+        return 1
     with FileLock(folder / "compiling.lock"):
         if not (folder / compiled.COMPLETE).exists():
             _compile_all()
