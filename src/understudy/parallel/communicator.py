@@ -17,12 +17,18 @@ from understudy.parallel.shared import Block, Ring, Segment, WeightBoard
 
 Command = Literal["stop", "pause", "resume", "reset", "report"]
 
-_SHORTEST_NAP, _LONGEST_NAP = 0.0002, 0.002
+_SHORTEST_NAP, _LONG_NAP, _LONGEST_NAP = 0.0002, 0.002, 0.05
 
 
-def nap(since: float) -> None:
-    """Sleep a tenth of what was waited since then (monotonic): short waits end at once, long ones cost no core."""
-    time.sleep(min(max((time.monotonic() - since) / 10, _SHORTEST_NAP), _LONGEST_NAP))
+def nap(since: float, usual: float = 0.0) -> None:
+    """Sleep a tenth of what was waited since then (monotonic), a fiftieth if that is over 2 ms, 50 ms at most.
+
+    Short waits end at once, and long ones cost no core. Before half of the usual wait is over, sleep until then: who
+    looks sooner takes a core from those who work on it.
+    """
+    waited = time.monotonic() - since
+    share = min(max(waited / 10, _SHORTEST_NAP), max(waited / 50, _LONG_NAP))
+    time.sleep(min(max(usual / 2 - waited, share), _LONGEST_NAP))
 
 
 class Field(IntEnum):
