@@ -19,7 +19,7 @@ def add_commands(commands: Any) -> None:
     check = commands.add_parser("zerg-check", help="train from nothing and compare with fixed strategies")
     check.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     check.add_argument(
-        "--training-games", type=int, default=4000, help="most games to learn from (default: %(default)s)"
+        "--training-games", type=int, default=6000, help="most games to learn from (default: %(default)s)"
     )
     check.add_argument("--minutes", type=float, default=20.0, help="most training time for a seed (default: 20)")
     check.add_argument("--games", type=int, default=200, help="fresh games of an evaluation")
