@@ -120,8 +120,10 @@ def test_a_process_that_hangs_after_the_game_ends_by_itself(tmp_path: Path) -> N
     assert (done.returncode, b"time after the game is over" in done.stderr) == (0, True), done.stderr
 
 
-def test_a_rated_game_tries_nothing_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bots = []
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ladder.LadderBot:
+    """A bot whose ladder game, in this process, is over."""
+    bots = list[ladder.LadderBot]()
 
     async def play(_url: str, bot: ladder.LadderBot, _options: object) -> Result:
         bots.append(bot)
@@ -129,9 +131,17 @@ def test_a_rated_game_tries_nothing_out(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(ladder, "_play", play)
     assert ladder.main(tmp_path, ["--GamePort", "1"]) == 0
-    (bot,) = bots
-    assert bot.agent._model.commitment > 0.5
-    assert all(bot.agent._draw_commitment() is None for _ in range(20))
+    return bots[0]
+
+
+def test_a_rated_game_tries_nothing_out(played: ladder.LadderBot) -> None:
+    assert played.agent._model.commitment > 0.5
+    assert all(played.agent._draw_commitment() is None for _ in range(20))
+
+
+def test_a_process_that_has_played_a_ladder_game_is_not_ended_later(played: ladder.LadderBot) -> None:
+    assert played.last_resort is not None
+    assert played.last_resort.finished.is_set(), "its timer would end these tests, with exit code 0"
 
 
 def test_the_same_run_makes_the_same_zip(package: Path, tmp_path: Path) -> None:

@@ -35,14 +35,20 @@ class LadderBot(WickedZergBotProImpl):
     """The bot, and a process that ends in time after the game, whatever training and disks do."""
 
     hard_seconds = HARD_SECONDS
+    last_resort: threading.Timer | None = None
 
     def close_game(self, result: str = CRASH) -> dict[str, Any]:
         """End the episode and learn from it; the game itself is in its journal, should time run out."""
         if not self.outcome:
-            last_resort = threading.Timer(self.hard_seconds, _end_now)
-            last_resort.daemon = True
-            last_resort.start()
+            self.last_resort = threading.Timer(self.hard_seconds, _end_now)
+            self.last_resort.daemon = True
+            self.last_resort.start()
         return super().close_game(result)
+
+    def all_is_done(self) -> None:
+        """Nothing can hang any more: the process may go on with something else."""
+        if self.last_resort is not None:
+            self.last_resort.cancel()
 
 
 def _end_now() -> None:
@@ -69,6 +75,7 @@ def main(data: Path, arguments: Sequence[str] | None = None) -> int:
     finally:
         outcome = bot.close_game()
         agent.close()
+        bot.all_is_done()
     print(f"Result: {result.name if result is not None else 'none'}; {outcome}", flush=True)
     return 0 if result is not None else 1
 
