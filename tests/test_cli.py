@@ -45,8 +45,8 @@ def test_models_lists_versions_and_goes_back_to_one(tmp_path: Path, capsys: pyte
     assert main(["models", str(tmp_path), "--rollback", "1"]) == 0
     assert "published again, as version 3" in capsys.readouterr().out
     assert store.load().version == 3
-    assert main(["models", str(tmp_path), "--average", "3"]) == 0
-    assert "published as version 4" in capsys.readouterr().out
+    assert main(["models", str(tmp_path), "--average", "9"]) == 0
+    assert "The mean of 2 versions is published as version 4" in capsys.readouterr().out
     assert "Request: average" in run.log.read_text()
     assert main(["models", str(tmp_path), "--average", "1"]) == 1
     assert "two versions or more" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy import __version__
 from understudy.background.priority import ONE_BLAS_THREAD, lower_priority
-from understudy.errors import LearnerBusy, SettingsError, UnderstudyError
+from understudy.errors import LearnerBusy, SettingsError, UnderstudyError, missing_library
 from understudy.games.shogi import commands as shogi
 from understudy.games.zerg import commands as zerg
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
@@ -54,9 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"understudy: {error}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "understudy":
+        if (library := missing_library(error)) is None:
             raise
-        print(f"understudy: this needs the library {error.name!r}, which an extra brings: {_EXTRAS}", file=sys.stderr)
+        print(f"understudy: this needs the library {library!r}, which an extra brings: {_EXTRAS}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -305,8 +305,8 @@ def _models(options: argparse.Namespace) -> int:
         print(f"Version {options.rollback} is published again, as version {head.version}.")
         return 0
     if options.average is not None:
-        head = average(run, options.average, somebody())
-        print(f"The mean of the last {options.average} versions is published as version {head.version}.")
+        head, count = average(run, options.average, somebody())
+        print(f"The mean of {count} versions is published as version {head.version}.")
         return 0
     kept = set(store.kept_versions())
     print(f"{'version':>7}  {'from':>6}  {'published':<19}  {'by':<10} {'games':>6} {'steps':>8} {'loss':>9}")

@@ -84,3 +84,8 @@ class LearnerFailed(LearnerError):
 
 class WorkersFailed(LearnerError):
     """Self-play workers did not start, or keep dying; the message says which and how."""
+
+
+def missing_library(error: ModuleNotFoundError) -> str | None:
+    """The name of the library that is not installed; None when a module of our own is missing, which is a defect."""
+    return None if error.name is None or error.name.partition(".")[0] == "understudy" else error.name

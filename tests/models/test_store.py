@@ -146,14 +146,15 @@ def test_a_mean_is_of_the_versions_that_the_newest_came_from(store: ModelStore) 
     back = store.rollback(1)
     newest = store.publish(shifted(back, 0, 3.0), back, publisher="learner")
     assert newest.version == 4
-    mean = store.average(8)  # of versions 4, 3 and 1: 2 was given up
+    mean, count = store.average(8)  # of versions 4, 3 and 1: 2 was given up
+    assert count == 3
     assert (mean.version, mean.parent, mean.publisher) == (5, 4, "average")
     expected = first.arrays["parameters"].copy()
     expected[0] += 1.0
     np.testing.assert_allclose(store.load().arrays["parameters"], expected, rtol=1e-6)
     np.testing.assert_array_equal(store.load().arrays["adam_m"], newest.arrays["adam_m"])
     assert astray.arrays["parameters"][0] == pytest.approx(first.arrays["parameters"][0] + 100, rel=1e-6)
-    np.testing.assert_allclose(store.average(2).arrays["parameters"][0], expected[0] + 1.0, rtol=1e-6)
+    np.testing.assert_allclose(store.average(2)[0].arrays["parameters"][0], expected[0] + 1.0, rtol=1e-6)
 
 
 def test_a_publisher_killed_before_the_ledger_has_published_nothing(store: ModelStore) -> None:

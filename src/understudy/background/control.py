@@ -75,13 +75,13 @@ def roll_back(run: RunDir, version: int, by: str, *, keep: int = 20) -> ModelSta
     return head
 
 
-def average(run: RunDir, count: int, by: str, *, keep: int = 20) -> ModelState:
-    """Publish the mean of the last versions' weights, under a new number, to be taken over like any."""
+def average(run: RunDir, count: int, by: str, *, keep: int = 20) -> tuple[ModelState, int]:
+    """Publish the mean of the last versions' weights, `count` or all that are kept; the new head, and of how many."""
     if count < 2:
         raise RunDirError(f"A mean is of two versions or more, not of {count}.")
-    head = _store(run, keep).average(count)
-    _note(run, "Request: average", {"Asked By": by, "Versions": f"{count}"}, head)
-    return head
+    head, found = _store(run, keep).average(count)
+    _note(run, "Request: average", {"Asked By": by, "Versions": str(found)}, head)
+    return head, found
 
 
 def _store(run: RunDir, keep: int) -> ModelStore:

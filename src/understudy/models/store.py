@@ -126,10 +126,11 @@ class ModelStore:
             new = dataclasses.replace(old, version=(ledger.head() or 0) + 1, parent=version, publisher=publisher)
             return self._put(ledger, new, stats={"rolled_back_to": version})
 
-    def average(self, count: int, *, publisher: str = "average") -> ModelState:
+    def average(self, count: int, *, publisher: str = "average") -> tuple[ModelState, int]:
         """Publish the mean of the newest weights and of those they came from, `count` versions or all that are kept.
 
-        Every update leaves a policy that its last games have pushed somewhere; their mean is often better than any.
+        Returns the new head, and of how many versions it is the mean. An update leaves a policy that its own games have
+        pushed somewhere; in the mean of several updates these pushes cancel in part.
         """
         with self._publishing() as ledger:
             head = self._head(ledger)
@@ -143,7 +144,7 @@ class ModelStore:
             arrays = {**head.arrays, "parameters": mean.astype(head.arrays["parameters"].dtype)}
             number = (ledger.head() or 0) + 1
             new = dataclasses.replace(head, arrays=arrays, version=number, parent=head.version, publisher=publisher)
-            return self._put(ledger, new, stats={"average_of": len(line)})
+            return self._put(ledger, new, stats={"average_of": len(line)}), len(line)
 
     def recover(self) -> ModelState | None:
         """Finish what a killed publisher began, take in a model put there by hand, and return the head."""

@@ -20,15 +20,15 @@ Command = Literal["stop", "pause", "resume", "reset", "report"]
 _SHORTEST_NAP, _LONG_NAP, _LONGEST_NAP = 0.0002, 0.002, 0.05
 
 
-def nap(since: float, usual: float = 0.0) -> None:
+def nap(since: float, last: float = 0.0) -> None:
     """Sleep a tenth of what was waited since then (monotonic), a fiftieth if that is over 2 ms, 50 ms at most.
 
-    Short waits end at once, and long ones cost no core. Before half of the usual wait is over, sleep until then: who
-    looks sooner takes a core from those who work on it.
+    Short waits end at once, and long ones cost no core. Before half of what the last wait took is over, sleep until
+    then: who looks sooner takes a core from those who work on it.
     """
     waited = time.monotonic() - since
     share = min(max(waited / 10, _SHORTEST_NAP), max(waited / 50, _LONG_NAP))
-    time.sleep(min(max(usual / 2 - waited, share), _LONGEST_NAP))
+    time.sleep(min(max(last / 2 - waited, share), _LONGEST_NAP))
 
 
 class Field(IntEnum):

@@ -45,7 +45,7 @@ class ParallelManager:
         self._deaths_in_a_row = [0] * settings.num_workers
         self._restarts = 0
         self._looked_after_at = 0.0
-        self._usual_wait = 0.0  # seconds that the last rollouts were waited for
+        self._last_wait = 0.0  # seconds, for rollouts
 
     def start_workers(self, model: LiveModel, generation: int = 0) -> None:
         """Start all workers with the weights of this model; raises WorkersFailed if that is impossible."""
@@ -76,11 +76,11 @@ class ParallelManager:
             if ready and set(awaited) <= set(ready):
                 for worker in ready:
                     self._deaths_in_a_row[worker] = 0
-                self._usual_wait = time.monotonic() - began
+                self._last_wait = time.monotonic() - began
                 return self._open.collect_experiences(ready)
             if not awaited:
                 self._admit()
-            nap(began, self._usual_wait)
+            nap(began, self._last_wait)
         return []
 
     def release_experiences(self) -> None:

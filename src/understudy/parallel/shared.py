@@ -160,7 +160,7 @@ class WeightBoard:
             block = self._blocks[number % 2][: int(self._numbers[self._SIZE + number % 2])]
             try:
                 take(block)
-            except Exception:
+            except Exception:  # of a block half overwritten by another process anything may be made
                 if not self._overtaken(number):
                     raise
             else:

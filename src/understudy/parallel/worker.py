@@ -51,7 +51,7 @@ class Worker:
         self._synchronizer = ModelSynchronizer(spec.settings)
         self._incarnation = spec.incarnation
         self._weights = 0
-        self._usual_wait = 0.0  # seconds that the learner was waited for the last time
+        self._last_wait = 0.0  # seconds, for the learner
         self._parent_seen = 0
         self._beat(State.STARTING)
         self._player = spec.players.open(spec.worker, spec.incarnation)
@@ -79,11 +79,11 @@ class Worker:
         while self._stays():
             admitted = self._numbers[Field.ADMITTED] == self._incarnation + 1
             if admitted and self._ring.waiting <= self._most_ahead:
-                self._usual_wait = time.monotonic() - began
-                self._numbers[Field.WAITED] += int(1e9 * self._usual_wait)
+                self._last_wait = time.monotonic() - began
+                self._numbers[Field.WAITED] += int(1e9 * self._last_wait)
                 return True
             self._beat(State.WAITING)
-            nap(began, self._usual_wait)
+            nap(began, self._last_wait)
         return False
 
     def _refresh(self) -> None:

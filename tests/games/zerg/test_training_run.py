@@ -141,6 +141,38 @@ def test_ctrl_c_ends_with_a_summary(
     assert (tmp_path / "win_rate.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "waits for the next start"),
+        (ModuleNotFoundError("No module", name="numba.core"), 1, "this needs 'numba.core': pip install"),
+    ],
+)
+def test_what_ends_a_run_before_its_first_game_is_said(
+    error: BaseException,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(_self: training_run.TrainingRun) -> int:
+        raise error
+
+    monkeypatch.setattr(training_run.TrainingRun, "run", run)
+    assert main(["--run-dir", str(tmp_path)]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_module_of_our_own_that_is_missing_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_self: training_run.TrainingRun) -> int:
+        raise ModuleNotFoundError("No module", name="understudy.nowhere")
+
+    monkeypatch.setattr(training_run.TrainingRun, "run", run)
+    with pytest.raises(ModuleNotFoundError):
+        main(["--run-dir", str(tmp_path)])
+
+
 def test_a_line_cut_short_by_a_kill_is_left_out_and_the_next_game_is_whole(tmp_path: Path) -> None:
     history = History(tmp_path)
     for number in range(2):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from understudy.background.learner import BackgroundParallelLearner
 from understudy.background.reports import statistics_table
-from understudy.errors import UnderstudyError
+from understudy.errors import UnderstudyError, missing_library
 from understudy.games.zerg.challenges import Challenge, next_challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
@@ -42,12 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"run_with_training: {error}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "understudy":
+        if (library := missing_library(error)) is None:
             raise
-        print(f"run_with_training: this needs {error.name!r}: pip install 'understudy[zerg,plot]'.", file=sys.stderr)
+        print(f"run_with_training: this needs {library!r}: pip install 'understudy[zerg,plot]'.", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:  # later ones are the run's own
-        print("\nStopped before the first game.", file=sys.stderr)
+    except KeyboardInterrupt:  # while the simulation is compiled, or a second one while the learner finishes
+        print("\nStopped. What was played and not learned from waits for the next start.", file=sys.stderr)
         return 130
 
 

@@ -27,6 +27,7 @@ from understudy.games.zerg.proving_ground.kernels import doors, sight, step, tal
 from understudy.games.zerg.proving_ground.rules import RULES
 from understudy.games.zerg.proving_ground.state import SCRATCH, STATE, TERRAIN
 
+MOST_PROCESSES = 8  # no more than that find something to do: chains of calls are long
 _ENTRANCES = (doors, sight, step, tally, wire)  # importing them fills compiled.functions
 
 
@@ -59,7 +60,7 @@ def _compile_all() -> None:
     for number in range(len(callees)):
         lengthen(number, 1)
     waiting, done = sorted(range(len(callees)), key=lambda number: -chain[number]), set[int]()
-    processes = os.cpu_count() or 1
+    processes = min(os.cpu_count() or 1, MOST_PROCESSES)
     with players(processes) as pool:
         under_way = dict[Future[None], int]()
         while waiting or under_way:

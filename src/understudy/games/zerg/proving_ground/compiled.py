@@ -81,7 +81,7 @@ def compile_once() -> None:
     folder = cache_folder()
     if (folder / COMPLETE).exists():
         return
-    print(f"Compiling the simulation, once (about a minute); kept in {folder}", file=sys.stderr, flush=True)
+    print(f"Compiling the simulation, once (half a minute to two); kept in {folder}", file=sys.stderr, flush=True)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", _COMPILER]
     compiler = subprocess.Popen(command, env=environment, start_new_session=True)
