@@ -156,7 +156,12 @@ def _add_selfplay(commands: Any) -> None:
     )
     selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment, in place of GAME")
     selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
-    selfplay.add_argument("--workers", type=int, metavar="N", help="play in N processes; default: as the settings say")
+    selfplay.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="play in N processes, whatever parallel.enabled says; default: as the settings say",
+    )
     selfplay.add_argument("--seed", type=int, default=0, help="of matches, decisions and a new model (default: 0)")
     selfplay.add_argument("--updates", type=int, metavar="N", help="end after N updates")
     selfplay.add_argument("--decisions", type=int, metavar="N", help="end after N decisions")
