@@ -9,7 +9,7 @@ import torch
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
 from understudy.games.shogi.checkpoint import new_network
-from understudy.games.shogi.inference import BACKENDS, installed, make_evaluator
+from understudy.games.shogi.inference import BACKENDS, Player, installed, make_evaluator
 from understudy.networks.resnet import ActorCriticResTower
 from understudy.settings import NetworkSettings
 
@@ -39,6 +39,12 @@ def test_every_backend_gives_what_the_network_gives(backend: str, head: Literal[
         logits, probabilities = evaluate(planes)
         np.testing.assert_allclose(logits, expected.numpy(), atol=2e-4)
         np.testing.assert_allclose(probabilities, torch.softmax(wdl, 1).numpy(), atol=1e-4)
+
+
+def test_what_is_exported_is_constant_and_the_network_goes_on_learning() -> None:
+    made = network()
+    assert not any(weights.requires_grad for weights in Player(made.tower).tower.weights)  # else no export works
+    assert all(parameter.requires_grad for parameter in made.tower.parameters())
 
 
 def test_an_evaluator_is_a_copy_that_leaves_the_network_alone() -> None:

@@ -34,6 +34,8 @@ class Player(nn.Module):
     def __init__(self, tower: Tower) -> None:
         super().__init__()
         self.tower = FoldedTower(tower)
+        for weights in self.tower.weights:
+            weights.requires_grad_(False)  # an export takes only such tensors for constants
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, and probabilities of win, draw and loss."""
