@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,10 +22,20 @@ def test_games_use_the_very_versions_that_were_compiled_beforehand() -> None:
 
 def test_every_function_is_compiled_once_and_no_other_version_of_it() -> None:
     compile_simulation()
-    version = "".join(map(str, sys.version_info[:2]))  # others may share the cache
-    folders = {Path(function.stats.cache_path) for function in compiled.functions}
-    versions = [path.name for folder in folders for path in folder.glob(f"*.py{version}.*.nbc")]
+    versions = [path.name for path in compiled.cache_folder().rglob("*.nbc")]
     assert len(versions) == len(compiled.functions), sorted(versions)
+
+
+def test_machine_code_for_sources_at_another_place_is_not_taken_for_complete(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """numba keeps code by the place of its source: a second copy of this project would find nothing compiled."""
+    here = Path(compiled.__file__).parent
+    copy = shutil.copytree(here, tmp_path / here.name)
+    monkeypatch.setattr(compiled, "__file__", str(copy / "compiled.py"))
+    assert compiled.cache_folder.__wrapped__() != compiled.cache_folder()
+    monkeypatch.setattr(compiled, "__file__", str(here / "compiled.py"))
+    assert compiled.cache_folder.__wrapped__() == compiled.cache_folder()
 
 
 def test_a_function_waits_for_those_it_calls() -> None:

@@ -1,7 +1,8 @@
 """The one door to numba: `kernel` compiles a function and keeps the machine code on disk.
 
 numba's own cache notices a change in the file of a function but not in the files of the functions it calls, nor in
-tables frozen into it. Here the cache folder is named after a digest of all of them, so that stale code cannot be run.
+tables frozen into it. Here the cache folder is named after a digest of all of them, so that stale code cannot be run,
+and of whatever else makes numba compile anew, so that a folder holds all that is needed or is not complete.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from llvmlite.binding import get_host_cpu_name
 from numba.core import config, types
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
@@ -28,9 +30,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @cache
 def cache_folder() -> Path:
-    """Where the machine code of exactly these sources and tables lies."""
-    digest = hashlib.sha256(f"{numba.__version__} {OPTIONS}".encode())
+    """Where the machine code lies of exactly these sources and tables, at this place, for this Python and processor."""
     here = Path(__file__).parent
+    made_for = (numba.__version__, OPTIONS, str(here), sys.implementation.cache_tag, get_host_cpu_name())
+    digest = hashlib.sha256(repr(made_for).encode())
     frozen = [here / f"{name}.py" for name in ("rules", "state", "vitals", "unit_data", "wire", "upgrade_effects")]
     for path in sorted([*frozen, *here.glob("kernels/*.py"), *here.glob("data/*.tsv")]):
         digest.update(path.read_bytes())
