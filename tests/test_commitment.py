@@ -59,25 +59,40 @@ def test_games_that_nobody_learns_from_and_those_of_agents_that_only_play_are_no
         assert all(game(agent)[1] < 0.7 for _ in range(5))
 
 
+def test_a_game_that_is_told_what_to_try_keeps_to_that(tmp_path: Path) -> None:
+    with agent_at(tmp_path, 1.0) as agent:
+        for trial in (0, 3, 3, 1):
+            agent.begin_episode(trial=trial)
+            assert game(agent)[0] == trial
+
+
 def test_what_is_recorded_is_the_policys_own_probability(tmp_path: Path) -> None:
     with agent_at(tmp_path, 1.0) as agent:
         decisions = [agent.select_action([0.1, 0.2, 0.3]) for _ in range(20)]
     assert all(decision.probability == pytest.approx(1 / ACTIONS, abs=0.05) for decision in decisions)
 
 
-def test_with_a_stretch_half_of_the_commitments_end_and_half_of_those_begin_later() -> None:
+def test_with_a_stretch_that_is_their_median_some_last_for_long_and_one_in_four_begins_later() -> None:
     rng = np.random.default_rng(0)
-    drawn = [draw_commitment(0.5, 20.0, ACTIONS, rng.random) for _ in range(4000)]
+    drawn = [draw_commitment(0.5, 20.0, ACTIONS, rng.random) for _ in range(8000)]
     made = [commitment for commitment in drawn if commitment is not None]
-    assert len(made) == pytest.approx(2000, abs=150)
+    assert len(made) == pytest.approx(4000, abs=150)
     assert {commitment.action for commitment in made} == set(range(ACTIONS))
-    stretches = [commitment for commitment in made if math.isfinite(commitment.end)]
-    assert len(stretches) == pytest.approx(len(made) / 2, abs=100)
-    assert np.mean([end - begin for _, begin, end in stretches]) == pytest.approx(20.0, abs=2.0)
-    later = [commitment.begin for commitment in stretches if commitment.begin > 0]
-    assert len(later) == pytest.approx(len(stretches) / 2, abs=80)
-    assert np.mean(later) == pytest.approx(20.0, abs=3.0)
-    assert all(commitment.begin == 0 for commitment in made if commitment not in stretches)
+    lengths = np.array([end - begin for _, begin, end in made])
+    assert np.median(lengths) == pytest.approx(20.0, abs=2.0)
+    assert lengths.min() >= 10.0
+    assert np.mean(lengths > 100) == pytest.approx(0.1, abs=0.03)
+    later = [commitment.begin for commitment in made if commitment.begin > 0]
+    assert len(later) == pytest.approx(len(made) / 4, abs=100)
+    assert np.mean(later) == pytest.approx(20.0, abs=2.0)
+
+
+def test_what_is_tried_at_the_start_can_be_given_and_what_is_tried_later_is_drawn() -> None:
+    rng = np.random.default_rng(0)
+    drawn = [draw_commitment(1.0, 20.0, ACTIONS, rng.random, 2) for _ in range(400)]
+    made = [commitment for commitment in drawn if commitment is not None]
+    assert {commitment.action for commitment in made if commitment.begin == 0} == {2}
+    assert {commitment.action for commitment in made if commitment.begin > 0} == set(range(ACTIONS))
 
 
 def test_a_stretch_holds_most_of_its_decisions_and_no_others() -> None:

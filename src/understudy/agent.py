@@ -235,18 +235,19 @@ class RLAgent:
         write_episode(Path(path), self._last, compress=self._storage.compress)
         return True
 
-    def begin_episode(self, **about: Any) -> None:
+    def begin_episode(self, *, trial: int | None = None, **about: Any) -> None:
         """Start a game: take over the newest model, and note what is known of the game (`map`, `opponent_id` …).
 
         The first `select_action` does this too; call it to have the notes in the file even if the bot is killed.
+        `trial` is the action that is kept to if this is one of the games of `training.commitment`; None draws one.
         """
         self.close()
-        self._begin_episode(about)
+        self._begin_episode(about, trial)
 
-    def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({})) -> Journal:
+    def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({}), trial: int | None = None) -> Journal:
         self.reload_if_newer()
         self._exploring = self._model.exploration
-        self._commitment = self._draw_commitment()
+        self._commitment = self._draw_commitment(trial)
         self._step = self._model.network.step
         self._normalize = self._model.trainer.normalizer.apply
         self._model.network.begin_episode()
@@ -262,10 +263,10 @@ class RLAgent:
         self._journal = Journal(folder, meta, self.state_dim, len(self.actions))
         return self._journal
 
-    def _draw_commitment(self) -> Commitment | None:
+    def _draw_commitment(self, trial: int | None) -> Commitment | None:
         share = self._model.commitment if self._try_out else 0.0
-        stretch = self._model.base.training.commitment_stretch
-        return draw_commitment(share, stretch, len(self.actions), self._chance.uniform)
+        stretch, uniform = self._model.base.training.commitment_stretch, self._chance.uniform
+        return draw_commitment(share, stretch, len(self.actions), uniform, trial)
 
     def _step_without_broken_features(self) -> tuple[NDArray[Any], float]:
         broken = np.flatnonzero(~np.isfinite(self._state))

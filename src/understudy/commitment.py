@@ -25,20 +25,22 @@ class Commitment(NamedTuple):
         return self.begin <= decision < self.end and uniform() < HELD
 
 
-def draw_commitment(share: float, stretch: float, actions: int, uniform: Callable[[], float]) -> Commitment | None:
-    """What a game commits itself to: nothing, but for this share of games.
+def draw_commitment(
+    share: float, stretch: float, actions: int, uniform: Callable[[], float], action: int | None = None
+) -> Commitment | None:
+    """What a game commits itself to: nothing, but for this share of games; else `action`, or one that is drawn.
 
-    With a `stretch`, every second commitment is for about so many decisions only, and every second of those begins
-    after about as many: the policy that has been learned so far plays the rest, and shows what comes of it.
+    Without a `stretch` it is for all of a game. With one, it lasts for half of that or longer, and sometimes for the
+    rest of the game: the policy that has been learned so far plays what is left, and shows what comes of it. One in
+    four begins later, after about a stretch of the policy's own, and then always with a drawn action.
     """
     if not share or uniform() >= share:
         return None
-    action = min(int(uniform() * actions), actions - 1)
-    if not stretch or uniform() < 0.5:
-        return Commitment(action, 0.0, math.inf)
-    begin = 0.0 if uniform() < 0.5 else _exponential(stretch, uniform)
-    return Commitment(action, begin, begin + _exponential(stretch, uniform))
-
-
-def _exponential(mean: float, uniform: Callable[[], float]) -> float:
-    return -mean * math.log(1.0 - uniform())
+    drawn = min(int(uniform() * actions), actions - 1)
+    if not stretch:
+        return Commitment(drawn if action is None else action, 0.0, math.inf)
+    length = 0.5 * stretch / (1.0 - uniform())  # heavy-tailed, with the stretch as its median
+    if uniform() < 0.75:
+        return Commitment(drawn if action is None else action, 0.0, length)
+    begin = -stretch * math.log(1.0 - uniform())
+    return Commitment(drawn, begin, begin + length)

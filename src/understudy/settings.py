@@ -82,6 +82,9 @@ class TrainingSettings(_Section):
     rho_max: float = _setting(1.0, "V-trace: cap on the importance weight of old experience", 0)
     value_coefficient: float = _setting(0.5, "weight of the value loss", 0)
     entropy_coefficient: float = _setting(0.01, "weight of the entropy gradient that keeps the policy trying things", 0)
+    probability_floor: float = _setting(
+        0.0, "an action less probable than this is not made less probable still by games that it did badly in", 0, 1
+    )
     max_grad_norm: float = _setting(0.5, "gradients longer than this are shortened to it; 0 = no limit", 0)
     normalize_states: bool = _setting(True, "scale states by their running mean and spread")
     exploration: float = _setting(0.05, "share of uniformly random decisions at the beginning", 0, 1)
@@ -95,7 +98,9 @@ class TrainingSettings(_Section):
     )
     commitment_half_life: float = _setting(100.0, "games learned from until that share is half of it", 1e-6)
     commitment_stretch: float = _setting(
-        0.0, "every second of these games keeps to it for about so many decisions only; 0 = all do so throughout", 0
+        0.0,
+        "these games keep to it for about so many decisions, at least half as many; 0 = throughout",
+        0,
     )
 
 

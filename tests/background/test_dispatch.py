@@ -61,7 +61,7 @@ def settings(workers: int = 1) -> Settings:
     return Settings(learner=LearnerSettings(max_workers=workers))
 
 
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"

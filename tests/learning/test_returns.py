@@ -12,6 +12,7 @@ from understudy.learning.returns import (
     explained_variance,
     gae,
     normalize_advantages,
+    spare_improbable,
     vtrace,
 )
 
@@ -147,6 +148,13 @@ def test_normalized_advantages_have_mean_zero_and_spread_one() -> None:
 @pytest.mark.parametrize("advantages", [[2.5], [-1.0], [3.0, 3.0, 3.0], [0.0, 0.0]])
 def test_advantages_without_spread_stay_as_they_are(advantages: list[float]) -> None:
     np.testing.assert_array_equal(normalize_advantages(np.array(advantages, np.float32)), advantages)
+
+
+def test_only_what_would_lower_an_improbable_action_further_is_not_learned() -> None:
+    advantages = np.array([-1.0, 1.0, -1.0, 1.0], np.float32)
+    log_probs = np.log([0.01, 0.01, 0.03, 0.03])
+    np.testing.assert_array_equal(spare_improbable(advantages, log_probs, 0.02), [0, 1, -1, 1])
+    np.testing.assert_array_equal(spare_improbable(advantages, log_probs, 0.0), advantages)
 
 
 def kish(weights: NDArray[np.float64]) -> float:

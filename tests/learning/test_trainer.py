@@ -251,6 +251,22 @@ def test_every_update_shuffles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len({tuple(order) for order in orders}) == 4
 
 
+@pytest.mark.parametrize(("floor", "lowest", "highest"), [(0.0, 0.0, 0.001), (0.05, 0.01, 0.05)])
+def test_what_is_tried_in_vain_can_still_be_found_later_thanks_to_the_floor(
+    floor: float, lowest: float, highest: float
+) -> None:
+    trainer = make(probability_floor=floor, entropy_coefficient=0.0, learning_rate=0.01)
+    states = np.ones((30, S), np.float32)
+    actions = np.arange(30) % A  # all of them equally often, however improbable
+    rewards = np.where(actions == 1, 1, -1).astype(np.float32)
+    tried = [Episode(states[i : i + 1], actions[i : i + 1], rewards[i : i + 1]) for i in range(30)]
+    for _ in range(60):
+        trainer.update(tried)
+    in_vain = probabilities(trainer, states)[:, np.arange(A) != 1].mean(axis=0)
+    assert (in_vain > lowest).all()
+    assert (in_vain < highest).all()
+
+
 def test_the_entropy_coefficient_flattens_the_policy() -> None:
     trainer = make(entropy_coefficient=1.0, learning_rate=0.01)
     trainer.network.views(trainer.network.parameters)["head"][-1, 0] = 3  # the policy prefers action 0

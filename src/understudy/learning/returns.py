@@ -91,6 +91,17 @@ def normalize_advantages(advantages: Float32s) -> Float32s:
     return wide.astype(np.float32)
 
 
+def spare_improbable(advantages: Float32s, log_probs: Floats, floor: float) -> Float32s:
+    """Advantages without those that would make an action less probable still that is less probable than `floor`.
+
+    Games that try an action out take it however improbable it is, and are mostly lost. Each of them would lower its
+    probability by another fifth, until nothing can raise it again.
+    """
+    if not floor:
+        return advantages
+    return np.where((advantages < 0) & (log_probs < np.log(floor)), np.float32(0), advantages)
+
+
 def effective_sample_size(log_ratios: Floats) -> float:
     """Kish's (Σw)² / (N·Σw²) of w = π/μ: the share of the batch that is as good as fresh, 1 when on-policy."""
     w = np.exp(log_ratios.astype(np.float64) - log_ratios.max())  # the size is the same for any scale of w

@@ -30,6 +30,7 @@ from understudy.learning.returns import (
     effective_sample_size,
     explained_variance,
     normalize_advantages,
+    spare_improbable,
     vtrace,
 )
 from understudy.networks.network import Floats, Network
@@ -158,7 +159,7 @@ class Trainer:
             actions=batch.actions,
             legal=batch.legal,
             old_log_probs=prox,
-            advantages=normalize_advantages(targets.advantages),
+            advantages=spare_improbable(normalize_advantages(targets.advantages), prox, settings.probability_floor),
             targets=targets.values,
             starts=batch.starts if self.network.sequential else None,
         )

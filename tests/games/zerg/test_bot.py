@@ -19,7 +19,7 @@ from sc2.player import Bot, Computer
 from understudy.experience.episode import read_episode
 from understudy.games.zerg.bot import WickedZergBotProImpl
 from understudy.games.zerg.learned_openings import Openings
-from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
 from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.proving_ground import play
 from understudy.rundir import RunDir
@@ -52,7 +52,7 @@ def test_a_game_leaves_its_decisions_for_the_learner(tmp_path: Path) -> None:
     assert (episode.meta.result, episode.meta.map, episode.meta.opponent_id) == ("Tie", "here", "somebody")
     assert episode.meta.opponent_race == "Terran"
     assert episode.rewards.sum() == pytest.approx(bot.outcome["total_reward"], abs=1e-5)
-    assert OpponentMemory(tmp_path / "opponents.json").prior("somebody", 1) != (0.5, 0.2)
+    assert OpponentMemory(tmp_path / "opponents.json").expect("somebody", 1) != NOTHING_KNOWN
 
 
 def test_a_step_that_raises_ends_the_episode_and_the_error_is_seen(tmp_path: Path) -> None:
@@ -151,3 +151,4 @@ def test_the_opening_is_the_one_that_won_against_this_opponent_and_is_remembered
     assert saved(tmp_path)[0].meta.extra["opening"] == "12 pool"
     again = OpponentMemory(tmp_path / "opponents.json")
     assert again._records["id somebody"].openings["12 pool"][0] > 3
+    assert len(again._records["id somebody"].starts) == 1

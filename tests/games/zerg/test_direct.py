@@ -93,11 +93,11 @@ def test_an_opponent_has_the_same_name_in_both_kinds_of_games() -> None:
 
 def test_what_is_remembered_of_an_opponent_is_part_of_the_state() -> None:
     opponents = OpponentMemory(None)
-    opponents.record(Opponent(1, 9, 2).name, 1, "Victory", rushed=True)
+    opponents.record(Opponent(1, 9, 2).name, 1, "Victory", rushed=True, start="DEFEND")
     known = StrategyGame(Opponent(1, 9, 2), opponents=opponents).state()
     unknown = StrategyGame(Opponent(1, 9, 2)).state()
     differing = {NAMES[i] for i in np.flatnonzero(known != unknown)}
-    assert differing == {"opponent_prior", "opponent_rushes"}
+    assert differing == {"won_defending", "opponent_rushes"}
 
 
 def test_the_opening_is_the_one_that_won_against_this_opponent() -> None:
@@ -113,15 +113,16 @@ def test_the_opening_is_the_one_that_won_against_this_opponent() -> None:
     assert len(tried) > 1
 
 
-def test_recorded_games_say_and_remember_their_opening(tmp_path: pytest.TempPathFactory) -> None:
+def test_recorded_games_say_and_remember_how_they_began(tmp_path: pytest.TempPathFactory) -> None:
     opponents = OpponentMemory(None)
     with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:
         list(games(agent, 0, 2, opponents=opponents, openings=Openings()))
     metas = [read_episode(path, StorageSettings()).meta for path in RunDir.at(str(tmp_path)).buffer.glob("*.npz")]
     played = Counter(meta.extra["opening"] for meta in metas)
     assert played.total() == 2
-    remembered = opponents._records["all"].openings
-    assert {name: round(count) for name, (count, _) in remembered.items()} == played
+    remembered = opponents._records["all"]
+    assert {name: round(count) for name, (count, _) in remembered.openings.items()} == played
+    assert sum(round(count) for count, _ in remembered.starts.values()) == 2
 
 
 def test_a_game_that_is_stopped_is_cut_and_kept(tmp_path: pytest.TempPathFactory) -> None:

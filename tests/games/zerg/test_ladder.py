@@ -136,7 +136,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ladder.LadderBot:
 
 def test_a_rated_game_tries_nothing_out(played: ladder.LadderBot) -> None:
     assert played.agent._model.commitment > 0.5
-    assert all(played.agent._draw_commitment() is None for _ in range(20))
+    assert all(played.agent._draw_commitment(0) is None for _ in range(20))
 
 
 def test_a_process_that_has_played_a_ladder_game_is_not_ended_later(played: ladder.LadderBot) -> None:

@@ -11,7 +11,9 @@ from games.zerg.small_games import Scene
 from understudy.games.zerg import state
 from understudy.games.zerg.brain import Brain
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
+from understudy.games.zerg.opponent_memory import Expected
 from understudy.games.zerg.state import FEATURES, MOST, NAMES, STATE_DIM, feature_table
+from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
 
 def test_there_are_fifty_features_with_names_of_their_own() -> None:
@@ -87,17 +89,22 @@ def test_no_feature_is_constant_over_a_few_games() -> None:
     assert states.min() >= 0
     assert states.max() <= MOST
     assert np.isfinite(states).all()
-    # The opponent memory is empty in these games; its two features are tested with it.
+    # The opponent memory is empty in these games; its features are tested with it.
     constant = {name for name, spread in zip(NAMES, np.ptp(states, axis=0), strict=True) if spread == 0}
-    assert constant <= {"opponent_prior", "opponent_rushes"}
+    assert constant <= {"opponent_rushes", "won_growing", "won_defending", "won_attacking", "won_all_in"}
 
 
 def test_opponent_features_are_what_the_memory_says() -> None:
     scene = Scene()
-    brain = Brain(scene.field, opponent_prior=0.75, opponent_rushes=0.25)
+    won = dict(zip(STRATEGIES, (0.25, 0.5, 0.125, 0.75, 1.0, 0.0), strict=True))
+    brain = Brain(scene.field, expected=Expected(tuple(won.values()), 0.25))
     brain.observe(scene.snapshot())
-    assert brain.state()[NAMES.index("opponent_prior")] == 0.75
-    assert brain.state()[NAMES.index("opponent_rushes")] == 0.25
+    seen = dict(zip(NAMES, brain.state().tolist(), strict=True))
+    assert seen["opponent_rushes"] == 0.25
+    assert seen["won_growing"] == max(won["ECONOMY"], won["EXPAND"], won["TECH"])
+    assert seen["won_defending"] == won["DEFEND"]
+    assert seen["won_attacking"] == won["ATTACK"]
+    assert seen["won_all_in"] == won["ALL_IN"]
 
 
 def test_the_table_of_the_documentation_names_every_feature() -> None:

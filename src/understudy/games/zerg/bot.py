@@ -67,8 +67,10 @@ class WickedZergBotProImpl(BotAI):
         self.client.game_step = THINK_LOOPS
         self._hands = BotGame(self)
         field = self._hands.field()
-        opponent = self._opponent_id
-        prior, rushes = NOTHING_KNOWN if self._opponents is None else self._opponents.prior(opponent, field.enemy_race)
+        opponent, expected, trial = self._opponent_id, NOTHING_KNOWN, None
+        if self._opponents is not None:
+            expected = self._opponents.expect(opponent, field.enemy_race)
+            trial = self._opponents.draw_start(opponent, field.enemy_race, self._chance)
         self._opening = self._choose_opening(field.enemy_race)
         known = {
             "game": "zerg",
@@ -77,8 +79,8 @@ class WickedZergBotProImpl(BotAI):
             "opponent_race": _race_name(field.enemy_race),
             "opening": self._opening.name,
         }
-        self.agent.begin_episode(**known | dict(self._about))
-        self._brain = Brain(field, opening=self._opening, opponent_prior=prior, opponent_rushes=rushes)
+        self.agent.begin_episode(trial=trial, **known | dict(self._about))
+        self._brain = Brain(field, opening=self._opening, expected=expected)
 
     async def on_step(self, iteration: int) -> None:
         """Look, decide when it is time to, and act. A step that raises ends the episode first, and then the game."""
@@ -107,7 +109,9 @@ class WickedZergBotProImpl(BotAI):
             self.agent.observe_reward(final_reward(result, self._potential))
             if self._opponents is not None:
                 opening = self._opening.name
-                self._opponents.record(self._opponent_id, brain.enemy_race, result, brain.was_rushed, opening)
+                self._opponents.record(
+                    self._opponent_id, brain.enemy_race, result, brain.was_rushed, opening, brain.start
+                )
         final_state = brain.state() if cut else None
         notes = {"opponent_race": race, "seconds": self.state.game_loop / LOOPS_PER_SECOND}
         self.outcome |= self.agent.end_episode(result, final_state=final_state, **notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,26 +12,26 @@ from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.army import Army
 from understudy.games.zerg.macro import Macro, Opening
 from understudy.games.zerg.memory import EnemyMemory, Known
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, Expected
 from understudy.games.zerg.queens import Queens
 from understudy.games.zerg.rewards import potential
 from understudy.games.zerg.snapshot import IDLE, MOVE, Command, Field, Point, Snapshot
 from understudy.games.zerg.state import Situation, state_vector
-from understudy.games.zerg.strategies import DECISION_LOOPS, STRATEGIES
+from understudy.games.zerg.strategies import DECISION_LOOPS, NAMES, STRATEGIES
 from understudy.games.zerg.workers import Workers
 
 THINK_LOOPS = 16  # game loops between two turns of the macro layer and the army
 LOOKOUT = 20.0  # how far from the enemy's natural base the first overlord waits
 EARLY_SECONDS = 240.0  # an attack on our bases before this is a rush
+START_DECISIONS = 30  # about two minutes: what is in force for most of them is how a game began
 
 
 class Brain:
     """One game's worth of thinking. `observe` first, then `decide` when it is time to, then `commands`."""
 
-    def __init__(
-        self, field: Field, *, opening: Opening | None = None, opponent_prior: float = 0.5, opponent_rushes: float = 0.2
-    ) -> None:
+    def __init__(self, field: Field, *, opening: Opening | None = None, expected: Expected = NOTHING_KNOWN) -> None:
         self._field = field
-        self._opponent = (opponent_prior, opponent_rushes)
+        self._expected = expected
         self._memory = EnemyMemory()
         self._macro = Macro(field, opening)
         self._workers, self._queens, self._army = Workers(), Queens(), Army(field)
@@ -40,6 +41,7 @@ class Brain:
         self.strategy = 0
         """The strategy in force."""
         self._chosen: int | None = None  # by the last decision
+        self._began: Counter[int] = Counter()  # strategies in force, of the first decisions
         self.was_rushed = False
 
     def observe(self, snapshot: Snapshot) -> None:
@@ -66,9 +68,13 @@ class Brain:
         """The enemy's race, 0 while unknown."""
         return self._field.enemy_race or self._memory.race
 
+    @property
+    def start(self) -> str:
+        """The name of the strategy that the game began with; empty before the first decision."""
+        return next((NAMES[strategy] for strategy, _ in self._began.most_common(1)), "")
+
     def state(self) -> NDArray[np.float32]:
         """The features of the moment observed last."""
-        prior, rushes = self._opponent
         return state_vector(
             Situation(
                 self._snapshot,
@@ -76,8 +82,7 @@ class Brain:
                 self._memory,
                 self._known,
                 self.strategy,
-                prior,
-                rushes,
+                self._expected,
                 self._army.front,
                 self._threat,
             )
@@ -91,6 +96,8 @@ class Brain:
         if self._chosen in (None, strategy):
             self.strategy = strategy
         self._chosen = strategy
+        if self._began.total() < START_DECISIONS:
+            self._began[self.strategy] += 1
         self._next_decision = self._snapshot.loop + DECISION_LOOPS
 
     def commands(self) -> list[Command]:

@@ -28,7 +28,7 @@ from understudy.rundir import RunDir
 UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it
 FRESH = 70_000_000  # first number of evaluation games; training never gets there
 GOAL = 0.7
-ENOUGH, LAST = 0.8, 200  # training ends early when so much of the last games was won, exploration included
+ENOUGH, LAST = 0.9, 200  # training ends early when so much of the last games was won, exploration included
 PLAYERS = 2
 AVERAGED = 8  # versions whose mean is what training came to
 CHUNK = 40  # games a player plays before it says how they went; the last of them through the protocol

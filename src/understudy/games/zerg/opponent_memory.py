@@ -12,57 +12,73 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from understudy.files import FileLock, write_atomically
+from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
 logger = logging.getLogger(__name__)
 
 OPPONENTS = "opponents.json"  # the file's name in a run directory
 DECAY = 0.98  # what a game counts, compared with the next one
 BELIEF = 3.0  # a wider group's record counts like this many games of the narrower one
-NOTHING_KNOWN = (0.5, 0.2)  # expected result and chance of a rush of an opponent never met
 _POINTS = {"Victory": 1.0, "Tie": 0.25, "Defeat": 0.0}
 _MOST_OPPONENTS = 500
 
 
+class Expected(NamedTuple):
+    """What to expect of an opponent: the result of a game by the strategy that it begins with (in the order of
+    `STRATEGIES`; 0 lost to 1 won), and the chance of a rush.
+    """
+
+    won: tuple[float, ...] = (0.5,) * len(STRATEGIES)
+    rushes: float = 0.2
+
+
+NOTHING_KNOWN = Expected()
+Tallies = dict[str, tuple[float, float]]  # games and points with each choice
+
+
 @dataclass
 class Record:
-    """Games against one group of opponents, the weight of each decaying with every later one."""
+    """Games against one group of opponents, the weight of each decaying with every later one of its kind."""
 
     games: float = 0.0
-    points: float = 0.0
     rushes: float = 0.0
-    openings: dict[str, tuple[float, float]] = field(default_factory=dict)  # games and points with each
+    openings: Tallies = field(default_factory=dict)
+    starts: Tallies = field(default_factory=dict)
 
-    def add(self, points: float, rushed: bool, opening: str) -> None:
+    def add(self, points: float, rushed: bool, opening: str, start: str) -> None:
         """Take in a game."""
         self.games = DECAY * self.games + 1.0
-        self.points = DECAY * self.points + points
         self.rushes = DECAY * self.rushes + rushed
-        self.openings = {name: (DECAY * n, DECAY * p) for name, (n, p) in self.openings.items()}
-        if opening:
-            n, p = self.openings.get(opening, (0.0, 0.0))
-            self.openings[opening] = (n + 1.0, p + points)
+        for tallies, choice in ((self.openings, opening), (self.starts, start)):
+            if choice:
+                games, earlier = tallies.get(choice, (0.0, 0.0))
+                tallies[choice] = (DECAY * games + 1.0, DECAY * earlier + points)
 
 
 class OpponentMemory:
-    """Recency-weighted results, rush counts and openings. A file that cannot be read is said in the log and begun anew.
+    """Recency-weighted results of openings and first strategies, and rush counts.
 
-    Without a path it lives as long as the process.
+    A file that cannot be read is said in the log and begun anew. Without a path it lives as long as the process.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = None if path is None else Path(path)
         self._records = self._read()
 
-    def prior(self, opponent_id: str, race: int) -> tuple[float, float]:
-        """The expected result (0 to 1) and the chance of a rush: the narrow record, filled up from the wider ones."""
-        won, rushed = NOTHING_KNOWN
-        for record in self._of(opponent_id, race):
-            won = (record.points + BELIEF * won) / (record.games + BELIEF)
+    def expect(self, opponent_id: str, race: int) -> Expected:
+        """What to expect of an opponent: the narrow record, filled up from the wider ones."""
+        records = list(self._of(opponent_id, race))
+        rushed = NOTHING_KNOWN.rushes
+        for record in records:
             rushed = (record.rushes + BELIEF * rushed) / (record.games + BELIEF)
-        return won, rushed
+        won = [
+            _estimate([record.starts for record in records], name, unknown)[0]
+            for name, unknown in zip(STRATEGIES, NOTHING_KNOWN.won, strict=True)
+        ]
+        return Expected(tuple(won), rushed)
 
     def choose_opening(
         self, opponent_id: str, race: int, openings: Mapping[str, float], chance: random.Random | None = None
@@ -70,39 +86,35 @@ class OpponentMemory:
         """One of the openings, given with the share of games each is expected to win: the most promising by what is
         remembered or, with `chance`, a draw by how probable it is that each is the best (Thompson sampling).
         """
+        return _choose([record.openings for record in self._of(opponent_id, race)], openings, chance)
 
-        def promise(name: str) -> float:
-            expected, games = openings[name], 0.0
-            for record in self._of(opponent_id, race):
-                games, points = record.openings.get(name, (0.0, 0.0))
-                expected = (points + BELIEF * expected) / (games + BELIEF)
-            if chance is None:
-                return expected
-            weight = games + BELIEF
-            return chance.betavariate(weight * expected + 0.1, weight * (1.0 - expected) + 0.1)
+    def draw_start(self, opponent_id: str, race: int, chance: random.Random) -> int:
+        """The number of a strategy that is worth trying as the first one, drawn in the same way."""
+        unknown = dict(zip(STRATEGIES, NOTHING_KNOWN.won, strict=True))
+        return STRATEGIES.index(_choose([record.starts for record in self._of(opponent_id, race)], unknown, chance))
 
-        return max(openings, key=promise)
-
-    def record(self, opponent_id: str, race: int, result: str, rushed: bool, opening: str = "") -> None:
+    def record(
+        self, opponent_id: str, race: int, result: str, rushed: bool, opening: str = "", start: str = ""
+    ) -> None:
         """Add a game and save; a disk that does not take it is said in the log, and the game goes on."""
         if result not in _POINTS:
             return
         if self._path is None:
-            self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening)
+            self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening, start)
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self._path.with_name(f"{self._path.name}.lock")):  # games side by side write, too
                 self._records = self._read() if self._path.exists() else self._records
-                self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening)
+                self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening, start)
                 self._write(self._path)
         except OSError as error:
             logger.warning("The opponent memory %s cannot be written: %s", self._path, error)
 
-    def _add(self, keys: list[str], points: float, rushed: bool, opening: str) -> None:
+    def _add(self, keys: list[str], points: float, rushed: bool, opening: str, start: str) -> None:
         for key in keys:
             record = self._records.pop(key, Record())
-            record.add(points, rushed, opening)
+            record.add(points, rushed, opening, start)
             self._records[key] = record  # the newest is last
         while len(self._records) > _MOST_OPPONENTS:
             del self._records[next(iter(self._records))]
@@ -129,11 +141,35 @@ class OpponentMemory:
         write_atomically(path, lambda stream: stream.write(content))
 
 
+def _estimate(groups: list[Tallies], choice: str, unknown: float) -> tuple[float, float]:
+    """The share of games that a choice is expected to win, and how many games that rests on; the widest group first."""
+    expected, games = unknown, 0.0
+    for tallies in groups:
+        games, points = tallies.get(choice, (0.0, 0.0))
+        expected = (points + BELIEF * expected) / (games + BELIEF)
+    return expected, games + BELIEF
+
+
+def _choose(groups: list[Tallies], unknown: Mapping[str, float], chance: random.Random | None) -> str:
+    """The most promising choice or, with `chance`, a draw by how probable it is that each is the best."""
+
+    def promise(choice: str) -> float:
+        expected, games = _estimate(groups, choice, unknown[choice])
+        if chance is None:
+            return expected
+        return chance.betavariate(games * expected + 0.1, games * (1.0 - expected) + 0.1)
+
+    return max(unknown, key=promise)
+
+
 def _keys(opponent_id: str, race: int) -> list[str]:
     """The groups an opponent belongs to, the widest first."""
     return ["all", f"race {race}", *([f"id {opponent_id}"] if opponent_id else [])]
 
 
 def _record(value: Any) -> Record:
-    openings = {str(name): (float(n), float(p)) for name, (n, p) in value.get("openings", {}).items()}
-    return Record(float(value["games"]), float(value["points"]), float(value["rushes"]), openings)
+    openings, starts = (
+        {str(name): (float(n), float(p)) for name, (n, p) in value.get(kind, {}).items()}
+        for kind in ("openings", "starts")
+    )
+    return Record(float(value["games"]), float(value["rushes"]), openings, starts)

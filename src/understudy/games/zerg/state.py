@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.memory import EnemyMemory, Known
+from understudy.games.zerg.opponent_memory import Expected
 from understudy.games.zerg.snapshot import Field, Snapshot, distance
 from understudy.games.zerg.strategies import NAMES as STRATEGY_NAMES
 
+_GROWING = ("ECONOMY", "EXPAND", "TECH")
 MOST = 4.0  # a feature larger than this many scales says no more
 
 
@@ -24,8 +26,7 @@ class Situation(NamedTuple):
     memory: EnemyMemory
     known: Known
     strategy: int  # the one in force
-    opponent_prior: float  # how the games against this opponent went, 0 lost to 1 won
-    opponent_rushes: float  # share of them in which he attacked early
+    expected: Expected  # what earlier games say of this opponent
     front: float  # how far the army is on the way to the enemy, 0 home to 1 there
     threat: float  # enemy fighting supply near our bases
 
@@ -49,6 +50,11 @@ def _has(upgrade: int) -> Callable[[Situation], float]:
 
 def _in_force(strategy: int) -> Callable[[Situation], float]:
     return lambda s: float(s.strategy == strategy)
+
+
+def _won(*names: str) -> Callable[[Situation], float]:
+    starts = [STRATEGY_NAMES.index(name) for name in names]
+    return lambda s: max(s.expected.won[start] for start in starts)
 
 
 def _race(race: int) -> Callable[[Situation], float]:
@@ -90,18 +96,15 @@ FEATURES: tuple[Feature, ...] = (
     Feature("supply_left", 30, "supply left", lambda s: s.snapshot.supply_cap - s.snapshot.supply_used),
     Feature("larvae", 10, "larvae", _count(units.LARVA)),
     Feature("drones", 66, "drones", _count(units.DRONE)),
-    Feature("drones_coming", 10, "drones in eggs", lambda s: float(s.snapshot.coming[units.DRONE])),
     Feature("saturation", 1, "drones over drones wanted", lambda s: s.snapshot.drones / (s.snapshot.wanted_drones + 1)),
     Feature("bases", 5, "finished bases", lambda s: float(len(s.snapshot.bases))),
     Feature("bases_coming", 2, "bases in construction", lambda s: float(s.snapshot.coming[units.HATCHERY])),
     Feature("extractors", 6, "extractors", _count(units.EXTRACTOR)),
     Feature("queens", 6, "queens", _count(units.QUEEN)),
-    Feature("overlords_coming", 4, "overlords in eggs", lambda s: float(s.snapshot.coming[units.OVERLORD])),
     Feature("pool", 1, "spawning pool stands", _count(units.SPAWNING_POOL)),
     Feature("roach_warren", 1, "roach warren stands", _count(units.ROACH_WARREN)),
     Feature("lair", 1, "lair stands", _count(units.LAIR)),
     Feature("hydralisk_den", 1, "hydralisk den stands", _count(units.HYDRALISK_DEN)),
-    Feature("evolution_chamber", 1, "evolution chamber stands", _count(units.EVOLUTION_CHAMBER)),
     Feature("spine_crawlers", 6, "spine crawlers", _count(units.SPINE_CRAWLER)),
     Feature("ling_speed", 1, "metabolic boost is known", _has(units.LING_SPEED.id)),
     Feature("roach_speed", 1, "glial reconstitution is known", _has(units.ROACH_SPEED.id)),
@@ -127,8 +130,11 @@ FEATURES: tuple[Feature, ...] = (
     Feature("army_ratio", 1, "own army over both armies, as known", _ratio),
     Feature("threat", 20, "enemy fighting supply near our bases", lambda s: s.threat),
     Feature("threat_near", 1, "how close the nearest enemy fighter in sight is", _nearest_threat),
-    Feature("opponent_prior", 1, "recent results against this opponent", lambda s: s.opponent_prior),
-    Feature("opponent_rushes", 1, "how often this opponent attacked early", lambda s: s.opponent_rushes),
+    Feature("opponent_rushes", 1, "how often this opponent attacked early", lambda s: s.expected.rushes),
+    Feature("won_growing", 1, "results against him after a start with ECONOMY, EXPAND or TECH", _won(*_GROWING)),
+    Feature("won_defending", 1, "the same with DEFEND", _won("DEFEND")),
+    Feature("won_attacking", 1, "the same with ATTACK", _won("ATTACK")),
+    Feature("won_all_in", 1, "the same with ALL_IN", _won("ALL_IN")),
     Feature("attacking", 1, "ATTACK is in force", _in_force(STRATEGY_NAMES.index("ATTACK"))),
     Feature("all_in", 1, "ALL_IN is in force", _in_force(STRATEGY_NAMES.index("ALL_IN"))),
 )

@@ -55,6 +55,7 @@ def play_recorded(
     )
     race, difficulty, build = opponent.name.split("-")
     agent.begin_episode(
+        trial=game.trial,
         game="zerg-direct",
         map=f"ProvingGround-{seed % MAPS}",
         opponent_id=opponent.name,
@@ -75,7 +76,8 @@ def play_recorded(
             break
     stats = agent.end_episode(turn.result)
     if opponents is not None:
-        opponents.record(opponent.name, game.brain.enemy_race, turn.result, game.brain.was_rushed, game.opening.name)
+        brain, opening = game.brain, game.opening.name
+        opponents.record(opponent.name, brain.enemy_race, turn.result, brain.was_rushed, opening, brain.start)
     return BulkResult(opponent, turn.result, float(stats["total_reward"]), decisions, game.loop)
 
 

@@ -76,13 +76,16 @@ class StrategyGame:
         self._match.opponents.append(make_opponent(game, 1, opponent.difficulty, opponent.build, seed))
         known_race = opponent.race if opponent.race != RANDOM else 0
         self._hands = DirectGame(game, 0)
-        prior, rushes = NOTHING_KNOWN if opponents is None else opponents.prior(opponent.name, known_race)
+        expected = NOTHING_KNOWN if opponents is None else opponents.expect(opponent.name, known_race)
         field = field_of(game, 0)._replace(enemy_race=known_race)
+        chance = random.Random(seed)
         self.opening = Opening()
         if openings is not None:
-            chance = random.Random(seed) if explore else None
-            self.opening = openings.choose(opponents or OpponentMemory(None), opponent.name, known_race, chance)
-        self.brain = Brain(field, opening=self.opening, opponent_prior=prior, opponent_rushes=rushes)
+            memory = opponents or OpponentMemory(None)
+            self.opening = openings.choose(memory, opponent.name, known_race, chance if explore else None)
+        self.trial = None if opponents is None else opponents.draw_start(opponent.name, known_race, chance)
+        """A strategy that is worth trying as the first one; drawn at random if nothing is remembered at all."""
+        self.brain = Brain(field, opening=self.opening, expected=expected)
         self.brain.observe(self._hands.snapshot())
         self._potential = self.brain.potential
 

@@ -29,7 +29,6 @@ _READY = {
     "roach_warren": ("RoachWarren",),
     "lair": ("Lair", "Hive"),
     "hydralisk_den": ("HydraliskDen",),
-    "evolution_chamber": ("EvolutionChamber",),
     "spine_crawlers": ("SpineCrawler",),
     "zerglings": ("Zergling", "ZerglingBurrowed"),
     "roaches": ("Roach", "RoachBurrowed"),
