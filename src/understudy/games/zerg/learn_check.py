@@ -22,6 +22,7 @@ from understudy.games.zerg.one_game import GameSetup, play_one
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.players import players
 from understudy.games.zerg.policy import BACKLOG, SETTINGS, zerg_agent
+from understudy.games.zerg.proving_ground.compiled import compile_once
 from understudy.games.zerg.strategies import NAMES
 from understudy.rundir import RunDir
 
@@ -40,6 +41,7 @@ Say = Callable[[str], None]
 
 def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float, count: int, say: Say) -> bool:
     """Evaluate the fixed strategies, then train and evaluate each seed; whether every one did what is asked."""
+    compile_once()  # here: players would all begin to, and say so
     with players(PLAYERS) as pool:
         fixed = fixed_strategies(pool, count, say)
         best = max(fixed, key=lambda name: (len(fixed[name]), sum(fixed[name])))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +170,14 @@ def test_a_files_own_race_is_used() -> None:
     assert load_bot(BOTS / "terran_expand.py", "Zerg").race == Race.Zerg
     with pytest.raises(SettingsError, match="no file"):
         load_bot(BOTS / "nobody.py")
+
+
+def test_what_a_game_leaves_in_memory_is_gone_when_the_next_one_begins() -> None:
+    """Otherwise every game would cost ten megabytes for as long as the process lives."""
+    bots = weakref.WeakSet[Surveyor]()
+    for _ in range(3):
+        bot = Surveyor()
+        bots.add(bot)
+        play(Bot(Race.Zerg, bot), game_time_limit=2.0)
+        del bot
+    assert len(bots) <= 1

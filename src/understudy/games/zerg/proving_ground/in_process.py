@@ -116,10 +116,12 @@ def _seldom_collected() -> Iterator[None]:
     """Let Python look for garbage seldom, and only among what the game itself has made.
 
     burnysc2 makes thousands of objects a step, next to a hundred thousand of loaded libraries; going through the latter
-    over and over finds nothing.
+    over and over finds nothing. What an earlier game has left is collected first: frozen and thawed again, it would not
+    count as new, and Python would never look at it.
     """
     before, freeze = gc.get_threshold(), gc.get_freeze_count() == 0
     if freeze:
+        gc.collect()
         gc.freeze()
     if before[0]:  # 0 is how collection is switched off
         gc.set_threshold(max(before[0], YOUNG_OBJECTS), *before[1:])
