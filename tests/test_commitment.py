@@ -66,6 +66,12 @@ def test_a_game_that_is_told_what_to_try_keeps_to_that(tmp_path: Path) -> None:
             assert game(agent)[0] == trial
 
 
+@pytest.mark.parametrize("trial", [-1, ACTIONS])
+def test_an_action_that_there_is_not_cannot_be_tried(tmp_path: Path, trial: int) -> None:
+    with agent_at(tmp_path, 1.0) as agent, pytest.raises(ValueError, match="actions 0 to 3"):
+        agent.begin_episode(trial=trial)
+
+
 def test_what_is_recorded_is_the_policys_own_probability(tmp_path: Path) -> None:
     with agent_at(tmp_path, 1.0) as agent:
         decisions = [agent.select_action([0.1, 0.2, 0.3]) for _ in range(20)]

@@ -241,6 +241,8 @@ class RLAgent:
         The first `select_action` does this too; call it to have the notes in the file even if the bot is killed.
         `trial` is the action that is kept to if this is one of the games of `training.commitment`; None draws one.
         """
+        if trial is not None and not 0 <= trial < len(self.actions):
+            raise ValueError(f"Action {trial} cannot be tried: there are actions 0 to {len(self.actions) - 1}.")
         self.close()
         self._begin_episode(about, trial)
 

@@ -154,6 +154,17 @@ def test_attack_waits_when_the_enemy_is_stronger_and_all_in_does_not() -> None:
     assert distance(out, scene.field.enemy_start) < distance(out, scene.field.start)
 
 
+def test_a_game_began_with_what_was_in_force_for_most_of_its_first_decisions() -> None:
+    scene = Scene()
+    brain = Brain(scene.field)
+    brain.observe(scene.snapshot())
+    assert brain.start == ""
+    for name, times in (("DEFEND", 18), ("ATTACK", 80)):
+        for _ in range(times):
+            brain.decide(NAMES.index(name))
+    assert brain.start == "DEFEND"
+
+
 def test_a_strategy_is_in_force_when_it_is_chosen_twice_in_a_row_and_the_first_of_a_game_at_once() -> None:
     scene = Scene()
     brain = Brain(scene.field)

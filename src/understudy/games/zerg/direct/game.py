@@ -84,7 +84,7 @@ class StrategyGame:
             memory = opponents or OpponentMemory(None)
             self.opening = openings.choose(memory, opponent.name, known_race, chance if explore else None)
         self.trial = None if opponents is None else opponents.draw_start(opponent.name, known_race, chance)
-        """A strategy that is worth trying as the first one; drawn at random if nothing is remembered at all."""
+        """The number of a strategy that is worth trying as the first one; None without `opponents`."""
         self.brain = Brain(field, opening=self.opening, expected=expected)
         self.brain.observe(self._hands.snapshot())
         self._potential = self.brain.potential
