@@ -12,14 +12,16 @@ import pytest
 pytest.importorskip("sc2")
 pytest.importorskip("numba")
 
+from understudy.agent import RLAgent
 from understudy.background.statistics import Statistics
 from understudy.errors import SettingsError
 from understudy.experience.episode import read_episode
-from understudy.games.zerg import training_run
+from understudy.games.zerg import state, training_run
 from understudy.games.zerg.challenges import Challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft
 from understudy.games.zerg.run_options import parse_options
+from understudy.games.zerg.strategies import NAMES as STRATEGIES
 from understudy.games.zerg.training_run import CRASHES_THAT_STOP, _fitted, main
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
@@ -162,6 +164,18 @@ def test_what_ends_a_run_before_its_first_game_is_said(
     monkeypatch.setattr(training_run.TrainingRun, "run", run)
     assert main(["--run-dir", str(tmp_path)]) == code
     assert said in capsys.readouterr().err
+
+
+def test_a_model_of_other_features_is_said_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"feature {n}" for n in range(state.STATE_DIM)]
+    RLAgent(state.STATE_DIM, STRATEGIES, run_dir=tmp_path, features=names).close()
+    assert main(["--run-dir", str(tmp_path), "--games", "1", *SHORT]) == 1
+    said = capsys.readouterr()
+    assert "another list of features" in said.err
+    assert "another run directory" in said.err
+    assert "GAME" not in said.out
 
 
 def test_a_module_of_our_own_that_is_missing_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

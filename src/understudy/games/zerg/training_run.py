@@ -20,7 +20,7 @@ from understudy.games.zerg.challenges import Challenge, next_challenge
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
 from understudy.games.zerg.players import players
-from understudy.games.zerg.policy import evaluated, zerg_settings
+from understudy.games.zerg.policy import evaluated, zerg_agent, zerg_settings
 from understudy.games.zerg.run_options import parse_options
 from understudy.rundir import RunDir
 
@@ -77,6 +77,8 @@ class TrainingRun:
             time_limit=options.time_limit,
         )
         settings = evaluated(zerg_settings(options.policy, options.algorithm))
+        # A model that does not fit is said here, not by every game.
+        zerg_agent(self._run_dir, settings=settings, online_training=False).close()
         if options.practice:  # it fills the machine on purpose: a batch that waits for an idle one comes too late
             settings = replace(settings, resources=replace(settings.resources, training_patience=0.0))
         self._learner = BackgroundParallelLearner(
