@@ -104,11 +104,13 @@ class Samples:
     def minibatches(self, size: int, rng: np.random.Generator) -> Iterator[Samples]:
         """All samples once, shuffled, in nearly equal parts of about `size` rows; whole episodes stay whole."""
         n = len(self.actions)
-        begins = np.arange(n) if self.starts is None else self.starts
-        lengths = np.diff(begins, append=n)
-        units = rng.permutation(len(begins))
-        ends = np.concatenate(([0], np.cumsum(lengths[units])))
-        order = np.repeat(begins[units] - ends[:-1], lengths[units]) + np.arange(n)
+        if self.starts is None:
+            order, ends = rng.permutation(n), np.arange(n + 1)
+        else:
+            lengths = np.diff(self.starts, append=n)
+            units = rng.permutation(len(lengths))
+            ends = np.concatenate(([0], np.cumsum(lengths[units])))
+            order = np.repeat(self.starts[units] - ends[:-1], lengths[units]) + np.arange(n)
         # One number a row is cheaper to shuffle all at once: minibatches are small, and calls count.
         actions, old_log_probs = self.actions.take(order), self.old_log_probs.take(order)
         advantages, targets = self.advantages.take(order), self.targets.take(order)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from understudy.networks.network import Floats, Integers
 
 # e^20 lies far outside any clip range; much beyond it, float32 overflows.
-_MAX_LOG_RATIO = 20.0
-_FINITE = -1e30  # stands in for the −inf of an impossible action where it is multiplied by its probability, 0
+MAX_LOG_RATIO = 20.0
+FINITE = -1e30  # stands in for the −inf of an impossible action where it is multiplied by its probability, 0
 
 
 class Policy(NamedTuple):
@@ -68,7 +68,7 @@ def ppo_clip(
     n = len(actions)
     log_ratio = chosen(log_probs, actions)
     log_ratio -= old_log_probs
-    np.minimum(log_ratio, _MAX_LOG_RATIO, out=log_ratio)
+    np.minimum(log_ratio, MAX_LOG_RATIO, out=log_ratio)
     ratio = np.exp(log_ratio)
     within = np.maximum(ratio, 1 - clip)
     np.minimum(within, 1 + clip, out=within)
@@ -94,7 +94,7 @@ def through_softmax(
     ∂H/∂z_j = −p_j·(log p_j + H).
     """
     n = len(actions)
-    out = np.maximum(policy.log_probs, _FINITE)
+    out = np.maximum(policy.log_probs, FINITE)
     out *= policy.probs
     negative_h = np.add.reduce(out, axis=1)
     mean_entropy = -float(np.add.reduce(negative_h)) / n

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,26 +23,34 @@ class Adam:
         self.m = np.zeros_like(parameters)
         self.v = np.zeros_like(parameters)
         self.steps = 0
-        self._scratch = np.empty_like(parameters)
+        self.move: Callable[..., None] = functools.partial(adam_step, scratch=np.empty_like(parameters))
+        """What a step does: `adam_step`, or the same compiled."""
 
     def step(self, gradients: Floats) -> None:
         """Move the parameters against the gradients."""
         self.steps += 1
-        m, v, scratch = self.m, self.v, self._scratch
-        np.subtract(gradients, m, out=scratch)
-        np.multiply(scratch, 1 - BETA1, out=scratch)
-        np.add(m, scratch, out=m)
-        np.multiply(gradients, gradients, out=scratch)
-        np.subtract(scratch, v, out=scratch)
-        np.multiply(scratch, 1 - BETA2, out=scratch)
-        np.add(v, scratch, out=v)
         # lr · m̂ / (√v̂ + ε), with both bias corrections moved into the scalars
         root = math.sqrt(1 - BETA2**self.steps)
-        np.sqrt(v, out=scratch)
-        np.add(scratch, EPSILON * root, out=scratch)
-        np.divide(m, scratch, out=scratch)
-        np.multiply(scratch, self.learning_rate * root / (1 - BETA1**self.steps), out=scratch)
-        np.subtract(self.parameters, scratch, out=self.parameters)
+        rate = self.learning_rate * root / (1 - BETA1**self.steps)
+        self.move(self.parameters, self.m, self.v, gradients, EPSILON * root, rate)
+
+
+def adam_step(
+    parameters: Floats, m: Floats, v: Floats, gradients: Floats, epsilon: float, rate: float, scratch: Floats
+) -> None:
+    """Let the running means `m` and `v` follow the gradients and their squares; then θ −= rate · m / (√v + ε)."""
+    np.subtract(gradients, m, out=scratch)
+    np.multiply(scratch, 1 - BETA1, out=scratch)
+    np.add(m, scratch, out=m)
+    np.multiply(gradients, gradients, out=scratch)
+    np.subtract(scratch, v, out=scratch)
+    np.multiply(scratch, 1 - BETA2, out=scratch)
+    np.add(v, scratch, out=v)
+    np.sqrt(v, out=scratch)
+    np.add(scratch, epsilon, out=scratch)
+    np.divide(m, scratch, out=scratch)
+    np.multiply(scratch, rate, out=scratch)
+    np.subtract(parameters, scratch, out=parameters)
 
 
 def decayed(learning_rate: float, half_life: float, games: int) -> float:

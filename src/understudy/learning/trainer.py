@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from understudy.experience.episode import Episode
 
 _PIECE = 1024  # rows
+_NO_MASK = np.empty((0, 0), np.bool_)
+
+Found = tuple[float, ...]
+"""Policy loss, value loss, entropy, KL and clip fraction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,24 @@ class Trainer:
         self.updates = 0
         self.games = 0
         self.steps = 0
+        self._compiled_objective: Callable[..., Any] | None = None
+
+    def compile(self) -> bool:
+        """Have updates run on compiled inner loops, a third faster; False, changing nothing, if numba is not installed.
+
+        Results are those of NumPy up to rounding. The first time on a machine it takes some seconds.
+        """
+        if self.network.parameters.dtype != np.float32:
+            return False
+        try:
+            from understudy import compiled  # noqa: PLC0415 - the door to numba
+        except ImportError:
+            return False
+        compiled.load()
+        self.network.compile()
+        self.adam.move = compiled.adam_step
+        self._compiled_objective = compiled.ppo_objective
+        return True
 
     def update(
         self, episodes: Sequence[Episode], deadline: float = math.inf, interrupted: Callable[[], bool] | None = None
@@ -237,17 +259,19 @@ class Trainer:
     def _gradient_step(self, samples: Samples, value_weight: float) -> _Step:
         n = len(samples.actions)
 
-        def objective(rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, NDArray[np.float64]]:
+        def objective(rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, Found]:
+            if len(values) == n:
+                return self._objective(samples, logits, values, value_weight)
             with _quiet():  # once more: other threads do not inherit it
                 d_logits, d_values, found = self._objective(samples.part(rows), logits, values, value_weight)
             share = len(values) / n  # the objective is a mean over all rows
-            if share < 1:
-                d_logits *= share
-                d_values *= share
-            return d_logits, d_values, share * np.array(found)
+            d_logits *= share
+            d_values *= share
+            return d_logits, d_values, tuple(share * number for number in found)
 
-        found = self.network.differentiate(samples.states, samples.starts, objective)
-        policy_loss, value, mean_entropy, kl, clip_fraction = sum(found[1:], start=found[0]).tolist()
+        parts = self.network.differentiate(samples.states, samples.starts, objective)
+        found = parts[0] if len(parts) == 1 else tuple(sum(numbers) for numbers in zip(*parts, strict=True))
+        policy_loss, value, mean_entropy, kl, clip_fraction = found
         grad_norm = clip_global_norm(self.network.gradients, self.settings.max_grad_norm)
         for what, number in (("the policy loss", policy_loss), ("the value loss", value), ("the gradient", grad_norm)):
             if not math.isfinite(number):
@@ -258,9 +282,24 @@ class Trainer:
 
     def _objective(
         self, samples: Samples, logits: Floats, values: Floats, value_weight: float
-    ) -> tuple[Floats, Floats, tuple[float, ...]]:
+    ) -> tuple[Floats, Floats, Found]:
         """Derivatives by logits and values; policy loss, value loss, entropy, KL and clip fraction."""
         settings = self.settings
+        # Column by column, as networks in NumPy give them: then compiled code is faster.
+        if self._compiled_objective and settings.algorithm == "ppo" and logits.flags.f_contiguous:
+            d_logits, d_values, *found = self._compiled_objective(
+                logits,
+                values,
+                _NO_MASK if samples.legal is None else samples.legal,
+                samples.actions,
+                samples.advantages,
+                samples.old_log_probs,
+                samples.targets,
+                settings.clip,
+                settings.entropy_coefficient,
+                value_weight,
+            )
+            return d_logits, d_values, tuple(found)
         policy = softmax(logits, samples.legal)
         taken, advantages = samples.actions, samples.advantages
         if settings.algorithm == "ppo":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from understudy.networks.network import Floats
 
 _ZERO = np.zeros((), np.float32)
+_BLOCK = 16  # rows that are compared with zeros at once: a maximum with a single zero takes four times as long
 
 
 @dataclass(slots=True)
@@ -22,6 +23,8 @@ class _Hidden:
     """
 
     outputs: Floats
+    blocks: Floats  # the outputs, and perhaps some rows more
+    zeros: Floats
     sums: Floats
     active: NDArray[np.bool_]
     d_outputs: Floats
@@ -39,7 +42,16 @@ class Layers:
         self._dtype = self._head_weights.dtype
         self._capacity = 0
         self._rows = -1
+        self._relu: Callable[[_Hidden], None] = _relu
+        self._relu_backward: Callable[[_Hidden], None] = _relu_backward
         self._prepare_play()
+
+    def compile(self) -> None:
+        """Use compiled code; needs numba, and float32."""
+        from understudy import compiled  # noqa: PLC0415 - the door to numba
+
+        self._relu = lambda layer: compiled.relu(layer.outputs)
+        self._relu_backward = lambda layer: compiled.relu_backward(layer.d_outputs, layer.outputs)
 
     def forward(self, inputs: Floats) -> Floats:
         """Outputs (N, O) of inputs (N, I); valid until the next forward."""
@@ -49,7 +61,7 @@ class Layers:
         inputs = self._inputs
         for weights, layer in zip(self._hidden_weights, self._hidden, strict=True):
             np.matmul(inputs, weights, out=layer.sums)
-            np.maximum(layer.outputs, _ZERO, out=layer.outputs)
+            self._relu(layer)
             inputs = layer.outputs
         return np.matmul(inputs, self._head_weights, out=self._outputs)
 
@@ -65,8 +77,7 @@ class Layers:
             layer = self._hidden[i]
             np.matmul(layer.outputs.T, d_sums, out=gradients)
             np.matmul(d_sums, weights.T, out=layer.d_outputs)
-            np.greater(layer.outputs, _ZERO, out=layer.active)
-            np.multiply(layer.d_outputs, layer.active, out=layer.d_outputs)
+            self._relu_backward(layer)
             d_sums, weights, gradients = layer.d_sums, self._hidden_weights[i], self._hidden_gradients[i]
         np.matmul(self._inputs.T, d_sums, out=gradients)
 
@@ -92,18 +103,20 @@ class Layers:
     def _prepare_rows(self, rows: int) -> None:
         """Point the views at `rows` rows of the buffers, which grow to the largest batch seen."""
         if rows > self._capacity:
-            self._allocate(max(rows, 2 * self._capacity))
+            self._allocate(_whole(max(rows, 2 * self._capacity)))
         self._rows = rows
         self._inputs = self._input_buffer[:rows]
         self._hidden = [
             _Hidden(
                 outputs=outputs[:rows],
+                blocks=outputs[: _whole(rows)].reshape(-1, len(zeros)),
+                zeros=zeros,
                 sums=outputs[:rows, :-1],
                 active=active[:rows],
                 d_outputs=d_outputs[:rows],
                 d_sums=d_outputs[:rows, :-1],
             )
-            for outputs, active, d_outputs in self._hidden_buffers
+            for outputs, zeros, active, d_outputs in self._hidden_buffers
         ]
         # Column-major, so that sums and maxima over the few actions of a row run along the many rows.
         self._outputs = self._output_buffer[: rows * self._columns].reshape(self._columns, rows).T
@@ -115,6 +128,7 @@ class Layers:
         self._hidden_buffers = [
             (
                 np.ones((capacity, width + 1), self._dtype),
+                np.zeros(_BLOCK * (width + 1), self._dtype),
                 np.empty((capacity, width + 1), np.bool_),
                 np.empty((capacity, width + 1), self._dtype),
             )
@@ -122,3 +136,17 @@ class Layers:
         ]
         self._output_buffer = np.empty(capacity * self._columns, self._dtype)
         self._d_output_buffer = np.empty(capacity * self._columns, self._dtype)
+
+
+def _relu(layer: _Hidden) -> None:
+    np.maximum(layer.blocks, layer.zeros, out=layer.blocks)
+
+
+def _relu_backward(layer: _Hidden) -> None:
+    np.greater(layer.outputs, _ZERO, out=layer.active)
+    np.multiply(layer.d_outputs, layer.active, out=layer.d_outputs)
+
+
+def _whole(rows: int) -> int:
+    """As many rows or a few more: whole blocks."""
+    return -(-rows // _BLOCK) * _BLOCK

@@ -58,6 +58,12 @@ class Mlp(Network):
         if self._value is not None:
             self._value.backward()
 
+    def compile(self) -> None:
+        """See Network.compile."""
+        for layers in (self._trunk, self._value):
+            if layers is not None:
+                layers.compile()
+
     def begin_episode(self) -> None:
         """Nothing to forget: every state stands alone."""
 

@@ -85,6 +85,10 @@ class Network(ABC):
         """Compute with this many threads in this process, 0 for as many as cores; NumPy's are chosen at its import."""
         return
 
+    def compile(self) -> None:
+        """Use compiled code where there is some for this network; needs numba. Results differ by rounding at most."""
+        return
+
     @abstractmethod
     def begin_episode(self) -> None:
         """Forget the states of the last game in play."""

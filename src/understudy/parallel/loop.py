@@ -137,6 +137,7 @@ class TrainingLoopManager:
     ) -> LoopStats:
         """Train until asked to stop or until one of the limits of this run is reached; then publish what is new."""
         request = request or StopRequest()
+        self.model.trainer.compile()
         began = time.monotonic()
         limits = (("updates", updates), ("decisions", decisions), ("seconds", seconds))
         self._say("starting", None)

@@ -1,0 +1,130 @@
+"""The inner loops of an update as machine code, each in one pass: the learner's door to numba.
+
+What they compute is what `learning.losses`, `learning.optimizers` and `networks.layers` say, in float32: those are
+tested against the papers' formulas, and these against those. `Trainer.compile` puts them to use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.learning.losses import FINITE, MAX_LOG_RATIO
+from understudy.learning.optimizers import BETA1, BETA2
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Floats = NDArray[np.float32]
+_f = np.float32
+
+
+def _compiled(function: _Function) -> _Function:
+    try:
+        return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # there is no folder that machine code could be kept in
+        return numba.njit(error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+@_compiled
+def ppo_objective(
+    logits: _Floats,  # (N, A), and so is `legal`; column by column, so that the inner loops run along many rows
+    values: _Floats,
+    legal: NDArray[np.bool_],  # no rows: everything is
+    actions: NDArray[np.int64],
+    advantages: _Floats,
+    old_log_probs: _Floats,
+    targets: _Floats,
+    clip: float,
+    entropy_weight: float,
+    value_weight: float,
+) -> tuple[_Floats, _Floats, float, float, float, float, float]:
+    """Derivatives by logits and values; policy loss, value loss, entropy, KL and clip fraction."""
+    n, n_actions = logits.shape
+    share = _f(1 / n)
+    low, high, entropy_share, value_share = _f(1 - clip), _f(1 + clip), _f(entropy_weight / n), _f(value_weight / n)
+    probs, log_probs = np.empty((n_actions, n), _f), np.empty((n_actions, n), _f)
+    top, total, negative_h, d_taken = np.empty(n, _f), np.zeros(n, _f), np.zeros(n, _f), np.empty(n, _f)
+    d_values = np.empty(n, _f)
+
+    top[:] = -np.inf
+    for a in range(n_actions):
+        for i in range(n):
+            log_probs[a, i] = logits[i, a] if len(legal) == 0 or legal[i, a] else -np.inf
+            top[i] = max(top[i], log_probs[a, i])
+    for a in range(n_actions):
+        for i in range(n):
+            log_probs[a, i] -= top[i]
+            probs[a, i] = math.exp(log_probs[a, i])
+            total[i] += probs[a, i]
+    for i in range(n):
+        top[i] = math.log(total[i])
+    for a in range(n_actions):
+        for i in range(n):
+            log_probs[a, i] -= top[i]
+            probs[a, i] /= total[i]
+            negative_h[i] += max(log_probs[a, i], _f(FINITE)) * probs[a, i]
+
+    loss, value_loss, entropy, kl, clipped = 0.0, 0.0, 0.0, 0.0, 0
+    for i in range(n):
+        log_ratio = min(log_probs[actions[i], i] - old_log_probs[i], _f(MAX_LOG_RATIO))
+        ratio = math.exp(log_ratio)
+        within = min(max(ratio, low), high)
+        surrogate, limited = ratio * advantages[i], within * advantages[i]
+        d_taken[i] = -surrogate * share if surrogate <= limited else _f(0)
+        loss -= min(surrogate, limited)
+        kl += ratio - _f(1) - log_ratio
+        clipped += within != ratio
+        entropy -= negative_h[i]
+        negative_h[i] = negative_h[i] * entropy_share + d_taken[i]
+        error = values[i] - targets[i]
+        value_loss += error * error
+        d_values[i] = error * value_share
+
+    for a in range(n_actions):  # log_probs become the derivatives by the logits
+        for i in range(n):
+            log_p = max(log_probs[a, i], _f(FINITE))
+            log_probs[a, i] = probs[a, i] * (log_p * entropy_share - negative_h[i])
+    for i in range(n):
+        log_probs[actions[i], i] += d_taken[i]
+    return log_probs.T, d_values, loss / n, value_loss / (2 * n), entropy / n, kl / n, clipped / n
+
+
+@_compiled
+def adam_step(parameters: _Floats, m: _Floats, v: _Floats, gradients: _Floats, epsilon: float, rate: float) -> None:
+    """See optimizers.adam_step."""
+    for i in range(len(parameters)):
+        g = gradients[i]
+        m[i] += (g - m[i]) * _f(1 - BETA1)
+        v[i] += (g * g - v[i]) * _f(1 - BETA2)
+        parameters[i] -= m[i] / (math.sqrt(v[i]) + _f(epsilon)) * _f(rate)
+
+
+@_compiled
+def relu(x: _Floats) -> None:
+    """max(x, 0), in place."""
+    flat = x.reshape(-1)
+    for i in range(len(flat)):
+        flat[i] = max(flat[i], _f(0))
+
+
+@_compiled
+def relu_backward(d_outputs: _Floats, outputs: _Floats) -> None:
+    """0, in place, where the outputs of a ReLU are."""
+    d, y = d_outputs.reshape(-1), outputs.reshape(-1)
+    for i in range(len(d)):
+        d[i] = d[i] if y[i] > 0 else _f(0)
+
+
+def load() -> None:
+    """Compile everything, or load what an earlier run left: a few seconds or less, here and not in the first update."""
+    rows = np.zeros((2, 2), _f)
+    logits, numbers = np.asfortranarray(rows), np.zeros(2, _f)
+    no_mask = np.empty((0, 0), np.bool_)
+    ppo_objective(logits, numbers, no_mask, np.zeros(2, np.int64), numbers, numbers, numbers, 0.2, 0.0, 1.0)
+    adam_step(numbers, numbers.copy(), numbers.copy(), numbers, 1.0, 0.0)
+    relu(rows)
+    relu_backward(rows, rows)
