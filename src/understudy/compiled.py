@@ -2,6 +2,8 @@
 
 What they compute is what `learning.losses`, `learning.optimizers` and `networks.layers` say, in float32: those are
 tested against the papers' formulas, and these against those. `Trainer.compile` puts them to use.
+
+Constants of other files are arguments: numba keeps machine code for as long as this file does not change.
 """
 
 from __future__ import annotations
@@ -13,9 +15,6 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numpy.typing import NDArray
-
-from understudy.learning.losses import FINITE, MAX_LOG_RATIO
-from understudy.learning.optimizers import BETA1, BETA2
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Floats = NDArray[np.float32]
@@ -39,6 +38,7 @@ def ppo_objective(
     old_log_probs: _Floats,
     targets: _Floats,
     clip: float,
+    max_log_ratio: float,
     entropy_weight: float,
     value_weight: float,
 ) -> tuple[_Floats, _Floats, float, float, float, float, float]:
@@ -66,11 +66,12 @@ def ppo_objective(
         for i in range(n):
             log_probs[a, i] -= top[i]
             probs[a, i] /= total[i]
-            negative_h[i] += max(log_probs[a, i], _f(FINITE)) * probs[a, i]
+            if probs[a, i] != 0:  # else the logarithm may be −∞
+                negative_h[i] += log_probs[a, i] * probs[a, i]
 
     loss, value_loss, entropy, kl, clipped = 0.0, 0.0, 0.0, 0.0, 0
     for i in range(n):
-        log_ratio = min(log_probs[actions[i], i] - old_log_probs[i], _f(MAX_LOG_RATIO))
+        log_ratio = min(log_probs[actions[i], i] - old_log_probs[i], _f(max_log_ratio))
         ratio = math.exp(log_ratio)
         within = min(max(ratio, low), high)
         surrogate, limited = ratio * advantages[i], within * advantages[i]
@@ -86,20 +87,29 @@ def ppo_objective(
 
     for a in range(n_actions):  # log_probs become the derivatives by the logits
         for i in range(n):
-            log_p = max(log_probs[a, i], _f(FINITE))
-            log_probs[a, i] = probs[a, i] * (log_p * entropy_share - negative_h[i])
+            p = probs[a, i]
+            log_probs[a, i] = p * (log_probs[a, i] * entropy_share - negative_h[i]) if p != 0 else _f(0)
     for i in range(n):
         log_probs[actions[i], i] += d_taken[i]
     return log_probs.T, d_values, loss / n, value_loss / (2 * n), entropy / n, kl / n, clipped / n
 
 
 @_compiled
-def adam_step(parameters: _Floats, m: _Floats, v: _Floats, gradients: _Floats, epsilon: float, rate: float) -> None:
+def adam_step(
+    parameters: _Floats,
+    m: _Floats,
+    v: _Floats,
+    gradients: _Floats,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    rate: float,
+) -> None:
     """See optimizers.adam_step."""
     for i in range(len(parameters)):
         g = gradients[i]
-        m[i] += (g - m[i]) * _f(1 - BETA1)
-        v[i] += (g * g - v[i]) * _f(1 - BETA2)
+        m[i] += (g - m[i]) * _f(1 - beta1)
+        v[i] += (g * g - v[i]) * _f(1 - beta2)
         parameters[i] -= m[i] / (math.sqrt(v[i]) + _f(epsilon)) * _f(rate)
 
 
@@ -124,7 +134,7 @@ def load() -> None:
     rows = np.zeros((2, 2), _f)
     logits, numbers = np.asfortranarray(rows), np.zeros(2, _f)
     no_mask = np.empty((0, 0), np.bool_)
-    ppo_objective(logits, numbers, no_mask, np.zeros(2, np.int64), numbers, numbers, numbers, 0.2, 0.0, 1.0)
-    adam_step(numbers, numbers.copy(), numbers.copy(), numbers, 1.0, 0.0)
+    ppo_objective(logits, numbers, no_mask, np.zeros(2, np.int64), numbers, numbers, numbers, 0.2, 1.0, 0.0, 1.0)
+    adam_step(numbers, numbers.copy(), numbers.copy(), numbers, 0.0, 0.0, 1.0, 0.0)
     relu(rows)
     relu_backward(rows, rows)

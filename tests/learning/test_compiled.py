@@ -50,6 +50,19 @@ def test_the_objective_is_that_of_the_losses(rows: int, masked: bool) -> None:
     assert rows == 1 or 0 < clip_fraction < 1
 
 
+def test_what_is_not_a_number_is_not_swallowed() -> None:
+    trainer = make()
+    assert trainer.compile()
+    zeros = np.zeros(3, np.float32)
+    samples = Samples(np.zeros((3, S), np.float32), np.array([0, 1, 2]), None, zeros, zeros + 1, zeros, None)
+    for bad in (np.nan, np.inf):
+        logits = np.zeros((A, 3), np.float32).T
+        logits[1, 2] = bad
+        d_logits, _, found = trainer._objective(samples, logits, zeros, 1.0)
+        assert not np.isfinite(d_logits[1]).any()
+        assert not np.isfinite(found[0])
+
+
 def test_adam_takes_the_same_steps() -> None:
     rng = np.random.default_rng(0)
     start = rng.normal(size=100).astype(np.float32)

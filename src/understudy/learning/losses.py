@@ -15,7 +15,7 @@ from understudy.networks.network import Floats, Integers
 
 # e^20 lies far outside any clip range; much beyond it, float32 overflows.
 MAX_LOG_RATIO = 20.0
-FINITE = -1e30  # stands in for the −inf of an impossible action where it is multiplied by its probability, 0
+_FINITE = -1e30  # stands in for the −inf of an impossible action where it is multiplied by its probability, 0
 
 
 class Policy(NamedTuple):
@@ -94,7 +94,7 @@ def through_softmax(
     ∂H/∂z_j = −p_j·(log p_j + H).
     """
     n = len(actions)
-    out = np.maximum(policy.log_probs, FINITE)
+    out = np.maximum(policy.log_probs, _FINITE)
     out *= policy.probs
     negative_h = np.add.reduce(out, axis=1)
     mean_entropy = -float(np.add.reduce(negative_h)) / n

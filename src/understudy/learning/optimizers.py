@@ -32,19 +32,27 @@ class Adam:
         # lr · m̂ / (√v̂ + ε), with both bias corrections moved into the scalars
         root = math.sqrt(1 - BETA2**self.steps)
         rate = self.learning_rate * root / (1 - BETA1**self.steps)
-        self.move(self.parameters, self.m, self.v, gradients, EPSILON * root, rate)
+        self.move(self.parameters, self.m, self.v, gradients, BETA1, BETA2, EPSILON * root, rate)
 
 
 def adam_step(
-    parameters: Floats, m: Floats, v: Floats, gradients: Floats, epsilon: float, rate: float, scratch: Floats
+    parameters: Floats,
+    m: Floats,
+    v: Floats,
+    gradients: Floats,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    rate: float,
+    scratch: Floats,
 ) -> None:
     """Let the running means `m` and `v` follow the gradients and their squares; then θ −= rate · m / (√v + ε)."""
     np.subtract(gradients, m, out=scratch)
-    np.multiply(scratch, 1 - BETA1, out=scratch)
+    np.multiply(scratch, 1 - beta1, out=scratch)
     np.add(m, scratch, out=m)
     np.multiply(gradients, gradients, out=scratch)
     np.subtract(scratch, v, out=scratch)
-    np.multiply(scratch, 1 - BETA2, out=scratch)
+    np.multiply(scratch, 1 - beta2, out=scratch)
     np.add(v, scratch, out=v)
     np.sqrt(v, out=scratch)
     np.add(scratch, epsilon, out=scratch)

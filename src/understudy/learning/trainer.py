@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from understudy.errors import ModelMismatch, NonFiniteError
 from understudy.learning.batch import Batch, Samples, lay_out
 from understudy.learning.losses import (
+    MAX_LOG_RATIO,
     chosen,
     log_softmax,
     policy_gradient,
@@ -296,6 +297,7 @@ class Trainer:
                 samples.old_log_probs,
                 samples.targets,
                 settings.clip,
+                MAX_LOG_RATIO,
                 settings.entropy_coefficient,
                 value_weight,
             )
