@@ -90,7 +90,7 @@ class Trainer:
         self._compiled_objective: Callable[..., Any] | None = None
 
     def compile(self) -> bool:
-        """Have updates run on compiled inner loops, a third faster; False, changing nothing, if numba is not installed.
+        """Run updates on compiled inner loops, which are faster; False, changing nothing, if numba is not installed.
 
         Results are those of NumPy up to rounding. The first time on a machine it takes some seconds.
         """
