@@ -11,21 +11,21 @@ from measure import Row, quantile, run_alone, take_turns
 from understudy.games.shogi.batch import PLANES, SHAPE
 from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.inference import BACKENDS, Evaluator, installed
-from understudy.games.shogi.matches import BOARD, MOST_LEGAL
-from understudy.games.shogi.policy import ACTIONS
+from understudy.games.shogi.matches import MOST_LEGAL, ShogiMatches
 from understudy.learning.losses import ppo_clip, softmax, through_softmax, value_loss
 from understudy.learning.optimizers import Adam, clip_global_norm
 from understudy.networks.factory import model_factory
 from understudy.settings import NetworkSettings
 
 ROUNDS, MINIBATCH = 5, 256
-LEGAL = 90  # moves a position
+PLIES = 60  # of random play before the positions that are learned from
 
 
 def update_flops(settings: NetworkSettings) -> float:
-    """Multiplications and additions of the convolutions for one position, forward and backward.
+    """Multiplications and additions of the convolutions for one position, forward and backward, in their plain form.
 
-    The rest is small beside them. Nobody needs the gradient by the planes.
+    The rest is small beside them. Nobody needs the gradient by the planes. What is computed is less: see
+    networks/boards.py and networks/winograd.py.
     """
     c = settings.channels
     return 2 * 81 * 9 * (2 * PLANES * c + 3 * settings.blocks * 2 * c * c)
@@ -36,15 +36,21 @@ class Update:
 
     def __init__(self, settings: NetworkSettings) -> None:
         rng = np.random.default_rng(0)
-        self.network = model_factory(BOARD + MOST_LEGAL, MOST_LEGAL, settings, rng)
+        matches = ShogiMatches(MINIBATCH)
+        self.states = np.zeros((MINIBATCH, matches.state_dim), np.float32)
+        self.legal = np.zeros((MINIBATCH, MOST_LEGAL), np.bool_)
+        matches.reset(np.random.SeedSequence(0))
+        for _ in range(PLIES):
+            matches.legal(self.legal)
+            matches.step(rng.integers(self.legal.sum(axis=1)))
+        matches.observe(self.states)
+        matches.legal(self.legal)
+        counts = self.legal.sum(axis=1)
+        self.actions = rng.integers(counts)
+        self.network = model_factory(matches.state_dim, MOST_LEGAL, settings, rng)
         self.adam = Adam(self.network.parameters, 3e-4)
-        self.states = (rng.random((MINIBATCH, BOARD + MOST_LEGAL)) < 0.1).astype(np.float32)
-        self.states[:, BOARD:] = -1
-        self.states[:, BOARD : BOARD + LEGAL] = rng.integers(0, ACTIONS, (MINIBATCH, LEGAL))
-        self.legal = np.tile(np.arange(MOST_LEGAL) < LEGAL, (MINIBATCH, 1))
-        self.actions = rng.integers(0, LEGAL, MINIBATCH)
         self.advantages, self.targets = (rng.normal(size=MINIBATCH).astype(np.float32) for _ in range(2))
-        self.old = np.full(MINIBATCH, -np.log(LEGAL), np.float32)
+        self.old = -np.log(counts).astype(np.float32)
 
     def __call__(self) -> list[float]:
         start = time.perf_counter()
@@ -105,7 +111,7 @@ def measure() -> list[Row]:
         rows.append(Row(f"PPO update, {name}, minibatch {MINIBATCH}", 1e-3 / second, "k/s"))
         rows.append(
             Row(
-                "  its convolutions as a share of the sgemm peak",
+                "  its convolutions, in plain form, as a share of the sgemm peak",
                 100 * update_flops(settings) * operation / second,
                 "%",
             )

@@ -47,7 +47,7 @@ class Ours(NamedTuple):
     played: float  # steps a second of two workers that only play
     trained: float  # of playing and learning in turn
     learned: float  # samples a second of the update alone, each counted in every pass
-    share: float  # of the update's time that its convolutions would take at the speed of large matrix products
+    share: float  # of the update's time that its convolutions, in plain form, would take in large matrix products
 
 
 def ours() -> Ours:
@@ -162,7 +162,7 @@ def measure() -> list[Row]:
         Row("shogi self-play, 2 workers", our.played / 1e3, "k/s", peer, their_play / 1e3, limit=PLAY_GOAL),
         Row("shogi, played and learned in 4 passes", our.trained / 1e3, "k/s", peer, their_training / 1e3, TRAIN_GOAL),
         Row("  samples in its updates, on both cores", our.learned / 1e3, "k/s"),
-        Row("  their convolutions as a share of both cores' sgemm peak", 100 * our.share, "%"),
+        Row("  their convolutions, in plain form, as a share of both cores' sgemm peak", 100 * our.share, "%"),
     ]
 
 

@@ -10,6 +10,7 @@ import torch
 from understudy.errors import SettingsError
 from understudy.learning.losses import ppo_clip, softmax, through_softmax
 from understudy.learning.optimizers import Adam
+from understudy.networks.boards import read
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats
 from understudy.networks.resnet import ActorCriticResTower
@@ -48,6 +49,17 @@ def double(head: Head, rng: np.random.Generator) -> ActorCriticResTower:
     return network
 
 
+def boards(rng: np.random.Generator, n: int, few: bool) -> Floats:
+    """States of numbers everywhere; with `few`, of planes that are one number but for a few squares."""
+    states = rng.random((n, S))
+    planes = states.reshape(n, PLANES, 81)
+    if few:
+        planes[rng.random(planes.shape) > 0.02] = 0
+        planes[:, 3:] = rng.random((n, PLANES - 3, 1))
+    assert (read(planes, True) is not None) == few  # there are two ways through the first convolution
+    return states
+
+
 @pytest.mark.parametrize("head", HEADS)
 def test_the_factory_makes_it_and_the_parameters_depend_on_the_generator_alone(head: Head) -> None:
     first, again, other = (model_factory(S, ACTIONS, settings(head), np.random.default_rng(s)) for s in (1, 1, 2))
@@ -65,10 +77,11 @@ def test_the_initial_policy_is_nearly_uniform_and_the_game_a_draw(head: Head, rn
     assert np.abs(values).max() < 0.1
 
 
+@pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("head", HEADS)
-def test_gradients_are_those_of_finite_differences(head: Head, rng: np.random.Generator) -> None:
+def test_gradients_are_those_of_finite_differences(head: Head, few: bool, rng: np.random.Generator) -> None:
     network = double(head, rng)
-    states, d_logits, d_values = rng.random((3, S)), rng.normal(size=(3, ACTIONS)), rng.normal(size=3)
+    states, d_logits, d_values = boards(rng, 3, few), rng.normal(size=(3, ACTIONS)), rng.normal(size=3)
 
     def loss() -> float:
         logits, values = network.forward(states)
@@ -90,13 +103,14 @@ def test_gradients_are_those_of_finite_differences(head: Head, rng: np.random.Ge
         assert gradients[place] == pytest.approx((shifted[0] - shifted[1]) / 2e-6, rel=2e-4, abs=2e-4)
 
 
+@pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize(("head", "se_ratio"), [("attention", 0.25), ("attention", 0.0), ("linear", 0.25)])
 def test_outputs_and_gradients_are_those_of_autograd_through_the_plain_tower(
-    head: Head, se_ratio: float, rng: np.random.Generator
+    head: Head, se_ratio: float, few: bool, rng: np.random.Generator
 ) -> None:
     network = ActorCriticResTower(S, ACTIONS, settings(head, se_ratio=se_ratio), rng, np.float64)
     network.parameters += np.abs(rng.normal(scale=0.1, size=network.parameters.size))
-    states, d_logits, d_values = rng.random((5, S)), rng.normal(size=(5, ACTIONS)), rng.normal(size=5)
+    states, d_logits, d_values = boards(rng, 5, few), rng.normal(size=(5, ACTIONS)), rng.normal(size=5)
     plain = copy.deepcopy(network.tower).requires_grad_()
     expected, wdl = plain(torch.from_numpy(states).reshape(5, PLANES, 9, 9))
     loss = (expected * torch.from_numpy(d_logits)).sum() + (expectation(wdl) * torch.from_numpy(d_values)).sum()
@@ -112,14 +126,14 @@ def test_outputs_and_gradients_are_those_of_autograd_through_the_plain_tower(
         np.testing.assert_allclose(gradients[name], derivative, rtol=1e-8, atol=1e-8, err_msg=name)
 
 
+@pytest.mark.parametrize("few", [False, True])
 def test_results_do_not_depend_on_the_number_of_threads(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    few: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("understudy.networks.resnet._PART", 4)
     before = torch.get_num_threads()
     network = ActorCriticResTower(S + 9, 9, settings(), rng)
-    states = rng.random((19, S + 9), np.float32)
-    states[:, S:] = rng.integers(0, ACTIONS, (19, 9))
+    states = np.hstack([boards(rng, 19, few), rng.integers(0, ACTIONS, (19, 9))]).astype(np.float32)
     d_logits, d_values = rng.normal(size=(19, 9)), rng.normal(size=19)
     parameters = network.parameters.copy()
     results = []
@@ -321,15 +335,16 @@ def test_impossible_settings_are_refused(bad: dict[str, Any]) -> None:
         settings(**bad) if "policy_head" not in bad else NetworkSettings(policy="resnet", **bad)
 
 
+@pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("head", HEADS)
 def test_listed_moves_get_the_logits_and_gradients_that_all_actions_would_give_them(
-    head: Head, rng: np.random.Generator
+    head: Head, few: bool, rng: np.random.Generator
 ) -> None:
     K = 9
     dense = double(head, rng)
     sparse = ActorCriticResTower(S + K, K, settings(head), rng, np.float64)
     sparse.parameters[:] = dense.parameters
-    boards, lists = rng.random((4, S)), np.full((4, K), -1.0)
+    planes, lists = boards(rng, 4, few), np.full((4, K), -1.0)
     for row, count in zip(lists, (1, 4, K, 6), strict=True):
         row[:count] = rng.choice(ACTIONS, count, replace=False)
     lists[2, 0], lists[2, 1] = 12_959, 12_960  # the last move on the board, the first drop
@@ -338,23 +353,41 @@ def test_listed_moves_get_the_logits_and_gradients_that_all_actions_would_give_t
     d_logits, d_values = np.where(taken, rng.normal(size=(4, K)), 0.0), rng.normal(size=4)
     d_dense = np.zeros((4, ACTIONS))
     d_dense[rows, actions] = d_logits[taken]
-    states = np.hstack([boards, lists])
+    states = np.hstack([planes, lists])
 
-    all_logits, values = dense.forward(boards)
+    all_logits, values = dense.forward(planes)
     dense.backward(d_dense, d_values)
     logits, same_values = sparse.forward(states)
     sparse.backward(d_logits, d_values)
 
     np.testing.assert_allclose(logits[taken], all_logits[rows, actions], atol=1e-12)
     np.testing.assert_allclose(same_values, values, atol=1e-12)
-    np.testing.assert_allclose(sparse.gradients, dense.gradients, atol=1e-12)
+    np.testing.assert_allclose(sparse.gradients, dense.gradients, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("part", [list[float](), [5.0, 161.0], [13_000.0, 13_526.0]])
+def test_lists_of_board_moves_or_drops_alone_and_of_nothing(part: list[float], rng: np.random.Generator) -> None:
+    dense = double("attention", rng)
+    sparse = ActorCriticResTower(S + 2, 2, settings(), rng, np.float64)
+    sparse.parameters[:] = dense.parameters
+    planes = boards(rng, 3, True)
+    lists = np.full((3, 2), -1.0)
+    lists[1, : len(part)] = part
+    logits, values = sparse.forward(np.hstack([planes, lists]))
+    sparse.backward(np.zeros_like(logits), np.ones(3))
+    all_logits, same_values = dense.forward(planes)
+    for place, action in enumerate(part):
+        assert logits[1, place] == pytest.approx(all_logits[1, int(action)])
+    np.testing.assert_allclose(values, same_values, atol=1e-12)
+    assert np.isfinite(sparse.gradients).all()
+
+
+@pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("head", HEADS)
 def test_evaluation_agrees_with_forward_and_sees_every_change_of_the_parameters(
-    head: Head, rng: np.random.Generator
+    head: Head, few: bool, rng: np.random.Generator
 ) -> None:
-    network, states = double(head, rng), rng.random((3, S))
+    network, states = double(head, rng), boards(rng, 3, few)
     before, _ = network.evaluate(states)
     network.parameters += 0.01
     after = network.evaluate(states)

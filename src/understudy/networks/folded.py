@@ -1,13 +1,12 @@
 """The tower as it computes: norms folded into the convolutions, the first layers of all heads in one product.
 
-The same results as the tower's in fewer passes over memory, in play and in learning. Boards are channels last, so that
-a row of a matrix is a square.
+The same results as the tower's with less work, in play and in learning. In play boards are channels last, (N, 81, C) in
+memory; in learning squares come first, (81, N, C), for Winograd's convolutions. So a row of a matrix is a square.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,30 +15,40 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from understudy.networks import boards, winograd
+from understudy.networks.boards import Boards
 from understudy.networks.network import Floats
-from understudy.networks.tower import ACTIONS, BOARD_ACTIONS, DROPS, SQUARES, AttentionPolicy, Block, Tower, all_moves
+from understudy.networks.tower import (
+    ACTIONS,
+    BOARD_ACTIONS,
+    DROPS,
+    SIDE,
+    SQUARES,
+    AttentionPolicy,
+    Block,
+    Tower,
+    all_moves,
+)
 
-_backward = torch.ops.aten.convolution_backward
 _through_relu = torch.ops.aten.threshold_backward
 
 
 class Listed(NamedTuple):
     """Some actions of each of N positions, as `listed` finds them: M in all, board moves first, then drops.
 
-    Squares are rows of (N·81).
+    Squares are rows of (N·81) or of (81·N).
     """
 
     places: Tensor  # (M,) where their logits go, in the flat (N, K)
-    origins: Tensor
+    origins: Tensor  # (U,) all squares from which something moves
+    choices: Tensor  # of board moves: twice the place of its origin among those, and 1 if it promotes
     targets: Tensor
-    promotes: Tensor  # 0 or 1
-    drop_targets: Tensor
-    pieces: Tensor  # that are dropped, 0 to 6
+    drops: Tensor  # places in the flat (9, rows)
     actions: Tensor  # (M,) all of them, as places in the flat (N, 13527)
     shape: tuple[int, int]
 
 
-def listed(lists: Floats) -> Listed:
+def listed(lists: Floats, squares_first: bool) -> Listed:
     """Read lists of actions (N, K); entries below 0 are none."""
     n, k = lists.shape
     taken = np.flatnonzero(lists >= 0)
@@ -47,21 +56,23 @@ def listed(lists: Floats) -> Listed:
     drops = actions >= BOARD_ACTIONS
     order = np.argsort(drops, kind="stable")
     taken, actions = taken[order], actions[order]
-    boards = len(actions) - int(np.count_nonzero(drops))
+    moves = len(actions) - int(np.count_nonzero(drops))
     rows = taken // k
-    origins, rest = np.divmod(actions[:boards], 2 * (SQUARES - 1))
+    first, step = (rows, n) if squares_first else (rows * SQUARES, 1)
+    origins, rest = np.divmod(actions[:moves], 2 * (SQUARES - 1))
     targets = rest >> 1
     targets += targets >= origins
-    first = rows * SQUARES
-    drop_targets, pieces = np.divmod(actions[boards:] - BOARD_ACTIONS, DROPS)
+    origins = first[:moves] + origins * step
+    moving = np.zeros(n * SQUARES, np.bool_)
+    moving[origins] = True
+    drop_targets, pieces = np.divmod(actions[moves:] - BOARD_ACTIONS, DROPS)
     tensor = torch.from_numpy
     return Listed(
         places=tensor(taken),
-        origins=tensor(first[:boards] + origins),
-        targets=tensor(first[:boards] + targets),
-        promotes=tensor(rest & 1),
-        drop_targets=tensor(first[boards:] + drop_targets),
-        pieces=tensor(pieces),
+        origins=tensor(np.flatnonzero(moving)),
+        choices=tensor(2 * np.cumsum(moving)[origins] - 2 + (rest & 1)),
+        targets=tensor(first[:moves] + targets * step),
+        drops=tensor(first[moves:] + drop_targets * step + pieces * (n * SQUARES)),
         actions=tensor(rows * ACTIONS + actions),
         shape=(n, k),
     )
@@ -98,8 +109,7 @@ def _heads(tower: Tower) -> tuple[Tensor, Tensor]:
         scale = 1 / math.sqrt(policy.width)
         layers = [(query * scale, bias * scale), keys, drops, value]
     weights, biases = (torch.cat(parts) for parts in zip(*layers, strict=True))
-    padding = -len(biases) % policy.width if isinstance(policy, AttentionPolicy) else 0  # see _Picked
-    return functional.pad(weights[:, :, 0, 0], (0, 0, 0, padding)), functional.pad(biases, (0, padding))
+    return weights[:, :, 0, 0], biases
 
 
 def _layer(conv: nn.Conv2d) -> tuple[Tensor, Tensor]:
@@ -119,6 +129,7 @@ class FoldedTower:
             name: tensor.detach().clone(memory_format=_layout(tensor)).requires_grad_()
             for name, tensor in self._made.items()
         }
+        self._kernels = self._spread_kernels()
 
     @property
     def weights(self) -> list[Tensor]:
@@ -132,53 +143,102 @@ class FoldedTower:
         with torch.no_grad():
             for name, tensor in self._weights.items():
                 tensor.copy_(self._made[name])
+        self._kernels = self._spread_kernels()
 
     def lead_back(self, gradients: Sequence[Tensor]) -> None:
         """Add gradients by `weights` to the `grad` of the tower's parameters, at most once after each `refresh`."""
         torch.autograd.backward(list(self._made.values()), gradients)
 
-    def __call__(self, planes: Tensor, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
-        """See Tower.forward; with `moves`, their logits (N, K) alone, 0 where there is none. Planes: channels last."""
-        weights = self._weights
-        n = planes.shape[0]
-        x = functional.relu_(functional.conv2d(planes, weights["stem"], weights["stem bias"], padding=1))
-        for i in range(self._blocks):
-            x = self._block(x, i)
-        squares = x.permute(0, 2, 3, 1).reshape(n * SQUARES, -1)
-        policy, value = self._attention(squares, moves) if self._width else self._linear(squares, moves)
-        hidden = functional.relu(functional.linear(_flat(value, n), weights["hidden"], weights["hidden bias"]))
-        material = functional.linear(planes.sum(dim=(2, 3)).sqrt(), weights["counts"])
-        return policy, functional.linear(hidden, weights["value"], weights["value bias"]) + material
+    def __call__(self, planes: Tensor | Boards, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
+        """See Tower.forward; with `moves`, their logits (N, K) alone, 0 where there is none.
 
-    def _block(self, x: Tensor, i: int) -> Tensor:
+        Planes are a tensor, channels last, or Boards. Boards and moves are squares first where gradients are wanted.
+        """
+        weights = self._weights
+        learning = torch.is_grad_enabled()
+        totals = planes.totals if isinstance(planes, Boards) else planes.sum(dim=(2, 3))
+        n = totals.shape[0]  # not len(totals), which an export would take for a constant
+        x = self._learn(planes) if learning else self._play(planes)
+        if self._width and moves is not None:
+            logits, said = self._picked(x.reshape(n * SQUARES, -1), moves)
+            policy = _spread(logits, moves)
+            value = said.view(2, SQUARES, n).permute(2, 0, 1) if learning else said.view(2, n, SQUARES).transpose(0, 1)
+        else:
+            squares = (x.transpose(0, 1) if learning else x).reshape(n * SQUARES, -1)
+            policy, value = self._attention(squares) if self._width else self._linear(squares, moves)
+        hidden = functional.linear(functional.relu(value.reshape(n, -1)), weights["hidden"], weights["hidden bias"])
+        material = functional.linear(totals.sqrt(), weights["counts"])
+        return policy, functional.linear(functional.relu(hidden), weights["value"], weights["value bias"]) + material
+
+    def _play(self, planes: Tensor | Boards) -> Tensor:
+        """Through stem and blocks: (N, 81, C)."""
+        stem, bias = self._weights["stem"], self._weights["stem bias"]
+        if isinstance(planes, Boards):
+            y = boards.convolve(planes, stem, bias)
+            x = y.view(-1, SIDE, SIDE, y.shape[2]).permute(0, 3, 1, 2).relu_()
+        else:
+            x = functional.conv2d(planes, stem, bias, padding=1).relu_()
+        for i in range(self._blocks):
+            conv1, bias1, conv2, bias2, *gates = self._of_block(i)
+            hidden = functional.conv2d(x, conv1, bias1, padding=1).relu_()
+            y = functional.conv2d(hidden, conv2, bias2, padding=1)
+            if gates:
+                *_, gate = _gate(y.mean(dim=(2, 3)), *gates)
+                x = torch.addcmul(x, y, gate[:, :, None, None]).relu_()
+            else:
+                x = y.add_(x).relu_()
+        return x.permute(0, 2, 3, 1).flatten(1, 2)
+
+    def _learn(self, planes: Tensor | Boards) -> Tensor:
+        """The same with derivatives: (81, N, C)."""
+        stem, bias = self._weights["stem"], self._weights["stem bias"]
+        if isinstance(planes, Boards):
+            x: Tensor = _Stem.apply(planes, stem, bias)  # type: ignore[no-untyped-call]
+        else:
+            y = functional.relu(functional.conv2d(planes, stem, bias, padding=1))
+            x = y.permute(2, 3, 0, 1).flatten(0, 1).contiguous()
+        for i in range(self._blocks):
+            x = _Block.apply(x, *self._kernels[i], *self._of_block(i))  # type: ignore[no-untyped-call]
+        return x
+
+    def _of_block(self, i: int) -> list[Tensor]:
         names = ["conv1", "bias1", "conv2", "bias2"]
         if f"{i} squeeze" in self._weights:
             names += ["squeeze", "squeeze bias", "excite", "excite bias"]
-        weights = [self._weights[f"{i} {name}"] for name in names]
-        if torch.is_grad_enabled():
-            result: Tensor = _Block.apply(x, *weights)  # type: ignore[no-untyped-call]
-            return result
-        return _block(x, *weights)[-1]
+        return [self._weights[f"{i} {name}"] for name in names]
 
-    def _attention(self, squares: Tensor, moves: Listed | None) -> tuple[Tensor, Tensor]:
+    @torch.no_grad()
+    def _spread_kernels(self) -> list[tuple[Tensor, Tensor]]:
+        """Of both convolutions of each block."""
+        kernels = (self._of_block(i)[:3:2] for i in range(self._blocks))
+        return [(winograd.spread(conv1), winograd.spread(conv2)) for conv1, conv2 in kernels]
+
+    def _picked(self, squares: Tensor, moves: Listed) -> tuple[Tensor, Tensor]:
+        """Logits (M,) of listed moves and the planes of the value (2, rows), from squares in the order of the moves."""
         w = self._width
-        if moves is not None:
-            heads, biases = self._weights["heads"], self._weights["heads bias"]
-            if torch.is_grad_enabled():
-                logits, value = _Picked.apply(squares, heads, biases, moves, w)  # type: ignore[no-untyped-call]
-            else:
-                logits, value, _ = _picked(squares @ heads.t(), biases, moves, w)
-            return _spread(logits, moves), functional.relu(value)
+        heads, biases = self._weights["heads"], self._weights["heads bias"]
+        layers = torch.cat([heads, biases[:, None]], dim=1)[: 3 * w]  # they see a 1 after the channels
+        pairs = torch.matmul(layers[:w].t(), layers[w:].view(2, w, -1))
+        weights = pairs.transpose(0, 1).flatten(1), heads[3 * w :], biases[3 * w :]
+        if torch.is_grad_enabled():
+            logits, value = _Picked.apply(squares, moves, *weights)  # type: ignore[no-untyped-call]
+            return logits, value
+        logits, value, *_ = _picked(squares, moves, *weights)
+        return logits, value
+
+    def _attention(self, squares: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of all actions and the planes of the value (N, 2, 81), from squares (N·81, C); so does `_linear`."""
+        w = self._width
         said = self._heads(squares)
-        boards = said.reshape(-1, SQUARES, said.shape[1])
-        n = boards.shape[0]
-        query, keys, drops, value = torch.split(boards[:, :, : 3 * w + DROPS + 2], [w, 2 * w, DROPS, 2], dim=2)
+        n = squares.shape[0] // SQUARES
+        query, keys, drops, value = torch.split(said.reshape(n, SQUARES, -1), [w, 2 * w, DROPS, 2], dim=2)
         board_moves = torch.bmm(query, keys.reshape(n, 2 * SQUARES, w).transpose(1, 2))
-        return all_moves(board_moves, drops), functional.relu(value.reshape(-1, 2))
+        return all_moves(board_moves, drops), value.transpose(1, 2)
 
     def _linear(self, squares: Tensor, moves: Listed | None) -> tuple[Tensor, Tensor]:
-        policy, value = torch.split(functional.relu(self._heads(squares)), 2, dim=1)
-        planes = _flat(policy, squares.shape[0] // SQUARES)
+        said = self._heads(squares)
+        policy, value = torch.split(said.reshape(-1, SQUARES, said.shape[1]).transpose(1, 2), 2, dim=1)
+        planes = functional.relu(policy.flatten(1))
         logits = functional.linear(planes, self._weights["linear"], self._weights["linear bias"])
         if moves is not None:
             logits = _spread(logits.reshape(-1).index_select(0, moves.actions), moves)
@@ -192,141 +252,113 @@ def _layout(tensor: Tensor) -> torch.memory_format:
     return torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
 
 
-def _flat(squares: Tensor, n: int) -> Tensor:
-    """(N·81, C) → (N, C·81), the order in which the tower's linear layers see planes."""
-    return squares.reshape(n, SQUARES, -1).transpose(1, 2).reshape(n, -1)
-
-
 def _spread(logits: Tensor, moves: Listed) -> Tensor:
     """Logits (M,) of listed moves, in the shape of their lists (N, K)."""
     n, k = moves.shape
     return logits.new_zeros(n * k).index_copy(0, moves.places, logits).reshape(n, k)
 
 
-def _block(x: Tensor, conv1: Tensor, bias1: Tensor, conv2: Tensor, bias2: Tensor, *gates: Tensor) -> list[Tensor]:
-    """conv-ReLU-conv-SE-add-ReLU: all that was computed on the way, the result last."""
-    hidden = functional.conv2d(x, conv1, bias1, padding=1).relu_()
-    y = functional.conv2d(hidden, conv2, bias2, padding=1)
-    if not gates:
-        return [hidden, y.add_(x).relu_()]
-    squeeze, squeeze_bias, excite, excite_bias = gates
-    mean = y.mean(dim=(2, 3))
+def _gate(mean: Tensor, squeeze: Tensor, squeeze_bias: Tensor, excite: Tensor, excite_bias: Tensor) -> list[Tensor]:
+    """Squeeze and excite: what the gate is made of, and the gate (N, C)."""
     squeezed = functional.linear(mean, squeeze, squeeze_bias).relu_()
-    gate = functional.linear(squeezed, excite, excite_bias).sigmoid_()
-    return [hidden, y, mean, squeezed, gate, torch.addcmul(x, y, gate[:, :, None, None]).relu_()]
+    return [mean, squeezed, functional.linear(squeezed, excite, excite_bias).sigmoid_()]
+
+
+class _Stem(torch.autograd.Function):
+    """Convolution and ReLU of Boards."""
+
+    @staticmethod
+    def forward(ctx: Any, planes: Boards, kernels: Tensor, biases: Tensor) -> Tensor:
+        result = boards.convolve(planes, kernels, biases).relu_()
+        ctx.planes = planes
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, d_result: Tensor) -> tuple[Tensor | None, ...]:
+        (result,) = ctx.saved_tensors
+        return None, *boards.backward(ctx.planes, _through_relu(d_result.contiguous(), result, 0))
 
 
 class _Block(torch.autograd.Function):
-    """`_block` and its derivative, with half of the passes over memory that autograd would make."""
+    """conv-ReLU-conv-SE-add-ReLU and its derivative, with half of the passes over memory that autograd would make."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, *weights: Tensor) -> Tensor:
-        found = _block(x, *weights)
-        ctx.save_for_backward(x, *weights, *found)
-        ctx.weights = len(weights)
-        return found[-1]
+    def forward(ctx: Any, x: Tensor, spread1: Tensor, spread2: Tensor, *weights: Tensor) -> Tensor:
+        _, bias1, _, bias2, *gates = weights
+        hidden, seen1 = winograd.convolve(x, spread1, bias1)
+        y, seen2 = winograd.convolve(hidden.relu_(), spread2, bias2)
+        used = [spread1, spread2, seen1, seen2, hidden]
+        if gates:
+            found = _gate(y.mean(dim=0), *gates)
+            result = torch.addcmul(x, y, found[-1]).relu_()
+            used += [y, *found, *gates]
+        else:
+            result = y.add_(x).relu_()
+        ctx.save_for_backward(result, *used)
+        return result
 
     @staticmethod
-    def backward(ctx: Any, d_result: Tensor) -> tuple[Tensor, ...]:
-        x, *saved = ctx.saved_tensors
-        (conv1, bias1, conv2, bias2, *gates), found = saved[: ctx.weights], saved[ctx.weights :]
-        hidden, result = found[0], found[-1]
-        d_sum = _through_relu(d_result, result, 0)
-        d_y, d_gates = _through_gate(d_sum, gates, found[1:-1]) if gates else (d_sum, ())
-        d_hidden, d_conv2, d_bias2 = _conv_backward(d_y, hidden, conv2, bias2)
+    def backward(ctx: Any, d_result: Tensor) -> tuple[Tensor | None, ...]:
+        result, spread1, spread2, seen1, seen2, hidden, *gating = ctx.saved_tensors
+        d_sum = _through_relu(d_result.contiguous(), result, 0)
+        d_y, d_gates = _through_gate(d_sum, *gating) if gating else (d_sum, ())
+        d_hidden, d_conv2, d_bias2 = winograd.backward(d_y, seen2, spread2)
         _through_relu.grad_input(d_hidden, hidden, 0, grad_input=d_hidden)
-        d_x, d_conv1, d_bias1 = _conv_backward(d_hidden, x, conv1, bias1)
-        return d_x.add_(d_sum), d_conv1, d_bias1, d_conv2, d_bias2, *d_gates
+        d_x, d_conv1, d_bias1 = winograd.backward(d_hidden, seen1, spread1)
+        return d_x.add_(d_sum), None, None, d_conv1, d_bias1, d_conv2, d_bias2, *d_gates
 
 
-def _through_gate(d: Tensor, gates: Sequence[Tensor], found: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+def _through_gate(
+    d: Tensor, y: Tensor, mean: Tensor, squeezed: Tensor, gate: Tensor, *gates: Tensor
+) -> tuple[Tensor, tuple[Tensor, ...]]:
     """From the derivative by y·gate to those by y and by the weights that make the gate of it."""
     squeeze, _, excite, _ = gates
-    y, mean, squeezed, gate = found
-    d_excited = (d * y).sum(dim=(2, 3)) * gate * (1 - gate)
+    d_excited = (d * y).sum(dim=0) * gate * (1 - gate)
     d_squeezed = _through_relu(d_excited @ excite, squeezed, 0)
     d_mean = (d_squeezed @ squeeze) * (1 / SQUARES)
-    d_y = torch.addcmul(d_mean[:, :, None, None], d, gate[:, :, None, None])
+    d_y = torch.addcmul(d_mean, d, gate)
     return d_y, (d_squeezed.t() @ mean, d_squeezed.sum(0), d_excited.t() @ squeezed, d_excited.sum(0))
 
 
-def _conv_backward(d: Tensor, x: Tensor, kernels: Tensor, biases: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    one, none = [1, 1], [0, 0]
-    result: tuple[Tensor, Tensor, Tensor] = _backward(
-        d, x, kernels, biases.shape, one, one, one, False, none, 1, (True, True, True)
-    )
-    return result
+def _picked(squares: Tensor, moves: Listed, pairs: Tensor, short: Tensor, biases: Tensor) -> tuple[Tensor, ...]:
+    """Logits (M,) of listed moves and the two planes of the value; then what the derivative needs.
 
-
-def _picked(said: Tensor, biases: Tensor, moves: Listed, width: int) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """Logits (M,) of listed moves and the two planes of the value, from what all squares say; then what was used.
-
-    A square says its query, two keys, seven drops and the value's planes, padded to R times the width. Seen as R rows
-    of that width, the first is the query and the next two are the keys. Biases are added to what is picked: less than
-    a fifth of it all.
+    A query times a key is x·Q·K·x', and Q·K is one matrix, for moves with and without promotion (C + 1, 2·(C + 1)). So
+    only the squares from which something moves are multiplied by it; other squares say nothing but drops and value.
     """
-    columns = said.shape[1]
-    ratio = columns // width
-    kinds = torch.cat([torch.zeros_like(moves.origins), moves.promotes + 1])
-    rows = torch.cat([moves.origins, moves.targets]).mul_(ratio).add_(kinds)
-    drop_kinds = moves.pieces + 3 * width
-    drops = moves.drop_targets * columns + drop_kinds
-    pairs = said.view(-1, width).index_select(0, rows).add_(biases.view(-1, width).index_select(0, kinds))
-    query, keys = pairs.chunk(2)
-    dropped = said.view(-1).index_select(0, drops).add_(biases.index_select(0, drop_kinds))
-    logits = torch.cat([(query * keys).sum(1), dropped])
-    value = said[:, _value_columns(width)] + biases[_value_columns(width)]
-    return logits, value, (kinds, rows, drop_kinds, drops, pairs)
+    channels = squares.shape[1]
+    movers = squares.index_select(0, moves.origins)
+    asked = torch.addmm(pairs[-1], movers, pairs[:-1]).view(-1, channels + 1).index_select(0, moves.choices)
+    targets = squares.new_ones(len(asked), channels + 1)
+    targets[:, :-1] = squares.index_select(0, moves.targets)
+    said = torch.addmm(biases[:, None], short, squares.t())
+    logits = torch.cat([(asked * targets).sum(1), said.view(-1).index_select(0, moves.drops)])
+    return logits, said[DROPS:], movers, asked, targets
 
 
 class _Picked(torch.autograd.Function):
-    """`_picked` and its derivative, which fills one matrix instead of adding up four."""
+    """`_picked` and its derivative."""
 
     @staticmethod
-    def forward(
-        ctx: Any, squares: Tensor, heads: Tensor, biases: Tensor, moves: Listed, width: int
-    ) -> tuple[Tensor, Tensor]:
-        said = torch.mm(squares, heads.t(), out=_kept("said", squares, len(heads)))
-        logits, value, used = _picked(said, biases, moves, width)
-        ctx.save_for_backward(squares, heads, *used)
+    def forward(ctx: Any, squares: Tensor, moves: Listed, *weights: Tensor) -> tuple[Tensor, Tensor]:
+        logits, value, *used = _picked(squares, moves, *weights)
+        ctx.moves = moves
+        ctx.save_for_backward(squares, *weights[:2], *used)
         return logits, value
 
     @staticmethod
     def backward(ctx: Any, d_logits: Tensor, d_value: Tensor) -> tuple[Tensor | None, ...]:
-        squares, heads, kinds, rows, drop_kinds, drops, pairs = ctx.saved_tensors
-        width = pairs.shape[1]
-        query, keys = pairs.chunk(2)
-        d_board, d_drops = torch.split(d_logits, [len(query), len(drops)])
-        d_pairs = torch.cat([keys, query]).mul_(d_board.repeat(2)[:, None])
-        d_biases = d_logits.new_zeros(len(heads))
-        d_biases.view(-1, width).index_add_(0, kinds, d_pairs)
-        d_biases.index_add_(0, drop_kinds, d_drops)
-        d_biases[_value_columns(width)] = d_value.sum(0)
-        # Most of it is 0. It is only cleared where it was written: clearing all of it costs as much as a product.
-        d_said = _kept("zeros", squares, len(heads))
-        try:
-            d_said.view(-1, width).index_add_(0, rows, d_pairs)
-            d_said.view(-1).index_add_(0, drops, d_drops)
-            d_said[:, _value_columns(width)] = d_value
-            d_squares, d_heads = d_said @ heads, d_said.t() @ squares
-        finally:
-            d_said.view(-1, width).index_fill_(0, rows, 0)
-            d_said.view(-1).index_fill_(0, drops, 0)
-            d_said[:, _value_columns(width)] = 0
-        return d_squares, d_heads, d_biases, None, None
-
-
-def _value_columns(width: int) -> slice:
-    return slice(3 * width + DROPS, 3 * width + DROPS + 2)
-
-
-_own = threading.local()
-
-
-def _kept(name: str, squares: Tensor, columns: int) -> Tensor:
-    """A matrix of this thread's with as many rows as there are squares, 0 at first: new memory is slow to be had."""
-    matrix: Tensor | None = getattr(_own, name, None)
-    if matrix is None or matrix.shape[0] < len(squares) or matrix.shape[1] != columns or matrix.dtype != squares.dtype:
-        matrix = squares.new_zeros(len(squares), columns)
-        setattr(_own, name, matrix)
-    return matrix[: len(squares)]
+        squares, pairs, short, movers, asked, targets = ctx.saved_tensors
+        moves: Listed = ctx.moves
+        d_board, d_drops = torch.split(d_logits, [len(asked), len(moves.drops)])
+        d_said = d_logits.new_zeros(len(short), len(squares))
+        d_said.view(-1).index_add_(0, moves.drops, d_drops)
+        d_said[DROPS:] = d_value
+        d_squares = d_said.t() @ short
+        d_squares.index_add_(0, moves.targets, asked[:, :-1] * d_board[:, None])
+        d_asked = d_logits.new_zeros(len(movers), pairs.shape[1])
+        d_asked.view(-1, targets.shape[1]).index_add_(0, moves.choices, targets * d_board[:, None])
+        d_squares.index_add_(0, moves.origins, d_asked @ pairs[:-1].t())
+        d_pairs = torch.cat([movers.t() @ d_asked, d_asked.sum(0, keepdim=True)])
+        return d_squares, None, d_pairs, d_said @ squares, d_said.sum(1)

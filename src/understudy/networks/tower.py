@@ -131,6 +131,7 @@ class Tower(nn.Module):
         self.value_hidden = nn.Linear(2 * SQUARES, settings.value_width)
         self.value = nn.Linear(settings.value_width, 3)
         self.counts = nn.Linear(planes, 3, bias=False)  # what is on the board, straight to the value: learned at once
+        self._norms = [module for module in self.modules() if isinstance(module, RunningNorm)]
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of the policy, and of win, draw and loss."""
@@ -142,12 +143,14 @@ class Tower(nn.Module):
     @torch.no_grad()
     def follow(self, planes: Tensor) -> None:
         """Let the running statistics of all norms move towards those of these boards."""
-        self.train()
+        for norm in self._norms:  # self.train() would visit all modules, which takes longer than one of the layers
+            norm.training = True
         x = self._trunk(planes)
         self.value_norm.after(self.value_conv, x)
         if isinstance(self.policy, LinearPolicy):
             self.policy.norm.after(self.policy.conv, x)
-        self.eval()
+        for norm in self._norms:
+            norm.training = False
 
     def _trunk(self, planes: Tensor) -> Tensor:
         x = functional.relu_(self.stem_norm.after(self.stem, planes))
