@@ -68,7 +68,9 @@ def test_a_check_trains_from_nothing_and_measures(tmp_path: Path, monkeypatch: p
     scores = check.run(2)
     assert {name: score.games for name, score in scores.items()} == {"random": 2, "greedy": 2}
     assert check.points[0].decisions == check.loop.stats.decisions > 0
-    assert "against greedy" in lines[0]
+    assert str(tmp_path) in lines[0]
+    assert "against greedy" in lines[1]
+    assert "2 games" in lines[-1]
     rate = check.loop.model.trainer.adam.learning_rate
     assert rate < check.loop.model.trainer.settings.learning_rate
 

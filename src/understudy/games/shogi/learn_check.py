@@ -76,8 +76,13 @@ class LearnCheck:
 
     def run(self, games: int) -> dict[str, Score]:
         """Train, then play this many games against each rival."""
+        self._say(
+            f"Training from nothing in {self._run.root}, {self._limit / 60:g} minutes at most; "
+            f"every {self._every:.0f} s {_ON_THE_WAY} games against each rival."
+        )
         self._began = time.monotonic()
         self.loop.run(self._request, seconds=self._limit)
+        self._say(f"Trained. Now {games} games against each rival ...")
         return measure(self.loop, games, _FINAL_SEED)
 
     def _on_update(self, stats: LoopStats, _rollouts: Sequence[Rollout]) -> None:
