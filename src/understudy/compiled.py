@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import numba
@@ -26,6 +27,29 @@ def _compiled(function: _Function) -> _Function:
         return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
     except RuntimeError:  # there is no folder that machine code could be kept in
         return numba.njit(error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+@_compiled
+def _softmax(logits: _Floats, legal: NDArray[np.bool_]) -> tuple[_Floats, _Floats]:
+    """Log-probabilities and probabilities (A, N), of logits as below; −∞ and 0 for what is not legal."""
+    n, n_actions = logits.shape
+    log_probs, probs = np.empty((n_actions, n), _f), np.empty((n_actions, n), _f)
+    top, total = np.full(n, _f(-np.inf)), np.zeros(n, _f)
+    for a in range(n_actions):
+        for i in range(n):
+            log_probs[a, i] = logits[i, a] if len(legal) == 0 or legal[i, a] else -np.inf
+            top[i] = max(top[i], log_probs[a, i])
+    for a in range(n_actions):
+        for i in range(n):
+            log_probs[a, i] -= top[i]
+            probs[a, i] = math.exp(log_probs[a, i])
+            total[i] += probs[a, i]
+    log_total = np.log(total)
+    for a in range(n_actions):
+        for i in range(n):
+            log_probs[a, i] -= log_total[i]
+            probs[a, i] /= total[i]
+    return log_probs, probs
 
 
 @_compiled
@@ -46,26 +70,10 @@ def ppo_objective(
     n, n_actions = logits.shape
     share = _f(1 / n)
     low, high, entropy_share, value_share = _f(1 - clip), _f(1 + clip), _f(entropy_weight / n), _f(value_weight / n)
-    probs, log_probs = np.empty((n_actions, n), _f), np.empty((n_actions, n), _f)
-    top, total, negative_h, d_taken = np.empty(n, _f), np.zeros(n, _f), np.zeros(n, _f), np.empty(n, _f)
-    d_values = np.empty(n, _f)
-
-    top[:] = -np.inf
+    log_probs, probs = _softmax(logits, legal)
+    negative_h, d_taken, d_values = np.zeros(n, _f), np.empty(n, _f), np.empty(n, _f)
     for a in range(n_actions):
         for i in range(n):
-            log_probs[a, i] = logits[i, a] if len(legal) == 0 or legal[i, a] else -np.inf
-            top[i] = max(top[i], log_probs[a, i])
-    for a in range(n_actions):
-        for i in range(n):
-            log_probs[a, i] -= top[i]
-            probs[a, i] = math.exp(log_probs[a, i])
-            total[i] += probs[a, i]
-    for i in range(n):
-        top[i] = math.log(total[i])
-    for a in range(n_actions):
-        for i in range(n):
-            log_probs[a, i] -= top[i]
-            probs[a, i] /= total[i]
             if probs[a, i] != 0:  # else the logarithm may be −∞
                 negative_h[i] += log_probs[a, i] * probs[a, i]
 
@@ -129,6 +137,7 @@ def relu_backward(d_outputs: _Floats, outputs: _Floats) -> None:
         d[i] = d[i] if y[i] > 0 else _f(0)
 
 
+@cache
 def load() -> None:
     """Compile everything, or load what an earlier run left: a few seconds or less, here and not in the first update."""
     rows = np.zeros((2, 2), _f)

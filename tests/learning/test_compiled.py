@@ -19,7 +19,7 @@ from understudy.networks.mlp import Mlp
 from understudy.settings import NetworkSettings, TrainingSettings
 
 
-def same(a: Any, b: Any) -> None:
+def assert_same(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-6)
 
 
@@ -45,7 +45,7 @@ def test_the_objective_is_that_of_the_losses(rows: int, masked: bool) -> None:
     expected = plain._objective(samples, outputs[:, :-1], outputs[:, -1], 0.7)
     found = fast._objective(samples, outputs[:, :-1], outputs[:, -1], 0.7)
     for theirs, ours in zip(expected, found, strict=True):
-        same(ours, theirs)
+        assert_same(ours, theirs)
     clip_fraction = found[-1][-1]
     assert rows == 1 or 0 < clip_fraction < 1
 
@@ -72,9 +72,9 @@ def test_adam_takes_the_same_steps() -> None:
         gradients = (scale * rng.normal(size=100)).astype(np.float32)
         plain.step(gradients)
         fast.step(gradients)
-        same(fast.parameters, plain.parameters)
-    same(fast.m, plain.m)
-    same(fast.v, plain.v)
+        assert_same(fast.parameters, plain.parameters)
+    assert_same(fast.m, plain.m)
+    assert_same(fast.v, plain.v)
 
 
 @pytest.mark.parametrize("separate", [False, True])
@@ -88,7 +88,7 @@ def test_the_network_gives_the_same_gradients(separate: bool) -> None:
         for network in (plain, fast):
             logits, values = network.forward(states)
             network.backward(d_logits * (logits > 0), values)
-        same(fast.gradients, plain.gradients)
+        assert_same(fast.gradients, plain.gradients)
 
 
 @pytest.mark.parametrize("network", ["mlp", "transformer"])
@@ -98,10 +98,22 @@ def test_a_trainer_learns_the_same(network: str, algorithm: str) -> None:
     assert fast.compile()
     for seed in range(3):
         expected, found = plain.update(games(seed)), fast.update(games(seed))
-        same(found.loss, expected.loss)
-        same(found.kl, expected.kl)
+        assert_same(found.loss, expected.loss)
+        assert_same(found.kl, expected.kl)
     np.testing.assert_allclose(fast.network.parameters, plain.network.parameters, rtol=1e-3, atol=1e-4)
     assert np.abs(fast.network.parameters - make(network).network.parameters).max() > 1e-3
+
+
+def test_a_compiled_trainer_has_no_use_for_the_objective_in_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unused(*_: object) -> None:
+        raise AssertionError("the objective was not the compiled one")
+
+    trainer = make()
+    monkeypatch.setattr("understudy.learning.trainer.ppo_clip", unused)
+    with pytest.raises(AssertionError):
+        trainer.update(games(0))
+    assert trainer.compile()
+    trainer.update(games(0))
 
 
 def test_a_compiled_update_that_blows_up_is_refused_like_any_other() -> None:

@@ -1,4 +1,4 @@
-"""The one door to numba: `kernel` compiles a function and keeps the machine code on disk.
+"""The simulation's door to numba: `kernel` compiles a function and keeps the machine code on disk.
 
 numba's own cache notices a change in the file of a function but not in the files of the functions it calls, nor in
 tables frozen into it. Here the cache folder is named after a digest of all of them, so that stale code cannot be run,
