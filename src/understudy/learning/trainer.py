@@ -97,13 +97,13 @@ class Trainer:
         if self.network.parameters.dtype != np.float32:
             return False
         try:
-            from understudy import compiled  # noqa: PLC0415 - the door to numba
+            from understudy.compiled import updates  # noqa: PLC0415 - the door to numba
         except ImportError:
             return False
-        compiled.load()
+        updates.load()
         self.network.compile()
-        self.adam.move = compiled.adam_step
-        self._compiled_objective = compiled.ppo_objective
+        self.adam.move = updates.adam_step
+        self._compiled_objective = updates.ppo_objective
         return True
 
     def update(

@@ -1,7 +1,7 @@
 """The tower as it computes: norms folded into the convolutions, the first layers of all heads in one product.
 
-The same results as the tower's with less work, in play and in learning. In play boards are channels last, (N, 81, C) in
-memory; in learning squares come first, (81, N, C), for Winograd's convolutions. So a row of a matrix is a square.
+The same results as the tower's with less work, in play and in learning. Boards are channels last, (N, 81, C): so a row
+of a matrix is a square.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from understudy.networks import boards, winograd
-from understudy.networks.boards import Boards
 from understudy.networks.network import Floats
 from understudy.networks.tower import (
     ACTIONS,
@@ -36,7 +35,7 @@ _through_relu = torch.ops.aten.threshold_backward
 class Listed(NamedTuple):
     """Some actions of each of N positions, as `listed` finds them: M in all, board moves first, then drops.
 
-    Squares are rows of (N·81) or of (81·N).
+    Squares are rows of (N·81).
     """
 
     places: Tensor  # (M,) where their logits go, in the flat (N, K)
@@ -48,7 +47,7 @@ class Listed(NamedTuple):
     shape: tuple[int, int]
 
 
-def listed(lists: Floats, squares_first: bool) -> Listed:
+def listed(lists: Floats) -> Listed:
     """Read lists of actions (N, K); entries below 0 are none."""
     n, k = lists.shape
     taken = np.flatnonzero(lists >= 0)
@@ -58,11 +57,11 @@ def listed(lists: Floats, squares_first: bool) -> Listed:
     taken, actions = taken[order], actions[order]
     moves = len(actions) - int(np.count_nonzero(drops))
     rows = taken // k
-    first, step = (rows, n) if squares_first else (rows * SQUARES, 1)
+    first = rows * SQUARES
     origins, rest = np.divmod(actions[:moves], 2 * (SQUARES - 1))
     targets = rest >> 1
     targets += targets >= origins
-    origins = first[:moves] + origins * step
+    origins += first[:moves]
     moving = np.zeros(n * SQUARES, np.bool_)
     moving[origins] = True
     drop_targets, pieces = np.divmod(actions[moves:] - BOARD_ACTIONS, DROPS)
@@ -71,8 +70,8 @@ def listed(lists: Floats, squares_first: bool) -> Listed:
         places=tensor(taken),
         origins=tensor(np.flatnonzero(moving)),
         choices=tensor(2 * np.cumsum(moving)[origins] - 2 + (rest & 1)),
-        targets=tensor(first[:moves] + targets * step),
-        drops=tensor(first[moves:] + drop_targets * step + pieces * (n * SQUARES)),
+        targets=tensor(first[:moves] + targets),
+        drops=tensor(first[moves:] + drop_targets + pieces * (n * SQUARES)),
         actions=tensor(rows * ACTIONS + actions),
         shape=(n, k),
     )
@@ -149,35 +148,36 @@ class FoldedTower:
         """Add gradients by `weights` to the `grad` of the tower's parameters, at most once after each `refresh`."""
         torch.autograd.backward(list(self._made.values()), gradients)
 
-    def __call__(self, planes: Tensor | Boards, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
+    def __call__(self, planes: Tensor | Floats, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
         """See Tower.forward; with `moves`, their logits (N, K) alone, 0 where there is none.
 
-        Planes are a tensor, channels last, or Boards. Boards and moves are squares first where gradients are wanted.
+        Planes are a tensor (N, P, 9, 9), channels last, or an array (N, P, 81), which is faster.
         """
         weights = self._weights
-        learning = torch.is_grad_enabled()
-        totals = planes.totals if isinstance(planes, Boards) else planes.sum(dim=(2, 3))
-        n = totals.shape[0]  # not len(totals), which an export would take for a constant
-        x = self._learn(planes) if learning else self._play(planes)
-        if self._width and moves is not None:
-            logits, said = self._picked(x.reshape(n * SQUARES, -1), moves)
-            policy = _spread(logits, moves)
-            value = said.view(2, SQUARES, n).permute(2, 0, 1) if learning else said.view(2, n, SQUARES).transpose(0, 1)
+        if isinstance(planes, Tensor):
+            x, totals = self._plain_stem(planes), planes.sum(dim=(2, 3))
         else:
-            squares = (x.transpose(0, 1) if learning else x).reshape(n * SQUARES, -1)
+            x, totals = _Stem.apply(planes, weights["stem"], weights["stem bias"])  # type: ignore[no-untyped-call]
+        plain = isinstance(planes, Tensor) and not torch.is_grad_enabled()
+        n = totals.shape[0]  # not len(totals), which an export would take for a constant
+        squares = (self._plain_blocks(x) if plain else self._compiled_blocks(x)).reshape(n * SQUARES, -1)
+        if self._width and moves is not None:
+            logits, said = self._picked(squares, moves)
+            policy, value = _spread(logits, moves), said.view(2, n, SQUARES).transpose(0, 1)
+        else:
             policy, value = self._attention(squares) if self._width else self._linear(squares, moves)
         hidden = functional.linear(functional.relu(value.reshape(n, -1)), weights["hidden"], weights["hidden bias"])
         material = functional.linear(totals.sqrt(), weights["counts"])
         return policy, functional.linear(functional.relu(hidden), weights["value"], weights["value bias"]) + material
 
-    def _play(self, planes: Tensor | Boards) -> Tensor:
-        """Through stem and blocks: (N, 81, C)."""
-        stem, bias = self._weights["stem"], self._weights["stem bias"]
-        if isinstance(planes, Boards):
-            y = boards.convolve(planes, stem, bias)
-            x = y.view(-1, SIDE, SIDE, y.shape[2]).permute(0, 3, 1, 2).relu_()
-        else:
-            x = functional.conv2d(planes, stem, bias, padding=1).relu_()
+    def _plain_stem(self, planes: Tensor) -> Tensor:
+        """By torch's own operations, so that it can be exported: (N, 81, C)."""
+        y = functional.conv2d(planes, self._weights["stem"], self._weights["stem bias"], padding=1)
+        return functional.relu(y).permute(0, 2, 3, 1).flatten(1, 2)
+
+    def _plain_blocks(self, x: Tensor) -> Tensor:
+        """The same for the blocks."""
+        x = x.view(-1, SIDE, SIDE, x.shape[2]).permute(0, 3, 1, 2)
         for i in range(self._blocks):
             conv1, bias1, conv2, bias2, *gates = self._of_block(i)
             hidden = functional.conv2d(x, conv1, bias1, padding=1).relu_()
@@ -189,14 +189,8 @@ class FoldedTower:
                 x = y.add_(x).relu_()
         return x.permute(0, 2, 3, 1).flatten(1, 2)
 
-    def _learn(self, planes: Tensor | Boards) -> Tensor:
-        """The same with derivatives: (81, N, C)."""
-        stem, bias = self._weights["stem"], self._weights["stem bias"]
-        if isinstance(planes, Boards):
-            x: Tensor = _Stem.apply(planes, stem, bias)  # type: ignore[no-untyped-call]
-        else:
-            y = functional.relu(functional.conv2d(planes, stem, bias, padding=1))
-            x = y.permute(2, 3, 0, 1).flatten(0, 1).contiguous()
+    def _compiled_blocks(self, x: Tensor) -> Tensor:
+        """Several times as fast, with derivatives where they are wanted."""
         for i in range(self._blocks):
             x = _Block.apply(x, *self._kernels[i], *self._of_block(i))  # type: ignore[no-untyped-call]
         return x
@@ -208,7 +202,7 @@ class FoldedTower:
         return [self._weights[f"{i} {name}"] for name in names]
 
     @torch.no_grad()
-    def _spread_kernels(self) -> list[tuple[Tensor, Tensor]]:
+    def _spread_kernels(self) -> list[tuple[winograd.Spread, winograd.Spread]]:
         """Of both convolutions of each block."""
         kernels = (self._of_block(i)[:3:2] for i in range(self._blocks))
         return [(winograd.spread(conv1), winograd.spread(conv2)) for conv1, conv2 in kernels]
@@ -265,33 +259,35 @@ def _gate(mean: Tensor, squeeze: Tensor, squeeze_bias: Tensor, excite: Tensor, e
 
 
 class _Stem(torch.autograd.Function):
-    """Convolution and ReLU of Boards."""
+    """Convolution and ReLU of planes, and the sums of the planes, by which nobody differentiates."""
 
     @staticmethod
-    def forward(ctx: Any, planes: Boards, kernels: Tensor, biases: Tensor) -> Tensor:
-        result = boards.convolve(planes, kernels, biases).relu_()
+    def forward(ctx: Any, planes: Floats, kernels: Tensor, biases: Tensor) -> tuple[Tensor, Tensor]:
+        result, totals = boards.convolve(planes, kernels, biases)
         ctx.planes = planes
         ctx.save_for_backward(result)
-        return result
+        ctx.mark_non_differentiable(totals)
+        return result, totals
 
     @staticmethod
-    def backward(ctx: Any, d_result: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, d_result: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         (result,) = ctx.saved_tensors
-        return None, *boards.backward(ctx.planes, _through_relu(d_result.contiguous(), result, 0))
+        return None, *boards.backward(d_result, result, ctx.planes)
 
 
 class _Block(torch.autograd.Function):
     """conv-ReLU-conv-SE-add-ReLU and its derivative, with half of the passes over memory that autograd would make."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, spread1: Tensor, spread2: Tensor, *weights: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, spread1: winograd.Spread, spread2: winograd.Spread, *weights: Tensor) -> Tensor:
         _, bias1, _, bias2, *gates = weights
-        hidden, seen1 = winograd.convolve(x, spread1, bias1)
-        y, seen2 = winograd.convolve(hidden.relu_(), spread2, bias2)
-        used = [spread1, spread2, seen1, seen2, hidden]
+        hidden = winograd.convolve(x, spread1, bias1, relu=True)
+        y = winograd.convolve(hidden, spread2, bias2)
+        ctx.kernels = spread1, spread2
+        used = [x, hidden]
         if gates:
-            found = _gate(y.mean(dim=0), *gates)
-            result = torch.addcmul(x, y, found[-1]).relu_()
+            found = _gate(y.mean(dim=1), *gates)
+            result = torch.addcmul(x, y, found[-1][:, None]).relu_()
             used += [y, *found, *gates]
         else:
             result = y.add_(x).relu_()
@@ -300,12 +296,12 @@ class _Block(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_result: Tensor) -> tuple[Tensor | None, ...]:
-        result, spread1, spread2, seen1, seen2, hidden, *gating = ctx.saved_tensors
+        result, x, hidden, *gating = ctx.saved_tensors
+        spread1, spread2 = ctx.kernels
         d_sum = _through_relu(d_result.contiguous(), result, 0)
         d_y, d_gates = _through_gate(d_sum, *gating) if gating else (d_sum, ())
-        d_hidden, d_conv2, d_bias2 = winograd.backward(d_y, seen2, spread2)
-        _through_relu.grad_input(d_hidden, hidden, 0, grad_input=d_hidden)
-        d_x, d_conv1, d_bias1 = winograd.backward(d_hidden, seen1, spread1)
+        d_hidden, d_conv2, d_bias2 = winograd.backward(d_y, hidden, spread2, through_relu=True)
+        d_x, d_conv1, d_bias1 = winograd.backward(d_hidden, x, spread1)
         return d_x.add_(d_sum), None, None, d_conv1, d_bias1, d_conv2, d_bias2, *d_gates
 
 
@@ -314,10 +310,10 @@ def _through_gate(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """From the derivative by y·gate to those by y and by the weights that make the gate of it."""
     squeeze, _, excite, _ = gates
-    d_excited = (d * y).sum(dim=0) * gate * (1 - gate)
+    d_excited = (d * y).sum(dim=1) * gate * (1 - gate)
     d_squeezed = _through_relu(d_excited @ excite, squeezed, 0)
     d_mean = (d_squeezed @ squeeze) * (1 / SQUARES)
-    d_y = torch.addcmul(d_mean, d, gate)
+    d_y = torch.addcmul(d_mean[:, None], d, gate[:, None])
     return d_y, (d_squeezed.t() @ mean, d_squeezed.sum(0), d_excited.t() @ squeezed, d_excited.sum(0))
 
 

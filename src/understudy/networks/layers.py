@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.networks.network import Floats
+from understudy.networks.workspace import ALIGNMENT, aligned
 
 _ZERO = np.zeros((), np.float32)
 _BLOCK = 16  # rows that are compared with zeros at once: a maximum with a single zero takes four times as long
@@ -18,16 +20,17 @@ _BLOCK = 16  # rows that are compared with zeros at once: a maximum with a singl
 class _Hidden:
     """What backward needs of one hidden layer, for the rows of the last forward.
 
-    `outputs` has a last column of ones, the input that the next layer's bias is the weight of.
-    Elementwise work goes over it too: contiguous arrays are worth more than the column.
+    `outputs` has a last column of ones, the input that the next layer's bias is the weight of. Rows end with some
+    columns more, and elementwise work goes over all of them: contiguous arrays are worth more than the columns.
     """
 
     outputs: Floats
-    blocks: Floats  # the outputs, and perhaps some rows more
+    whole: Floats  # with all columns
+    blocks: Floats  # the same, and perhaps some rows more
     zeros: Floats
     sums: Floats
     active: NDArray[np.bool_]
-    d_outputs: Floats
+    d_whole: Floats
     d_sums: Floats
 
 
@@ -42,16 +45,19 @@ class Layers:
         self._dtype = self._head_weights.dtype
         self._capacity = 0
         self._rows = -1
-        self._relu: Callable[[_Hidden], None] = _relu
+        self._product: Callable[[Floats, Floats, Floats], object] = np.matmul
+        self._relu_product: Callable[[Floats, Floats, _Hidden], None] = _relu_product
         self._relu_backward: Callable[[_Hidden], None] = _relu_backward
         self._prepare_play()
 
     def compile(self) -> None:
         """Use compiled code; needs numba, and float32."""
-        from understudy import compiled  # noqa: PLC0415 - the door to numba
+        from understudy.compiled.products import multiply  # noqa: PLC0415 - the door to numba
+        from understudy.compiled.updates import relu_backward  # noqa: PLC0415
 
-        self._relu = lambda layer: compiled.relu(layer.outputs)
-        self._relu_backward = lambda layer: compiled.relu_backward(layer.d_outputs, layer.outputs)
+        self._product = lambda a, b, out: multiply(a, b, out, -math.inf)
+        self._relu_product = lambda a, b, layer: multiply(a, b, layer.sums, 0.0)
+        self._relu_backward = lambda layer: relu_backward(layer.d_whole, layer.whole)
 
     def forward(self, inputs: Floats) -> Floats:
         """Outputs (N, O) of inputs (N, I); valid until the next forward."""
@@ -60,10 +66,10 @@ class Layers:
         self._inputs[:, :-1] = inputs
         inputs = self._inputs
         for weights, layer in zip(self._hidden_weights, self._hidden, strict=True):
-            np.matmul(inputs, weights, out=layer.sums)
-            self._relu(layer)
+            self._relu_product(inputs, weights, layer)
             inputs = layer.outputs
-        return np.matmul(inputs, self._head_weights, out=self._outputs)
+        self._product(inputs, self._head_weights, self._outputs)
+        return self._outputs
 
     @property
     def d_outputs(self) -> Floats:
@@ -75,11 +81,11 @@ class Layers:
         d_sums, weights, gradients = self._d_outputs, self._head_weights, self._head_gradients
         for i in reversed(range(len(self._hidden))):
             layer = self._hidden[i]
-            np.matmul(layer.outputs.T, d_sums, out=gradients)
-            np.matmul(d_sums, weights.T, out=layer.d_outputs)
+            self._product(layer.outputs.T, d_sums, gradients)
+            self._product(d_sums, weights[:-1].T, layer.d_sums)
             self._relu_backward(layer)
             d_sums, weights, gradients = layer.d_sums, self._hidden_weights[i], self._hidden_gradients[i]
-        np.matmul(self._inputs.T, d_sums, out=gradients)
+        self._product(self._inputs.T, d_sums, gradients)
 
     def step(self, inputs: Floats) -> Floats:
         """Outputs (O,) of one row; a forward is not disturbed. The method `dot` spares the dispatch of `np.dot`."""
@@ -105,18 +111,19 @@ class Layers:
         if rows > self._capacity:
             self._allocate(_whole(max(rows, 2 * self._capacity)))
         self._rows = rows
-        self._inputs = self._input_buffer[:rows]
+        self._inputs = self._input_buffer[:rows, : self._widths[0] + 1]
         self._hidden = [
             _Hidden(
-                outputs=outputs[:rows],
+                outputs=outputs[:rows, : width + 1],
+                whole=outputs[:rows],
                 blocks=outputs[: _whole(rows)].reshape(-1, len(zeros)),
                 zeros=zeros,
-                sums=outputs[:rows, :-1],
+                sums=outputs[:rows, :width],
                 active=active[:rows],
-                d_outputs=d_outputs[:rows],
-                d_sums=d_outputs[:rows, :-1],
+                d_whole=d_outputs[:rows],
+                d_sums=d_outputs[:rows, :width],
             )
-            for outputs, zeros, active, d_outputs in self._hidden_buffers
+            for width, (outputs, zeros, active, d_outputs) in zip(self._widths[1:], self._hidden_buffers, strict=True)
         ]
         # Column-major, so that sums and maxima over the few actions of a row run along the many rows.
         self._outputs = self._output_buffer[: rows * self._columns].reshape(self._columns, rows).T
@@ -124,27 +131,41 @@ class Layers:
 
     def _allocate(self, capacity: int) -> None:
         self._capacity = capacity
-        self._input_buffer = np.ones((capacity, self._widths[0] + 1), self._dtype)
+        first, *others = [self._rows_of_ones(capacity, width + 1) for width in self._widths]
+        self._input_buffer = first
         self._hidden_buffers = [
             (
-                np.ones((capacity, width + 1), self._dtype),
-                np.zeros(_BLOCK * (width + 1), self._dtype),
-                np.empty((capacity, width + 1), np.bool_),
-                np.empty((capacity, width + 1), self._dtype),
+                outputs,
+                np.zeros(_BLOCK * outputs.shape[1], self._dtype),
+                np.empty(outputs.shape, np.bool_),
+                aligned(outputs.shape, self._dtype),
             )
-            for width in self._widths[1:]
+            for outputs in others
         ]
         self._output_buffer = np.empty(capacity * self._columns, self._dtype)
         self._d_output_buffer = np.empty(capacity * self._columns, self._dtype)
 
+    def _rows_of_ones(self, rows: int, columns: int) -> Floats:
+        """With so many columns or a few more.
 
-def _relu(layer: _Hidden) -> None:
+        A row begins where a cache line does, and takes an odd number of them: with a power of two, the rows of a
+        column would all fall on the same places of the cache.
+        """
+        line = ALIGNMENT // self._dtype.itemsize
+        lines = -(-columns // line) | 1
+        buffer = aligned((rows, lines * line), self._dtype)
+        buffer[...] = 1
+        return buffer
+
+
+def _relu_product(inputs: Floats, weights: Floats, layer: _Hidden) -> None:
+    np.matmul(inputs, weights, layer.sums)
     np.maximum(layer.blocks, layer.zeros, out=layer.blocks)
 
 
 def _relu_backward(layer: _Hidden) -> None:
-    np.greater(layer.outputs, _ZERO, out=layer.active)
-    np.multiply(layer.d_outputs, layer.active, out=layer.d_outputs)
+    np.greater(layer.whole, _ZERO, out=layer.active)
+    np.multiply(layer.d_whole, layer.active, out=layer.d_whole)
 
 
 def _whole(rows: int) -> int:

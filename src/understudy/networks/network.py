@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.networks.workspace import aligned
 from understudy.settings import NetworkSettings
 
 Floats = NDArray[np.floating[Any]]
@@ -43,8 +44,8 @@ class Network(ABC):
         self.settings = settings
         self.layout = layout
         size = sum(math.prod(shape) for _, shape in layout)
-        self.parameters: Floats = np.zeros(size, dtype)
-        self.gradients: Floats = np.zeros(size, dtype)
+        self.parameters: Floats = aligned((size,), dtype)
+        self.gradients: Floats = aligned((size,), dtype)
 
     def views(self, vector: Floats) -> dict[str, Floats]:
         """The named, shaped parts of `parameters`, of `gradients`, or of a vector like them; they alias it."""

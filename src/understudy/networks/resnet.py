@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from understudy.errors import SettingsError
-from understudy.networks.boards import Boards, read
 from understudy.networks.folded import FoldedTower, Listed, listed
 from understudy.networks.network import Floats, Integers, Network, Objective
 from understudy.networks.tower import ACTIONS, SAMPLE, SIDE, SQUARES, Tower, expectation
@@ -173,11 +172,10 @@ class ActorCriticResTower(Network):
             width += 1 + int(np.flatnonzero(used).max(initial=0))
         return np.array_split(states[:, :width], max(1, -(-len(states) // _PART)))
 
-    def _inputs(self, states: Floats) -> tuple[Tensor | Boards, Listed | None]:
-        squares_first = torch.is_grad_enabled()
-        moves = listed(states[:, self._board :], squares_first) if self._lists else None
+    def _inputs(self, states: Floats) -> tuple[Floats, Listed | None]:
+        moves = listed(states[:, self._board :]) if self._lists else None
         planes = np.asarray(states[:, : self._board], self.parameters.dtype).reshape(-1, self.planes, SQUARES)
-        return read(planes, squares_first) or self._boards(states), moves
+        return planes, moves
 
     def _boards(self, states: Floats) -> Tensor:
         boards = torch.from_numpy(np.asarray(states[:, : self._board], self.parameters.dtype))

@@ -5,13 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from understudy.networks.network import Floats
+if TYPE_CHECKING:
+    from understudy.networks.network import Floats
 
-_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.floating[Any]]) -> NDArray[Any]:
+    """Zeros that begin where a cache line does."""
+    dtype = np.dtype(dtype)
+    size = math.prod(shape)
+    buffer = np.zeros(size + ALIGNMENT // dtype.itemsize, dtype)
+    address: int = buffer.ctypes.data
+    start = -address % ALIGNMENT // dtype.itemsize
+    return buffer[start : start + size].reshape(shape)
 
 
 class Workspace:
@@ -23,15 +35,14 @@ class Workspace:
 
     def __init__(self, dtype: np.dtype[Any] | type[np.floating[Any]]) -> None:
         self._buffer: Floats = np.empty(0, dtype)
-        self._unit = max(1, _ALIGNMENT // self._buffer.itemsize)
+        self._unit = ALIGNMENT // self._buffer.itemsize
         self._used = self._most = 0
 
     def begin(self) -> None:
         """Begin a pass: all arrays taken before are free for use."""
         if self._most > len(self._buffer):
-            self._buffer = np.empty(self._most + self._unit, self._buffer.dtype)
-        address: int = self._buffer.ctypes.data
-        self._used = -address % _ALIGNMENT // self._buffer.itemsize
+            self._buffer = aligned((self._most,), self._buffer.dtype)
+        self._used = 0
 
     def take(self, *shape: int) -> Floats:
         """An array whose content is arbitrary."""

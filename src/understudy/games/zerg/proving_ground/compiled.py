@@ -1,13 +1,11 @@
 """The simulation's door to numba: `kernel` compiles a function and keeps the machine code on disk.
 
-numba's own cache notices a change in the file of a function but not in the files of the functions it calls, nor in
-tables frozen into it. Here the cache folder is named after a digest of all of them, so that stale code cannot be run,
+The folder is named after a digest of all sources and tables that go into the code, so that stale code cannot be run,
 and of whatever else makes numba compile anew, so that a folder holds all that is needed or is not complete.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -16,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
-from llvmlite.binding import get_host_cpu_name
-from numba.core import config, types
+from numba.core import types
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+from understudy.compiled import code_folder, kept_in
+
+OPTIONS = {"nogil": True, "error_model": "numpy"}
 COMPLETE = "complete"  # a file of this name is in the cache folder once all is there
 _COMPILER = "understudy.games.zerg.proving_ground.compile_kernels"
 functions: list[Any] = []  # every door and kernel that was imported
@@ -32,13 +30,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def cache_folder() -> Path:
     """Where the machine code lies of exactly these sources and tables, at this place, for this Python and processor."""
     here = Path(__file__).parent
-    made_for = (numba.__version__, OPTIONS, str(here), sys.implementation.cache_tag, get_host_cpu_name())
-    digest = hashlib.sha256(repr(made_for).encode())
     frozen = [here / f"{name}.py" for name in ("rules", "state", "vitals", "unit_data", "wire", "upgrade_effects")]
-    for path in sorted([*frozen, *here.glob("kernels/*.py"), *here.glob("data/*.tsv")]):
-        digest.update(path.read_bytes())
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
-    return Path(base) / "understudy" / f"kernels-{digest.hexdigest()[:16]}"
+    return code_folder("kernels", OPTIONS, [*frozen, *here.glob("kernels/*.py"), *here.glob("data/*.tsv")], here)
 
 
 def door(function: Function) -> Function:
@@ -58,12 +51,7 @@ def kernel(function: Function) -> Function:
 
 
 def _compiled(function: Callable[..., Any], more: dict[str, bool]) -> Any:
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_folder())
-    try:
-        compiled = numba.njit(**OPTIONS, **more)(function)
-    finally:
-        config.CACHE_DIR = before
+    compiled = kept_in(cache_folder(), function, OPTIONS | more)
     functions.append(compiled)
     return compiled
 

@@ -1,35 +1,25 @@
-"""The inner loops of an update as machine code, each in one pass: the learner's door to numba.
+"""The inner loops of an update, each in one pass.
 
 What they compute is what `learning.losses`, `learning.optimizers` and `networks.layers` say, in float32: those are
 tested against the papers' formulas, and these against those. `Trainer.compile` puts them to use.
-
-Constants of other files are arguments: numba keeps machine code for as long as this file does not change.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+from understudy.compiled import compiled
+from understudy.compiled.products import multiply
+
 _Floats = NDArray[np.float32]
 _f = np.float32
 
 
-def _compiled(function: _Function) -> _Function:
-    try:
-        return numba.njit(cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
-    except RuntimeError:  # there is no folder that machine code could be kept in
-        return numba.njit(error_model="numpy")(function)  # type: ignore[no-any-return]
-
-
-@_compiled
+@compiled
 def _softmax(logits: _Floats, legal: NDArray[np.bool_]) -> tuple[_Floats, _Floats]:
     """Log-probabilities and probabilities (A, N), of logits as below; −∞ and 0 for what is not legal."""
     n, n_actions = logits.shape
@@ -52,7 +42,7 @@ def _softmax(logits: _Floats, legal: NDArray[np.bool_]) -> tuple[_Floats, _Float
     return log_probs, probs
 
 
-@_compiled
+@compiled
 def ppo_objective(
     logits: _Floats,  # (N, A), and so is `legal`; column by column, so that the inner loops run along many rows
     values: _Floats,
@@ -102,7 +92,7 @@ def ppo_objective(
     return log_probs.T, d_values, loss / n, value_loss / (2 * n), entropy / n, kl / n, clipped / n
 
 
-@_compiled
+@compiled
 def adam_step(
     parameters: _Floats,
     m: _Floats,
@@ -121,15 +111,7 @@ def adam_step(
         parameters[i] -= m[i] / (math.sqrt(v[i]) + _f(epsilon)) * _f(rate)
 
 
-@_compiled
-def relu(x: _Floats) -> None:
-    """max(x, 0), in place."""
-    flat = x.reshape(-1)
-    for i in range(len(flat)):
-        flat[i] = max(flat[i], _f(0))
-
-
-@_compiled
+@compiled
 def relu_backward(d_outputs: _Floats, outputs: _Floats) -> None:
     """0, in place, where the outputs of a ReLU are."""
     d, y = d_outputs.reshape(-1), outputs.reshape(-1)
@@ -145,5 +127,11 @@ def load() -> None:
     no_mask = np.empty((0, 0), np.bool_)
     ppo_objective(logits, numbers, no_mask, np.zeros(2, np.int64), numbers, numbers, numbers, 0.2, 1.0, 0.0, 1.0)
     adam_step(numbers, numbers.copy(), numbers.copy(), numbers, 0.0, 0.0, 1.0, 0.0)
-    relu(rows)
     relu_backward(rows, rows)
+    wide = np.zeros((2, 3), _f)  # as `networks.layers` has its matrices
+    multiply(rows, rows, wide[:, :-1], 0.0)
+    multiply(rows, rows, logits, -math.inf)
+    multiply(wide.T, wide[:, :-1], np.zeros((3, 2), _f), -math.inf)
+    multiply(wide.T, logits, np.zeros((3, 2), _f), -math.inf)
+    multiply(logits, rows.T, wide[:, :-1], -math.inf)
+    multiply(wide[:, :-1], rows.T, wide[:, :-1].copy(), -math.inf)
