@@ -15,9 +15,10 @@ from understudy.games.shogi.matches import MOST_LEGAL, ShogiMatches
 from understudy.learning.losses import ppo_clip, softmax, through_softmax, value_loss
 from understudy.learning.optimizers import Adam, clip_global_norm
 from understudy.networks.factory import model_factory
+from understudy.networks.network import Floats
 from understudy.settings import NetworkSettings
 
-ROUNDS, MINIBATCH = 5, 256
+ROUNDS, MINIBATCH = 5, 512
 PLIES = 60  # of random play before the positions that are learned from
 
 
@@ -52,14 +53,18 @@ class Update:
         self.advantages, self.targets = (rng.normal(size=MINIBATCH).astype(np.float32) for _ in range(2))
         self.old = -np.log(counts).astype(np.float32)
 
+    def objective(self, rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, None]:
+        """See Network.differentiate."""
+        policy = softmax(logits, self.legal[rows, : logits.shape[1]])
+        actions = self.actions[rows]
+        loss = ppo_clip(policy.log_probs, actions, self.advantages[rows], self.old[rows], 0.2)
+        _, d_logits = through_softmax(policy, actions, loss.d_log_probs, 0.01)
+        _, d_values = value_loss(values, self.targets[rows])
+        return d_logits, 0.5 * d_values, None
+
     def __call__(self) -> list[float]:
         start = time.perf_counter()
-        logits, values = self.network.forward(self.states)
-        policy = softmax(logits, self.legal)
-        loss = ppo_clip(policy.log_probs, self.actions, self.advantages, self.old, 0.2)
-        _, d_logits = through_softmax(policy, self.actions, loss.d_log_probs, 0.01)
-        _, d_values = value_loss(values, self.targets)
-        self.network.backward(d_logits, 0.5 * d_values)
+        self.network.differentiate(self.states, None, self.objective)
         clip_global_norm(self.network.gradients, 0.5)
         self.adam.step(self.network.gradients)
         return [(time.perf_counter() - start) / MINIBATCH]

@@ -19,7 +19,8 @@ from understudy.networks.network import Floats, Integers, Network, Objective
 from understudy.networks.tower import ACTIONS, SAMPLE, SIDE, SQUARES, Tower, expectation
 from understudy.settings import NetworkSettings
 
-_PART = 128  # rows that a thread computes at a time; fewer cost more calls, more do not fit its cache
+_PART = 256  # rows that a thread computes at a time; fewer cost more calls, more do not fit its cache
+_HALF = 64  # rows; two parts of at least as many are worth a second thread
 _T = TypeVar("_T")
 
 
@@ -72,7 +73,7 @@ class ActorCriticResTower(Network):
         """See Network.forward; `starts` makes no difference."""
         self._refold()
         self._sample = self._boards(_sampled(states))
-        self._outputs = self._each(self._forward, self._parts(states))
+        self._outputs = self._each(self._forward, self._parts(states, 2))
         return _joined([(logits.detach(), values.detach()) for logits, values in self._outputs])
 
     def evaluate(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
@@ -91,7 +92,7 @@ class ActorCriticResTower(Network):
     def differentiate(self, states: Floats, starts: Integers | None, objective: Objective[_T]) -> list[_T]:
         """See Network.differentiate: every part goes the whole way in one thread, and they meet once."""
         self._refold()
-        parts = self._parts(states)
+        parts = self._parts(states, 2)
         ends = np.cumsum([len(part) for part in parts]).tolist()
         rows = [slice(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
 
@@ -164,13 +165,17 @@ class ActorCriticResTower(Network):
             return list(map(function, *parts))
         return list(self._pool.map(function, *parts))
 
-    def _parts(self, states: Floats) -> list[Floats]:
-        """Rows in nearly equal parts of fixed size, without the end of the lists where no row has a move."""
+    def _parts(self, states: Floats, fewest: int = 1) -> list[Floats]:
+        """Rows in nearly equal parts, without the end of the lists where no row has a move.
+
+        How many there are depends on the rows alone, and so the sums over them do.
+        """
         width = self._board
         if self._lists:
             used = (states[:, width:] >= 0).any(axis=0)
             width += 1 + int(np.flatnonzero(used).max(initial=0))
-        return np.array_split(states[:, :width], max(1, -(-len(states) // _PART)))
+        count = max(1, min(fewest, len(states) // _HALF), -(-len(states) // _PART))
+        return np.array_split(states[:, :width], count)
 
     def _inputs(self, states: Floats) -> tuple[Floats, Listed | None]:
         moves = listed(states[:, self._board :]) if self._lists else None

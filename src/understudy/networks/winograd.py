@@ -31,8 +31,8 @@ def spread(kernels: Tensor) -> Spread:
     """Do once what is the same for all boards."""
     outputs, channels = kernels.shape[:2]
     points = (_spreading(kernels.dtype) @ kernels.reshape(-1, 9).t()).view(-1, outputs, channels)
-    padded = functional.pad(points, (0, -channels % LANES, 0, -outputs % LANES)).contiguous()
-    return Spread(padded.transpose(1, 2).contiguous(), padded)
+    padded = _whole(_whole(points).transpose(1, 2))
+    return Spread(padded, padded.transpose(1, 2).contiguous())
 
 
 def convolve(x: Tensor, kernels: Spread, biases: Tensor, *, relu: bool = False) -> Tensor:
@@ -59,6 +59,6 @@ def backward(d: Tensor, x: Tensor, kernels: Spread, *, through_relu: bool = Fals
 
 
 def _whole(tensor: Tensor) -> Tensor:
-    """With zeros for channels up to a multiple of 16."""
+    """With zeros in the last dimension, up to a multiple of 16."""
     missing = -tensor.shape[-1] % LANES
     return (functional.pad(tensor, (0, missing)) if missing else tensor).detach().contiguous()
