@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.queues import Queue
 
@@ -27,7 +27,7 @@ from understudy.settings import NetworkSettings, ParallelSettings, Settings, Tra
 MATCHES, STEPS, GOAL = 64, 128, 350.0
 BATCH = MATCHES * STEPS
 UPDATES = 40
-PAUSED_SECONDS, PAUSED_TURNS = 4.0, 5
+PAUSED_SECONDS, PAUSED_TURNS = 3.0, 7
 WEIGHTS, WEIGHT_ROUNDS = 53_000_000, 15
 RING_BATCHES = 300
 
@@ -138,6 +138,12 @@ def machine_alone(processes: int) -> float:
     return total / seconds
 
 
+def in_turn(measure: Callable[[int], float], turns: int) -> tuple[float, float]:
+    """With one process and with two, right after one another: the pair whose ratio is the median."""
+    pairs = [(measure(1), measure(2)) for _ in range(turns)]
+    return sorted(pairs, key=lambda pair: pair[1] / pair[0])[turns // 2]
+
+
 TINY = RolloutShape(steps=1, matches=1, state_dim=1, n_actions=1, masked=False, two_players=False)
 WEIGHT_PLAN = Plan(workers=1, slots=1, shape=TINY, weights=WEIGHTS)
 RING_PLAN = Plan(1, 4, RolloutShape(STEPS, MATCHES, 50, 8, False, False), 8)
@@ -243,10 +249,8 @@ def rows() -> list[Row]:
                 factor=2,
             ),
         ]
-    turns = [(workers_alone(1), workers_alone(2)) for _ in range(PAUSED_TURNS)]
-    one, both = (quantile(speeds, 0.5) for speeds in zip(*turns, strict=True))
-    plain = [(machine_alone(1), machine_alone(2)) for _ in range(3)]
-    one_plain, both_plain = (quantile(speeds, 0.5) for speeds in zip(*plain, strict=True))
+    one, both = in_turn(workers_alone, PAUSED_TURNS)
+    one_plain, both_plain = in_turn(machine_alone, 3)
     table += [
         Row("plain products, 2 processes that share nothing", both_plain / 1000, "k/s", "1 process", one_plain / 1000),
         Row("decisions played, nobody learns, 2 workers", both / 1000, "k/s", "1 worker", one / 1000, factor=1.8),
