@@ -52,35 +52,53 @@ def multiply(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], floor: float) ->
     """c = max(a·b, floor), of matrices in any order."""
     rows, depth = a.shape
     columns = c.shape[1]
-    whole = -(-columns // LANES) * LANES
-    of_b, b_step, of_c, c_row = b.ctypes.data, b.strides[0], c.ctypes.data, c.strides[0]
+    panels = -(-columns // LANES)
+    vector = LANES * a.itemsize
+    of_b, b_step, b_panel = b.ctypes.data, b.strides[0], vector
+    of_c, c_row, c_panel = c.ctypes.data, c.strides[0], vector
     # Rows that do not lie side by side, or end within 16 columns, go by way of copies.
-    copied_b = np.zeros((depth if columns < whole or b.strides[1] != b.itemsize else 0, whole), a.dtype)
-    copied_c = np.empty((rows if columns < whole or c.strides[1] != c.itemsize else 0, whole), a.dtype)
+    whole = columns == panels * LANES
+    copied_b = np.empty((0 if whole and b.strides[1] == b.itemsize else panels, depth, LANES), a.dtype)
+    copied_c = np.empty((0 if whole and c.strides[1] == c.itemsize else panels, rows, LANES), a.dtype)
     if len(copied_b):
-        copied_b[:, :columns] = b
-        of_b, b_step = copied_b.ctypes.data, copied_b.strides[0]
+        _copy_panels(b, copied_b)
+        of_b, b_step, b_panel = copied_b.ctypes.data, vector, depth * vector
     if len(copied_c):
-        of_c, c_row = copied_c.ctypes.data, copied_c.strides[0]
+        of_c, c_row, c_panel = copied_c.ctypes.data, vector, rows * vector
     parts = max(1, round(depth / _DEPTH))
     for part in range(parts):
         first, end = depth * part // parts, depth * (part + 1) // parts
         least = a.dtype.type(floor if end == depth else -np.inf)
-        for column in range(0, whole * a.itemsize, LANES * a.itemsize):
+        for panel in range(panels):
             rows_of_product(
                 rows,
                 a.ctypes.data + first * a.strides[1],
                 a.strides[0],
                 a.strides[1],
-                of_b + first * b_step + column,
+                of_b + panel * b_panel + first * b_step,
                 b_step,
-                of_c + column,
+                of_c + panel * c_panel,
                 c_row,
                 end - first,
                 part > 0,
                 least,
             )
     if len(copied_c):
-        for j in range(columns):
-            for i in range(rows):
-                c[i, j] = copied_c[i, j]
+        for column in range(columns):
+            panel, lane = divmod(column, LANES)
+            for row in range(rows):
+                c[row, column] = copied_c[panel, row, lane]
+
+
+@compiled
+def _copy_panels(matrix: NDArray[Any], panels: NDArray[Any]) -> None:
+    """A matrix in panels of 16 columns, each by rows; zeros beyond its last column."""
+    rows, columns = matrix.shape
+    for panel in range(len(panels)):
+        for lane in range(LANES):
+            column = panel * LANES + lane
+            if column < columns:
+                for row in range(rows):
+                    panels[panel, row, lane] = matrix[row, column]
+            else:
+                panels[panel, :, lane] = 0

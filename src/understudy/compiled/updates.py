@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiled import compiled
-from understudy.compiled.products import multiply
 
 _Floats = NDArray[np.float32]
 _f = np.float32
@@ -111,14 +110,6 @@ def adam_step(
         parameters[i] -= m[i] / (math.sqrt(v[i]) + _f(epsilon)) * _f(rate)
 
 
-@compiled
-def relu_backward(d_outputs: _Floats, outputs: _Floats) -> None:
-    """0, in place, where the outputs of a ReLU are."""
-    d, y = d_outputs.reshape(-1), outputs.reshape(-1)
-    for i in range(len(d)):
-        d[i] = d[i] if y[i] > 0 else _f(0)
-
-
 @cache
 def load() -> None:
     """Compile everything, or load what an earlier run left: a few seconds or less, here and not in the first update."""
@@ -127,11 +118,3 @@ def load() -> None:
     no_mask = np.empty((0, 0), np.bool_)
     ppo_objective(logits, numbers, no_mask, np.zeros(2, np.int64), numbers, numbers, numbers, 0.2, 1.0, 0.0, 1.0)
     adam_step(numbers, numbers.copy(), numbers.copy(), numbers, 0.0, 0.0, 1.0, 0.0)
-    relu_backward(rows, rows)
-    wide = np.zeros((2, 3), _f)  # as `networks.layers` has its matrices
-    multiply(rows, rows, wide[:, :-1], 0.0)
-    multiply(rows, rows, logits, -math.inf)
-    multiply(wide.T, wide[:, :-1], np.zeros((3, 2), _f), -math.inf)
-    multiply(wide.T, logits, np.zeros((3, 2), _f), -math.inf)
-    multiply(logits, rows.T, wide[:, :-1], -math.inf)
-    multiply(wide[:, :-1], rows.T, wide[:, :-1].copy(), -math.inf)

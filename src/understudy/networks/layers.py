@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,31 +45,33 @@ class Layers:
         self._dtype = self._head_weights.dtype
         self._capacity = 0
         self._rows = -1
-        self._product: Callable[[Floats, Floats, Floats], object] = np.matmul
-        self._relu_product: Callable[[Floats, Floats, _Hidden], None] = _relu_product
-        self._relu_backward: Callable[[_Hidden], None] = _relu_backward
+        self._compiled: ModuleType | None = None
         self._prepare_play()
 
     def compile(self) -> None:
-        """Use compiled code; needs numba, and float32."""
-        from understudy.compiled.products import multiply  # noqa: PLC0415 - the door to numba
-        from understudy.compiled.updates import relu_backward  # noqa: PLC0415
+        """Use compiled code, which is made or loaded here; needs numba, and float32."""
+        from understudy.compiled import layers  # noqa: PLC0415 - the door to numba
 
-        self._product = lambda a, b, out: multiply(a, b, out, -math.inf)
-        self._relu_product = lambda a, b, layer: multiply(a, b, layer.sums, 0.0)
-        self._relu_backward = lambda layer: relu_backward(layer.d_whole, layer.whole)
+        if self._hidden_weights:
+            self._compiled = layers
+            self.forward(np.zeros((1, self._widths[0]), np.float32))
+            self._d_outputs[...] = 0
+            self.backward()
 
     def forward(self, inputs: Floats) -> Floats:
         """Outputs (N, O) of inputs (N, I); valid until the next forward."""
         if len(inputs) != self._rows:
             self._prepare_rows(len(inputs))
+        if self._compiled is not None:
+            self._compiled.forward(inputs, *self._forward_arrays)
+            return self._outputs
         self._inputs[:, :-1] = inputs
         inputs = self._inputs
         for weights, layer in zip(self._hidden_weights, self._hidden, strict=True):
-            self._relu_product(inputs, weights, layer)
+            np.matmul(inputs, weights, out=layer.sums)
+            np.maximum(layer.blocks, layer.zeros, out=layer.blocks)
             inputs = layer.outputs
-        self._product(inputs, self._head_weights, self._outputs)
-        return self._outputs
+        return np.matmul(inputs, self._head_weights, out=self._outputs)
 
     @property
     def d_outputs(self) -> Floats:
@@ -78,14 +80,18 @@ class Layers:
 
     def backward(self) -> None:
         """Overwrite the gradients."""
+        if self._compiled is not None:
+            self._compiled.backward(*self._backward_arrays)
+            return
         d_sums, weights, gradients = self._d_outputs, self._head_weights, self._head_gradients
         for i in reversed(range(len(self._hidden))):
             layer = self._hidden[i]
-            self._product(layer.outputs.T, d_sums, gradients)
-            self._product(d_sums, weights[:-1].T, layer.d_sums)
-            self._relu_backward(layer)
+            np.matmul(layer.outputs.T, d_sums, out=gradients)
+            np.matmul(d_sums, weights[:-1].T, out=layer.d_sums)
+            np.greater(layer.whole, _ZERO, out=layer.active)
+            np.multiply(layer.d_whole, layer.active, out=layer.d_whole)
             d_sums, weights, gradients = layer.d_sums, self._hidden_weights[i], self._hidden_gradients[i]
-        self._product(self._inputs.T, d_sums, gradients)
+        np.matmul(self._inputs.T, d_sums, out=gradients)
 
     def step(self, inputs: Floats) -> Floats:
         """Outputs (O,) of one row; a forward is not disturbed. The method `dot` spares the dispatch of `np.dot`."""
@@ -128,6 +134,12 @@ class Layers:
         # Column-major, so that sums and maxima over the few actions of a row run along the many rows.
         self._outputs = self._output_buffer[: rows * self._columns].reshape(self._columns, rows).T
         self._d_outputs = self._d_output_buffer[: rows * self._columns].reshape(self._columns, rows).T
+        weights, outputs = tuple(self._hidden_weights), tuple(layer.whole for layer in self._hidden)
+        head, inputs = self._head_weights, self._input_buffer[:rows]
+        self._forward_arrays = inputs, weights, outputs, head, self._outputs
+        d_outputs, gradients = tuple(layer.d_whole for layer in self._hidden), tuple(self._hidden_gradients)
+        d_head = self._d_outputs, self._head_gradients
+        self._backward_arrays = inputs, weights, outputs, d_outputs, gradients, head, *d_head
 
     def _allocate(self, capacity: int) -> None:
         self._capacity = capacity
@@ -156,16 +168,6 @@ class Layers:
         buffer = aligned((rows, lines * line), self._dtype)
         buffer[...] = 1
         return buffer
-
-
-def _relu_product(inputs: Floats, weights: Floats, layer: _Hidden) -> None:
-    np.matmul(inputs, weights, layer.sums)
-    np.maximum(layer.blocks, layer.zeros, out=layer.blocks)
-
-
-def _relu_backward(layer: _Hidden) -> None:
-    np.greater(layer.whole, _ZERO, out=layer.active)
-    np.multiply(layer.d_whole, layer.active, out=layer.d_whole)
 
 
 def _whole(rows: int) -> int:
