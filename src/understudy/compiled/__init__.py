@@ -48,6 +48,12 @@ def _folder() -> Path:
     return code_folder("learning", _OPTIONS, here.glob("*.py"), here)
 
 
+def announce() -> None:
+    """Say that there is something to compile, if there is: it takes a while."""
+    if not _folder().exists():
+        print(f"Compiling what learning needs, once (up to half a minute); kept in {_folder()}", file=sys.stderr)
+
+
 def compiled(function: _Function) -> _Function:
     """Compile a function of this package."""
     try:

@@ -94,6 +94,7 @@ def tile(rows: int) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         a, a_row, a_step, b, b_step, c, c_row, depth, add, floor = args
+        builder.function.attributes.add("noinline")  # a copy in every place of use would take long to compile
         v = _Vectors(context, builder, floor.type)
         results = [v.further(c, c_row, i) for i in range(rows)]
         # LLVM turns what is stored here into registers.
@@ -106,7 +107,7 @@ def tile(rows: int) -> Any:
             with new:
                 for total in sums:
                     builder.store(v.constant(0), total)
-        for at_once in (_STEPS_AT_ONCE, 1):
+        for at_once in (_STEPS_AT_ONCE, 1) if rows == MOST_ROWS else (1,):
             with _as_long_as_left(builder, steps, at_once):
                 a_now, b_now = builder.load(at_a), builder.load(at_b)
                 for k in range(at_once):
@@ -137,6 +138,29 @@ def _as_long_as_left(builder: Any, steps: Any, at_once: int) -> Iterator[None]:
     yield
     builder.branch(look)
     builder.position_at_end(end)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def number_at(_: Any, address: Any, like: Any) -> Any:
+    """The number at an address, for kernels."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, like = args
+        return builder.load(builder.inttoptr(address, like.type.as_pointer()))
+
+    return like(types.intp, like), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def put_number(_: Any, address: Any, number: Any) -> Any:
+    """Store a number at an address, for kernels."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, number = args
+        builder.store(number, builder.inttoptr(address, number.type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, number), emit
 
 
 def linear_map(matrix: NDArray[np.float64], x_parts: int = 1, y_parts: int = 1) -> Any:

@@ -97,9 +97,10 @@ class Trainer:
         if self.network.parameters.dtype != np.float32:
             return False
         try:
-            from understudy.compiled import updates  # noqa: PLC0415 - the door to numba
+            from understudy.compiled import announce, updates  # noqa: PLC0415 - the door to numba
         except ImportError:
             return False
+        announce()
         updates.load()
         self.network.compile()
         self.adam.move = updates.adam_step

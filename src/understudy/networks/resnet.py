@@ -125,6 +125,13 @@ class ActorCriticResTower(Network):
         # Threads with parts of the batch wait for each other twice in a gradient step; torch's own, in each operation.
         self._pool = ThreadPoolExecutor(count, "tower", torch.set_num_threads, (1,)) if count > 1 else None
 
+    def compile(self) -> None:
+        """Have what it needs compiled now, or loaded, and not in the first update."""
+        state = np.zeros((1, self.state_dim), self.parameters.dtype)
+        with torch.enable_grad():
+            logits, values = self._forward(state)
+            self._backward((logits, values), np.zeros_like(logits.detach()), np.zeros_like(values.detach()))
+
     def begin_episode(self) -> None:
         """Nothing to forget: every state stands alone."""
 

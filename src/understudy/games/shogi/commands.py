@@ -125,10 +125,11 @@ def _network_player(path: Path, nodes: int, seed: int) -> Player:
     from understudy.games.shogi.checkpoint import load_checkpoint
     from understudy.games.shogi.inference import make_evaluator, with_potential
     from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, SearchPlayer
+    from understudy.games.shogi.search import LEAVES
 
     torch.set_num_threads(1)
     checkpoint = load_checkpoint(path)
-    evaluate, about = make_evaluator(checkpoint.network, batch=8 if nodes else 1)
+    evaluate, about = make_evaluator(checkpoint.network, batch=LEAVES if nodes else 1)
     if checkpoint.shaped:
         evaluate = with_potential(evaluate)
     print(f"{path}: {about}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The network in play, through whichever of torch, onnxruntime and OpenVINO is installed and fastest here.
+"""The network in play, through whichever is fastest here: our own code, torch, onnxruntime or OpenVINO.
 
 An evaluator takes planes (N, 46, 9, 9) and gives logits (N, 13527) and probabilities of win, draw and loss (N, 3). It
 is a copy of the network as it was: weights that change afterwards need a new one.
@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from understudy.compiled import announce
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
 from understudy.games.shogi.potential import material_of_planes, potential
@@ -37,11 +38,24 @@ class Player(nn.Module):
         for weights in self.tower.weights:
             weights.requires_grad_(False)  # an export takes only such tensors for constants
 
-    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, planes: Tensor | NDArray[np.float32]) -> tuple[Tensor, Tensor]:
         """Logits, and probabilities of win, draw and loss."""
         with torch.no_grad():  # also while it is exported
             logits, wdl = self.tower(planes)
         return logits, torch.softmax(wdl, dim=1)
+
+
+def compiled_evaluator(network: ActorCriticResTower) -> Evaluator:
+    """Evaluate with the code that self-play and learning have."""
+    announce()
+    player = Player(network.tower)
+
+    def evaluate(planes: NDArray[np.float32]) -> Outputs:
+        with torch.inference_mode():
+            logits, wdl = player(planes.reshape(*planes.shape[:2], -1))
+        return logits.numpy(), wdl.numpy()
+
+    return evaluate
 
 
 def torch_evaluator(network: ActorCriticResTower) -> Evaluator:
@@ -105,6 +119,7 @@ def _onnx(network: ActorCriticResTower) -> bytes:
 
 
 BACKENDS: dict[str, tuple[Callable[[ActorCriticResTower], Evaluator], tuple[str, ...]]] = {
+    "compiled": (compiled_evaluator, ("numba",)),
     "torch": (torch_evaluator, ("torch",)),
     "onnxruntime": (onnxruntime_evaluator, ("onnxruntime", "onnx")),
     "openvino": (openvino_evaluator, ("openvino", "onnx")),

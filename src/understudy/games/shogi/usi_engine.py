@@ -17,9 +17,9 @@ from understudy import __version__
 from understudy.errors import UnderstudyError
 from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.inference import Evaluator, make_evaluator, with_potential
+from understudy.games.shogi.inference import BACKENDS, Evaluator, make_evaluator, with_potential
 from understudy.games.shogi.rules import Ending, ShogiGame, game_of_position
-from understudy.games.shogi.search import Limits, Search, Thought, centipawns
+from understudy.games.shogi.search import LEAVES, Limits, Search, Thought, centipawns
 
 NETWORK_DELAY = (
     300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
@@ -77,7 +77,7 @@ class UsiEngine:
         self._say(f"id name Understudy {__version__}", "id author The Understudy authors")
         self._say("option name Nodes type spin default 800 min 1 max 10000000")
         self._say(f"option name NetworkDelay type spin default {NETWORK_DELAY} min 0 max 10000")
-        self._say("option name Backend type combo default fastest var fastest var torch var onnxruntime var openvino")
+        self._say(f"option name Backend type combo default fastest var fastest var {' var '.join(BACKENDS)}")
         self._say("usiok")
 
     def _set_option(self, words: list[str]) -> None:
@@ -180,7 +180,7 @@ def engine_of(checkpoint: Path) -> UsiEngine:
     loaded = load_checkpoint(checkpoint)
 
     def evaluator(backend: str) -> tuple[Evaluator, str]:
-        evaluate, about = make_evaluator(loaded.network, backend)
+        evaluate, about = make_evaluator(loaded.network, backend, LEAVES)
         return with_potential(evaluate) if loaded.shaped else evaluate, about
 
     return UsiEngine(evaluator)
