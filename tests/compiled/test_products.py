@@ -63,3 +63,12 @@ def test_what_is_not_a_number_is_not_swallowed(bad: float) -> None:
     multiply(a, b, c, 0.0)
     assert np.isnan(c[2]).all()
     assert not np.isnan(np.delete(c, 2, axis=0)).any()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"), [((2, 3), (4, 16), (2, 16)), ((2, 3), (3, 16), (3, 16)), ((2, 3), (3, 8), (2, 16))]
+)
+def test_shapes_that_do_not_fit_are_refused(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> None:
+    matrices = [np.zeros(shape, np.float32) for shape in (a, b, c)]
+    with pytest.raises(ValueError, match="shapes"):
+        multiply(matrices[0], matrices[1], matrices[2], 0.0)

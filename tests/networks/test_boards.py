@@ -75,3 +75,9 @@ def test_what_is_not_a_number_is_not_swallowed(rng: np.random.Generator) -> None
     assert y[0].isnan().any()
     assert totals[0, 0].isnan()
     assert not y[1:].isnan().any()
+
+
+def test_boards_of_another_size_are_refused(rng: np.random.Generator) -> None:
+    kernels, biases = weights(rng)
+    with pytest.raises(ValueError, match="shapes"):
+        boards.convolve(np.zeros((N, P, 80)), kernels, biases)

@@ -72,3 +72,12 @@ def test_no_boards() -> None:
     spread = winograd.spread(kernels)
     assert winograd.convolve(channels_last(x), spread, biases).shape == (0, 81, 16)
     assert not winograd.backward(channels_last(d), channels_last(x), spread)[1].any()
+
+
+def test_boards_of_other_channels_are_refused() -> None:
+    x, _, biases, d = tensors(torch.float32, 2, 16, 16)
+    spread = winograd.spread(torch.zeros(16, 32, 3, 3))
+    with pytest.raises(ValueError, match="shapes"):
+        winograd.convolve(channels_last(x), spread, biases)
+    with pytest.raises(ValueError, match="shapes"):
+        winograd.backward(channels_last(d), channels_last(x), spread)

@@ -48,8 +48,10 @@ def convolve(planes: _Array, ways: _Array, cases: _Array, biases: _Array, y: _Ar
     `ways` (P, 9, C) are the kernels by where they lead: what a square adds to its neighbours above, beside and below
     it, each from left to right. `cases` (P, 9, C) are the sums of those by which a square is reached in each case.
     """
-    n_boards, n_planes, _ = planes.shape
+    n_boards, n_planes, squares = planes.shape
     channels = len(biases)
+    if squares != SQUARES or ways.shape != (n_planes, TAPS, channels) or y.shape != (n_boards, SQUARES, channels):
+        raise ValueError("the shapes of these arrays are not those of a convolution")
     line, all_ways = 3 * channels, TAPS * channels
     flat_ways, flat_cases = ways.reshape(-1), cases.reshape(-1)
     field, constants = np.empty(_PADDED**2 * channels, y.dtype), np.empty(all_ways, y.dtype)
@@ -84,8 +86,10 @@ def convolve(planes: _Array, ways: _Array, cases: _Array, biases: _Array, y: _Ar
 @compiled
 def backward(d: _Array, y: _Array, planes: _Array, d_ways: _Array, d_cases: _Array, d_biases: _Array) -> None:
     """From the derivative by y to those by ways, cases and biases, which are added to."""
-    n_boards, n_planes, _ = planes.shape
+    n_boards, n_planes, squares = planes.shape
     channels = len(d_biases)
+    if squares != SQUARES or d_ways.shape != (n_planes, TAPS, channels) or d.shape != (n_boards, SQUARES, channels):
+        raise ValueError("the shapes of these arrays are not those of a convolution")
     line, all_ways = 3 * channels, TAPS * channels
     flat_ways, flat_cases = d_ways.reshape(-1), d_cases.reshape(-1)
     field, constants = np.zeros(_PADDED**2 * channels, y.dtype), np.empty(all_ways, y.dtype)

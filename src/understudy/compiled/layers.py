@@ -19,12 +19,8 @@ _Arrays = tuple[_Array, ...]
 
 
 @compiled
-def forward(states: _Array, inputs: _Array, weights: _Arrays, outputs: _Arrays, head: _Array, results: _Array) -> None:
-    """Fill `inputs`, `outputs` and `results` from the states."""
-    rows, width = states.shape
-    for row in range(rows):
-        for column in range(width):
-            inputs[row, column] = states[row, column]
+def forward(inputs: _Array, weights: _Arrays, outputs: _Arrays, head: _Array, results: _Array) -> None:
+    """Fill `outputs` and `results` from the inputs."""
     x = inputs
     for i in range(len(weights)):
         width = weights[i].shape[1]

@@ -104,6 +104,8 @@ def product(
 def multiply(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], floor: float) -> None:
     """c = max(a·b, floor), of matrices in any order."""
     rows, depth = a.shape
+    if b.shape != (depth, c.shape[1]) or len(c) != rows:
+        raise ValueError("the shapes of these matrices are not those of a product")
     product(
         rows,
         depth,

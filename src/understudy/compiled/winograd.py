@@ -107,10 +107,20 @@ _told_back, _seen_back = _to_points(_a_rows_back, _a_columns_back), _to_boards(_
 
 
 @compiled
+def _check(squares: int, channels: int, outputs: int, fit: bool) -> None:
+    """What follows computes with addresses: a wrong shape would be memory of somebody else's."""
+    if not fit or squares != SQUARES or channels % LANES or outputs % LANES:
+        raise ValueError("the shapes of these arrays are not those of a convolution")
+
+
+@compiled
 def convolve(x: _Array, kernels: _Array, biases: _Array, floor: float, y: _Array) -> None:
     """y (N, 81, O) of x (N, 81, C) and kernels (49, C, O), no number less than `floor`. Channels come in 16s."""
-    n, _, channels = x.shape
+    n, squares, channels = x.shape
     outputs = kernels.shape[2]
+    _check(
+        squares, channels, outputs, kernels.shape == (POINTS, channels, outputs) and y.shape == (n, squares, outputs)
+    )
     size = x.itemsize
     none = x.dtype.type(-np.inf)
     seen = np.empty((POINTS, _TILES * _TILES * _AT_ONCE * channels), x.dtype)
@@ -150,8 +160,10 @@ def backward(
     `kernels` are (49, O, C) here. With `through_relu`, x came out of a ReLU, and what is sought is the derivative by
     what went into it.
     """
-    n, _, channels = x.shape
+    n, squares, channels = x.shape
     outputs = d.shape[2]
+    fit = kernels.shape == (POINTS, outputs, channels) and d_kernels.shape == (POINTS, channels, outputs)
+    _check(squares, channels, outputs, fit and d_x.shape == x.shape and d.shape == (n, squares, outputs))
     size = x.itemsize
     none = x.dtype.type(-np.inf)
     seen = np.empty((POINTS, _TILES * _TILES * _AT_ONCE * channels), x.dtype)

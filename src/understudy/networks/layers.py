@@ -62,10 +62,10 @@ class Layers:
         """Outputs (N, O) of inputs (N, I); valid until the next forward."""
         if len(inputs) != self._rows:
             self._prepare_rows(len(inputs))
-        if self._compiled is not None:
-            self._compiled.forward(inputs, *self._forward_arrays)
-            return self._outputs
         self._inputs[:, :-1] = inputs
+        if self._compiled is not None:
+            self._compiled.forward(*self._forward_arrays)
+            return self._outputs
         inputs = self._inputs
         for weights, layer in zip(self._hidden_weights, self._hidden, strict=True):
             np.matmul(inputs, weights, out=layer.sums)
