@@ -50,6 +50,49 @@ def rows_of_product(
 
 
 @compiled
+def _sums(
+    rows: int,
+    depth: int,
+    a: int,
+    a_row: int,
+    a_step: int,
+    b: int,
+    b_row: int,
+    copied_b: NDArray[Any],
+    c: int,
+    c_row: int,
+    copied_c: NDArray[Any],
+    panels: int,
+    floor: Any,
+) -> None:
+    """c = max(a·b, floor), panel by panel of 16 columns; of copies, if there are any, instead of b and c."""
+    vector = LANES * copied_b.itemsize
+    b_panel, c_panel = vector, vector
+    if len(copied_b):
+        b, b_row, b_panel = copied_b.ctypes.data, vector, depth * vector
+    if len(copied_c):
+        c, c_row, c_panel = copied_c.ctypes.data, vector, rows * vector
+    parts = max(1, round(depth / _DEPTH))
+    for part in range(parts):
+        first, end = depth * part // parts, depth * (part + 1) // parts
+        least = floor if end == depth else copied_b.dtype.type(-np.inf)
+        for panel in range(panels):
+            rows_of_product(
+                rows,
+                a + first * a_step,
+                a_row,
+                a_step,
+                b + panel * b_panel + first * b_row,
+                b_row,
+                c + panel * c_panel,
+                c_row,
+                end - first,
+                part > 0,
+                least,
+            )
+
+
+@compiled
 def product(
     rows: int,
     depth: int,
@@ -67,32 +110,18 @@ def product(
 ) -> None:
     """See `multiply`, for matrices given by the address of their first number and their strides in bytes."""
     kind = np.array([floor])
-    size = kind.itemsize
     panels = -(-columns // LANES)
-    vector = LANES * size
-    # Rows that do not lie side by side, or end within 16 columns, go by way of copies.
+    # Rows that do not lie side by side, or end within 16 columns, go by way of copies. Those are passed on as arrays:
+    # one of which only the address is used any more would be freed.
     whole = columns == panels * LANES
-    copied_b = np.zeros((0 if whole and b_step == size else panels, depth, LANES), kind.dtype)
-    copied_c = np.empty((0 if whole and c_step == size else panels, rows, LANES), kind.dtype)
-    of_b, of_b_row, of_b_panel = b, b_row, vector
-    of_c, of_c_row, of_c_panel = c, c_row, vector
+    copied_b = np.zeros((0 if whole and b_step == kind.itemsize else panels, depth, LANES), kind.dtype)
+    copied_c = np.empty((0 if whole and c_step == kind.itemsize else panels, rows, LANES), kind.dtype)
     if len(copied_b):
         for column in range(columns):
             panel, lane = divmod(column, LANES)
             for row in range(depth):
                 copied_b[panel, row, lane] = number_at(b + row * b_row + column * b_step, floor)
-        of_b, of_b_row, of_b_panel = copied_b.ctypes.data, vector, depth * vector
-    if len(copied_c):
-        of_c, of_c_row, of_c_panel = copied_c.ctypes.data, vector, rows * vector
-    parts = max(1, round(depth / _DEPTH))
-    for part in range(parts):
-        first, end = depth * part // parts, depth * (part + 1) // parts
-        least = floor if end == depth else kind.dtype.type(-np.inf)
-        for panel in range(panels):
-            from_b = of_b + panel * of_b_panel + first * of_b_row
-            to_c = of_c + panel * of_c_panel
-            from_a = a + first * a_step
-            rows_of_product(rows, from_a, a_row, a_step, from_b, of_b_row, to_c, of_c_row, end - first, part > 0, least)
+    _sums(rows, depth, a, a_row, a_step, b, b_row, copied_b, c, c_row, copied_c, panels, floor)
     if len(copied_c):
         for column in range(columns):
             panel, lane = divmod(column, LANES)
