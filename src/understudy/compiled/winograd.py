@@ -24,6 +24,7 @@ _POINT = len(_POINTS) + 1  # how many there are
 _ONE = _POINTS.index(1.0) * (_POINT + 1)  # a number that is added there is added to every square of the tile
 POINTS = _POINT**2
 _AT_ONCE = 9  # boards: 36 tiles, which are whole sixes of rows, and all of it stays in a core's own cache
+_ROWS = _AT_ONCE * _TILES**2
 
 
 def _matrices() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -114,40 +115,54 @@ def _check(squares: int, channels: int, outputs: int, fit: bool) -> None:
 
 
 @compiled
+def _product(
+    rows: int,
+    columns: int,
+    depth: int,
+    a: int,
+    a_row: int,
+    a_step: int,
+    b: int,
+    c: int,
+    size: int,
+    add: bool,
+    none: Any,
+) -> None:
+    """c = a·b, or c += a·b, of matrices at these addresses; b and c have no gaps between their rows."""
+    row = columns * size
+    for panel in range(0, row, LANES * size):
+        rows_of_product(rows, a, a_row, a_step, b + panel, row, c + panel, row, depth, add, none)
+
+
+@compiled
 def convolve(x: _Array, kernels: _Array, biases: _Array, floor: float, y: _Array) -> None:
     """y (N, 81, O) of x (N, 81, C) and kernels (49, C, O), no number less than `floor`. Channels come in 16s."""
     n, squares, channels = x.shape
     outputs = kernels.shape[2]
-    _check(
-        squares, channels, outputs, kernels.shape == (POINTS, channels, outputs) and y.shape == (n, squares, outputs)
-    )
-    size = x.itemsize
-    none = x.dtype.type(-np.inf)
-    seen = np.empty((POINTS, _TILES * _TILES * _AT_ONCE * channels), x.dtype)
-    products = np.empty((POINTS, _TILES * _TILES * _AT_ONCE * outputs), x.dtype)
+    fit = kernels.shape == (POINTS, channels, outputs) and y.shape == (n, squares, outputs)
+    _check(squares, channels, outputs, fit)
+    size, none = x.itemsize, x.dtype.type(-np.inf)
+    seen = np.empty(POINTS * _ROWS * channels, x.dtype)
+    products = np.empty(POINTS * _ROWS * outputs, x.dtype)
     for first in range(0, n, _AT_ONCE):
         count = min(_AT_ONCE, n - first)
         rows = _TILES * _TILES * count
         _seen(x, first, count, seen)
-        at_seen, at_products = seen.ctypes.data, products.ctypes.data
+        products[_ONE * rows * outputs : (_ONE + 1) * rows * outputs].reshape(rows, outputs)[:] = biases
         for point in range(POINTS):
-            if point == _ONE:
-                start = point * rows * outputs
-                products.reshape(-1)[start : start + rows * outputs].reshape(rows, outputs)[:] = biases
-            for column in range(0, outputs * size, LANES * size):
-                rows_of_product(
-                    rows,
-                    at_seen + point * rows * channels * size,
-                    channels * size,
-                    size,
-                    kernels.ctypes.data + point * kernels.strides[0] + column,
-                    outputs * size,
-                    at_products + point * rows * outputs * size + column,
-                    outputs * size,
-                    channels,
-                    point == _ONE,
-                    none,
-                )
+            _product(
+                rows,
+                outputs,
+                channels,
+                seen.ctypes.data + point * rows * channels * size,
+                channels * size,
+                size,
+                kernels.ctypes.data + point * channels * outputs * size,
+                products.ctypes.data + point * rows * outputs * size,
+                size,
+                point == _ONE,
+                none,
+            )
         _told(products, first, count, y, x.dtype.type(floor))
 
 
@@ -164,53 +179,25 @@ def backward(
     outputs = d.shape[2]
     fit = kernels.shape == (POINTS, outputs, channels) and d_kernels.shape == (POINTS, channels, outputs)
     _check(squares, channels, outputs, fit and d_x.shape == x.shape and d.shape == (n, squares, outputs))
-    size = x.itemsize
-    none = x.dtype.type(-np.inf)
-    seen = np.empty((POINTS, _TILES * _TILES * _AT_ONCE * channels), x.dtype)
-    products = np.empty((POINTS, _TILES * _TILES * _AT_ONCE * outputs), x.dtype)
-    vector = LANES * size
+    size, none = x.itemsize, x.dtype.type(-np.inf)
+    seen = np.empty(POINTS * _ROWS * channels, x.dtype)
+    products = np.empty(POINTS * _ROWS * outputs, x.dtype)
     for first in range(0, n, _AT_ONCE):
         count = min(_AT_ONCE, n - first)
         rows = _TILES * _TILES * count
         _seen(x, first, count, seen)
         _told_back(d, first, count, products)
-        start = _ONE * rows * outputs
-        constants = products.reshape(-1)[start : start + rows * outputs].reshape(rows, outputs)
-        for row in range(rows):
-            d_biases += constants[row]
+        for constants in products[_ONE * rows * outputs : (_ONE + 1) * rows * outputs].reshape(rows, outputs):
+            d_biases += constants
         for point in range(POINTS):
-            at_seen = seen.ctypes.data + point * rows * channels * size
-            at_products = products.ctypes.data + point * rows * outputs * size
-            at_d = d_kernels.ctypes.data + point * d_kernels.strides[0]
-            at_kernels = kernels.ctypes.data + point * kernels.strides[0]
-            for column in range(0, outputs * size, vector):
-                rows_of_product(
-                    channels,
-                    at_seen,
-                    size,
-                    channels * size,
-                    at_products + column,
-                    outputs * size,
-                    at_d + column,
-                    outputs * size,
-                    rows,
-                    True,
-                    none,
-                )
-            for column in range(0, channels * size, vector):  # what was seen is not needed any more
-                rows_of_product(
-                    rows,
-                    at_products,
-                    outputs * size,
-                    size,
-                    at_kernels + column,
-                    channels * size,
-                    at_seen + column,
-                    channels * size,
-                    outputs,
-                    False,
-                    none,
-                )
+            of_seen = seen.ctypes.data + point * rows * channels * size
+            of_products = products.ctypes.data + point * rows * outputs * size
+            matrix = point * channels * outputs * size
+            to = d_kernels.ctypes.data + matrix
+            _product(channels, outputs, rows, of_seen, size, channels * size, of_products, to, size, True, none)
+            by = kernels.ctypes.data + matrix
+            # What was seen is not needed any more.
+            _product(rows, channels, outputs, of_products, outputs * size, size, by, of_seen, size, False, none)
         _seen_back(seen, first, count, d_x, none)
         if through_relu:
             inputs, d_inputs = x[first : first + count].reshape(-1), d_x[first : first + count].reshape(-1)
