@@ -30,3 +30,16 @@ def test_a_function_is_compiled_where_no_code_can_be_kept(tmp_path: Path, monkey
         return 2 * x
 
     assert compiled.compiled(double)(21) == 42
+
+
+def test_what_is_compiled_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
+    with pytest.raises(KeyboardInterrupt), compiled.once("a net"):
+        raise KeyboardInterrupt
+    for what in ("a net", "a net", "a tower"):
+        with compiled.once(what):
+            pass
+    said = [line.partition(",")[0] for line in capsys.readouterr().err.splitlines()]
+    assert said == ["Compiling a net", "Compiling a net", "Compiling a tower"]

@@ -268,7 +268,7 @@ def test_ctrl_c_ends_workers_and_publishes(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
     out, err = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert err == ""
+    assert [line for line in err.splitlines() if not line.startswith("Compiling ")] == []  # a machine's first run does
     assert "in 2 worker processes" in out
     model = read_model(RunDir.at(tmp_path).model)
     assert (model.publisher, model.version) == ("selfplay", 2)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,10 +49,15 @@ def _folder() -> Path:
     return code_folder("learning", _OPTIONS, here.glob("*.py"), here)
 
 
-def announce() -> None:
-    """Say that there is something to compile, if there is: it takes a while."""
-    if not _folder().exists():
-        print(f"Compiling what learning needs, once (up to half a minute); kept in {_folder()}", file=sys.stderr)
+@contextmanager
+def once(what: str) -> Iterator[None]:
+    """Say that something is compiled, if it never was: inside, it is, and that takes a while."""
+    done = _folder() / f"{what} is compiled"
+    if not done.exists():
+        print(f"Compiling {what}, once (up to half a minute); kept in {_folder()}", file=sys.stderr, flush=True)
+    yield
+    with suppress(OSError):  # then it is said again
+        done.touch()
 
 
 def compiled(function: _Function) -> _Function:

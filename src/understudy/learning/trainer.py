@@ -97,12 +97,12 @@ class Trainer:
         if self.network.parameters.dtype != np.float32:
             return False
         try:
-            from understudy.compiled import announce, updates  # noqa: PLC0415 - the door to numba
+            from understudy.compiled import once, updates  # noqa: PLC0415 - the door to numba
         except ImportError:
             return False
-        announce()
-        updates.load()
-        self.network.compile()
+        with once(f"updates of an {type(self.network).__name__} of {len(self.network.layout)} parts"):
+            updates.load()
+            self.network.compile()
         self.adam.move = updates.adam_step
         self._compiled_objective = updates.ppo_objective
         return True

@@ -127,9 +127,9 @@ class ActorCriticResTower(Network):
 
     def compile(self) -> None:
         """Have what it needs compiled now, or loaded, and not in the first update."""
-        state = np.zeros((1, self.state_dim), self.parameters.dtype)
+        states = np.zeros((2, self.state_dim), self.parameters.dtype)  # two, so that their planes lie as in a batch
         with torch.enable_grad():
-            logits, values = self._forward(state)
+            logits, values = self._forward(states)
             self._backward((logits, values), np.zeros_like(logits.detach()), np.zeros_like(values.detach()))
 
     def begin_episode(self) -> None:

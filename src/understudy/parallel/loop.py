@@ -167,7 +167,7 @@ class TrainingLoopManager:
                 self.workers = self._fall_back(self.workers, error)
                 continue
             if rollouts:
-                self._learn(self.workers, rollouts)
+                self._learn(self.workers, rollouts, began)
             self.stats.seconds = time.monotonic() - began
             if time.monotonic() - self._said_at >= _STATUS_SECONDS:
                 self._say("running", self.workers)
@@ -212,8 +212,9 @@ class TrainingLoopManager:
             stats.returns.extend(rollout.results()[0].tolist())
         return update
 
-    def _learn(self, workers: Workers, rollouts: Sequence[Rollout]) -> None:
+    def _learn(self, workers: Workers, rollouts: Sequence[Rollout], began: float) -> None:
         learned = self.perform_ppo_update(rollouts)
+        self.stats.seconds = time.monotonic() - began
         if self._on_update is not None and learned is not None:
             self._on_update(self.stats, rollouts)
         updates = self.model.trainer.updates

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from understudy.compiled import announce
+from understudy.compiled import once
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
 from understudy.games.shogi.potential import material_of_planes, potential
@@ -47,7 +47,6 @@ class Player(nn.Module):
 
 def compiled_evaluator(network: ActorCriticResTower) -> Evaluator:
     """Evaluate with the code that self-play and learning have."""
-    announce()
     player = Player(network.tower)
 
     def evaluate(planes: NDArray[np.float32]) -> Outputs:
@@ -55,6 +54,8 @@ def compiled_evaluator(network: ActorCriticResTower) -> Evaluator:
             logits, wdl = player(planes.reshape(*planes.shape[:2], -1))
         return logits.numpy(), wdl.numpy()
 
+    with once("shogi's network in play"):
+        evaluate(np.zeros((1, *SHAPE), np.float32))
     return evaluate
 
 
