@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from understudy.games.shogi.matches import BOARD, MOST_LEGAL, ShogiMatches
 from understudy.networks import boards
 from understudy.networks.network import Floats
 
@@ -81,3 +82,18 @@ def test_boards_of_another_size_are_refused(rng: np.random.Generator) -> None:
     kernels, biases = weights(rng)
     with pytest.raises(ValueError, match="shapes"):
         boards.convolve(np.zeros((N, P, 80)), kernels, biases)
+
+
+def test_positions_of_shogi(rng: np.random.Generator) -> None:
+    matches = ShogiMatches(4)
+    matches.reset(np.random.SeedSequence(1))
+    states, legal = np.zeros((4, matches.state_dim), np.float32), np.zeros((4, MOST_LEGAL), np.bool_)
+    for _ in range(150):
+        matches.legal(legal)
+        matches.step(rng.integers(legal.sum(axis=1)))
+    matches.observe(states)
+    planes = states[:, :BOARD].reshape(4, -1, 81)
+    kernels, biases = (torch.from_numpy(rng.normal(size=shape)).float() for shape in ((C, planes.shape[1], 3, 3), (C,)))
+    y, totals = boards.convolve(planes, kernels, biases)
+    torch.testing.assert_close(y, plain(planes, kernels, biases), atol=1e-4, rtol=1e-4)
+    np.testing.assert_allclose(totals, planes.sum(axis=2), rtol=1e-5)

@@ -190,7 +190,7 @@ class FoldedTower:
         return x.permute(0, 2, 3, 1).flatten(1, 2)
 
     def _compiled_blocks(self, x: Tensor) -> Tensor:
-        """The same by our own code, about twice as fast, with derivatives where they are wanted."""
+        """The same by our own code, with derivatives where they are wanted."""
         for i in range(self._blocks):
             x = _Block.apply(x, *self._kernels[i], *self._of_block(i))  # type: ignore[no-untyped-call]
         return x
