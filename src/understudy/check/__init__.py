@@ -1,0 +1,1 @@
+"""Does the learner learn with default settings? Tasks, peers and the table that `understudy learn-check` prints."""
