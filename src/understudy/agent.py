@@ -48,6 +48,7 @@ DEFAULT_ACTIONS = ("ECONOMY", "AGGRESSIVE", "DEFENSIVE", "TECH", "ALL_IN")
 OnlineTraining = Literal["auto"] | bool
 
 MOST_UNSAVED_BYTES = 1 << 29  # of the games kept in memory while the disk takes none
+_WAITING_SHARE = 0.5  # of the time for training online that may go by waiting for other bots
 _GAME_BYTES = 4096  # what a game takes in memory beside its arrays
 
 
@@ -348,9 +349,16 @@ class RLAgent:
         """Train on a finished game and publish, if nobody else will; None if the game is left to the learner."""
         if self._store is None or not self._record or not self._trains_online():
             return None
+        deadline = time.monotonic() + self._online_seconds
+        # Bots that end their games at the same time learn one after the other, each from what the last one published.
+        with self._store.turn(self._online_seconds * _WAITING_SHARE):
+            self.reload_if_newer()
+            return self._learn_and_publish(episode, deadline)
+
+    def _learn_and_publish(self, episode: Episode, deadline: float) -> UpdateStats | None:
         game = record_of(episode, file_name(episode.meta), 0)
         try:
-            update = self._model.trainer.update([episode], deadline=time.monotonic() + self._online_seconds)
+            update = self._model.trainer.update([episode], deadline=deadline)
             self._publish("bot", [game], dataclasses.asdict(update))
         except (ModelError, OSError, RunDirError) as error:
             logger.warning("The game was not learned from here (%s); it is left to the learner.", error)

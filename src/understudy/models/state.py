@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
+from understudy.learning.merge import Learned, merged
 from understudy.npz import read_npz, write_npz
 from understudy.settings import NetworkSettings, TrainingSettings, section_from
 
@@ -87,11 +88,7 @@ class ModelState:
 def rebase(head: ModelState, base: ModelState, trained: ModelState) -> ModelState:
     """Apply to `head` what training changed between `base` and `trained`, so that neither update is lost."""
     trained.spec.require(head.spec, f"version {head.version}")
-    arrays = {name: head.arrays[name] + (trained.arrays[name] - base.arrays[name]) for name in trained.arrays}
-    for name in ("adam_v", "normalizer_count", "normalizer_squares"):  # a difference may dip below what these can be
-        if name in arrays:
-            np.maximum(arrays[name], 0, out=arrays[name])
-    counters = {name: head.counters[name] + count - base.counters[name] for name, count in trained.counters.items()}
+    arrays, counters = merged(*(Learned(state.arrays, state.counters) for state in (head, base, trained)))
     return dataclasses.replace(
         head,
         arrays=arrays,

@@ -40,6 +40,7 @@ class ModelStore:
         self.folder = model.parent / "versions"
         self._ledger_path = ledger
         self._lock_path = model.parent / "publish.lock"
+        self._turn_path = model.parent / "online.lock"
         self._keep = keep
 
     def signature(self) -> Signature | None:
@@ -103,9 +104,9 @@ class ModelStore:
     ) -> ModelState:
         """Publish what training made of `base`, together with the games it consumed, and return the new head.
 
-        If the head has moved since `base`, the difference is applied on top of it. Raises AlreadyLearned if another
-        version has consumed one of the games, and NonFiniteError for weights that no bot should load; neither changes
-        anything.
+        If the head has moved since `base`, the update is merged into it (learning/merge.py). Raises AlreadyLearned if
+        another version has consumed one of the games, and NonFiniteError for weights that no bot should load; neither
+        changes anything.
         """
         trained.require_finite()
         with self._publishing() as ledger:
@@ -117,6 +118,23 @@ class ModelStore:
                 trained.require_finite()
             new = dataclasses.replace(trained, version=head.version + 1, parent=head.version, publisher=publisher)
             return self._put(ledger, new, consumed, stats, outcome)
+
+    @contextmanager
+    def turn(self, timeout: float) -> Iterator[bool]:
+        """A turn at training, for trainers that can wait for one another; what is trained then needs no merging.
+
+        Begin from the head within it, and publish before it ends. False if others did not let go for `timeout` seconds,
+        or if there can be no lock here: train all the same, publishing merges.
+        """
+        lock = FileLock(self._turn_path, what="training on a game")
+        try:
+            taken = lock.acquire(timeout=timeout)
+        except OSError:
+            taken = False
+        try:
+            yield taken
+        finally:
+            lock.release()
 
     def rollback(self, version: int, *, publisher: str = "rollback") -> ModelState:
         """Publish an earlier version again, under a new number; what came after it stays in the history."""
