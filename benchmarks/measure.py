@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from understudy.background.priority import ONE_BLAS_THREAD
 
-Unit = Literal["µs", "ms", "B", "k/s", "GB/s", "%"]
+Unit = Literal["µs", "ms", "B", "k/s", "GB/s", "%", "versions", "games"]
 _MORE_IS_BETTER = ("k/s", "GB/s", "%")
 
 

@@ -104,3 +104,15 @@ def test_a_learner_that_died_is_said(run: RunDir, capsys: pytest.CaptureFixture[
 def test_games_from_the_future_are_said(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     put_game(run.buffer, age=-7200)
     assert "in the future" in doctor(run, capsys)[1]
+
+
+def test_games_archived_unlearned_are_said_with_the_reason(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    write_status(run.status, {"state": "stopped", "skipped": {"too old": 7}, "skipped_at": time.time() - 60})
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert "PROBLEM  Games were archived unlearned: 7 waited longer than learner.max_file_age." in out
+    assert "Raise learner.max_file_age" in out
+    write_status(run.status, {"state": "stopped", "skipped": {"too old": 7}, "skipped_at": time.time() - 7200})
+    code, out = doctor(run, capsys)
+    assert code == 0
+    assert "games archived unlearned: 7 waited longer than learner.max_file_age" in out

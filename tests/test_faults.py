@@ -22,8 +22,9 @@ from understudy.agent import RLAgent
 from understudy.background.holding import StopRequest
 from understudy.background.loop import LearnerLoop
 from understudy.cli import main
+from understudy.experience.clock import FileClock
 from understudy.experience.episode import Expected
-from understudy.experience.spool import FileClock, Spool
+from understudy.experience.spool import Spool
 from understudy.files import FileLock
 from understudy.ledger import Ledger
 from understudy.models import store as store_module

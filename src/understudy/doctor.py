@@ -13,6 +13,7 @@ from pathlib import Path
 
 from understudy.errors import ModelDamaged, ModelMissing, RunDirError, UnderstudyError
 from understudy.experience.journal import orphans
+from understudy.experience.skipped import advice, summary
 from understudy.files import FileLock, move, read_holder, remove_stale_temporaries
 from understudy.ledger import Ledger
 from understudy.models.state import read_model
@@ -21,6 +22,7 @@ from understudy.rundir import RunDir
 from understudy.status import is_alive, read_status
 
 _LITTLE_SPACE = 500_000_000
+_RECENT_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def findings(run: RunDir) -> Iterator[Finding]:
         yield from _model(run)
         yield from _files(run)
     yield from _learner(run)
+    yield from _skipped(run)
     yield from _machine(run)
 
 
@@ -72,6 +75,8 @@ def _summary(run: RunDir) -> Iterator[str]:
     for name, folder in (("waiting", run.buffer), ("archived", run.archive), ("rejected", run.rejected)):
         count = sum(entry.name.endswith(".npz") for entry in os.scandir(folder)) if folder.is_dir() else 0
         yield f"{count} games {name}"
+    if why := summary(read_status(run.status).get("skipped") or {}):
+        yield f"games archived unlearned: {why}"
     try:
         state = read_model(run.model)
         yield f"model version {state.version}, {state.counters['games']} games learned from, made by {state.publisher}"
@@ -195,6 +200,14 @@ def _learner(run: RunDir) -> Iterator[Finding]:
         )
     elif status.get("last_error"):
         yield Finding(f"The learner reports: {status['last_error']}", "It goes on by itself once that is put right.")
+
+
+def _skipped(run: RunDir) -> Iterator[Finding]:
+    """Nothing is dropped silently; what was dropped long ago is in the summary."""
+    status = read_status(run.status)
+    skipped, at = status.get("skipped") or {}, status.get("skipped_at")
+    if at is not None and time.time() - at < _RECENT_SECONDS and (why := summary(skipped)):
+        yield Finding(f"Games were archived unlearned: {why}.", advice(skipped))
 
 
 def _machine(run: RunDir) -> Iterator[Finding]:

@@ -179,11 +179,14 @@ class Ledger:
             blocks.add_versions(db, [(version, at, numbers)])
             insert_games(db, consumed, outcome, version, at)
 
-    def record_skipped(self, game: Game, outcome: Outcome = "skipped") -> None:
-        """Record a game that no version of this run will learn from; known games are left as they are."""
+    def record_skipped(self, games: Sequence[Game], outcome: Outcome = "skipped") -> None:
+        """Record games that no version of this run will learn from; known games are left as they are."""
+        if not games:
+            return
         with self._transaction() as db:
-            if not db.execute("SELECT 1 FROM games WHERE id = ?", (game.id,)).fetchone():
-                insert_games(db, [game], outcome, None, time.time())
+            known = self.known(game.id for game in games)
+            new = {game.id: game for game in games if game.id not in known}
+            insert_games(db, list(new.values()), outcome, None, time.time())
 
     def record_rejected(self, name: str, reason: str, size: int, *, only_if_new: bool = False) -> None:
         """Record a file that cannot be used."""

@@ -14,7 +14,8 @@ import struct
 import sys
 import zlib
 from collections.abc import Callable, Collection, Mapping
-from io import BufferedReader
+from functools import lru_cache
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,11 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Shapes = Mapping[str, tuple[int, ...]]
+_File = BufferedReader | BytesIO
 
 _MAX_MEMBERS = 64
 _MAX_DIMENSIONS = 8
 _MAX_NPY_HEADER = 1024  # NumPy needs 118 bytes for a matrix
 _MAX_NAME = 100
+_SMALL_FILE = 1 << 16
 _MAX_TEXT = 1 << 24  # characters; NumPy's own limit is a little higher, and an error of another kind
 
 _STORED, _DEFLATED = 0, 8
@@ -86,7 +89,8 @@ def read_npz(
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise error(f"{path.name} is not a regular file.")
-    with path.open("rb") as file:
+    with path.open("rb") as opened:
+        file = _in_memory(opened)
         try:
             members = [_at_data(file, m) for m in _members(file, max_bytes)]
             chosen = [m for m in members if wanted is None or m.name in wanted]
@@ -160,7 +164,7 @@ def _deflate(header: bytes, body: memoryview) -> bytes:
     return b"".join((deflate.compress(header), deflate.compress(body), deflate.flush()))
 
 
-def _members(file: BufferedReader, max_bytes: int) -> list[_Member]:
+def _members(file: _File, max_bytes: int) -> list[_Member]:
     """The zip's directory, once everything that can be checked without reading a member has been."""
     length = file.seek(0, 2)
     if length < _END.size:
@@ -215,7 +219,7 @@ def _directory_entry(directory: bytes, position: int) -> tuple[_Member, int]:
     return member, position + name_length + extra + comment
 
 
-def _at_data(file: BufferedReader, member: _Member) -> _Member:
+def _at_data(file: _File, member: _Member) -> _Member:
     """Check a member's own header against the directory, and point at the data behind it."""
     name = f"{member.name}.npy".encode()
     raw = _read(file, member.start, _LOCAL.size + len(name))
@@ -227,7 +231,7 @@ def _at_data(file: BufferedReader, member: _Member) -> _Member:
     return member._replace(start=member.start + len(raw) + extra)
 
 
-def _beginning(file: BufferedReader, member: _Member) -> bytes:
+def _beginning(file: _File, member: _Member) -> bytes:
     """The first bytes of a member, enough for its .npy header."""
     enough = _MAX_NPY_HEADER + 12
     raw = _read(file, member.start, min(member.compressed, enough))
@@ -244,18 +248,23 @@ def _npy_header(raw: bytes, member: _Member, max_bytes: int) -> _Header:
     end = begin + struct.unpack_from(width, raw, 8)[0]
     if end - begin > _MAX_NPY_HEADER or end > len(raw):
         raise _Unusable(f"holds {member.name}, whose array header is {end - begin:,} bytes long")
-    text = raw[begin:end].decode("latin-1")
-    items = dict(_PAIR.findall(text))
-    descr, order, shape_text = items.get("descr", ""), items.get("fortran_order"), items.get("shape", "")
-    if not _DICT.fullmatch(text) or descr[:1] != "'" or order not in ("True", "False") or shape_text[:1] != "(":
-        raise _Unusable(f"holds {member.name}, which is not an array of plain numbers: {text.strip()[:120]!r}")
-    dtype = _dtype(member.name, descr[1:-1])
-    shape = _shape(member.name, shape_text, max_bytes)
+    dtype, shape, fortran = _described(member.name, raw[begin:end], max_bytes)
     nbytes = math.prod(shape) * dtype.itemsize
     if end + nbytes != member.size:
         found = f"{end + nbytes:,} bytes, in a member of {member.size:,}"
         raise _Unusable(f"holds {member.name} of shape {shape} and dtype {dtype}, {found}")
-    return _Header(dtype, shape, order == "True", end, nbytes)
+    return _Header(dtype, shape, fortran, end, nbytes)
+
+
+@lru_cache(maxsize=256)  # games of one bot describe their arrays in the same words
+def _described(name: str, header: bytes, max_bytes: int) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
+    """Dtype, shape and order of an array, from the text of its header."""
+    text = header.decode("latin-1")
+    items = dict(_PAIR.findall(text))
+    descr, order, shape_text = items.get("descr", ""), items.get("fortran_order"), items.get("shape", "")
+    if not _DICT.fullmatch(text) or descr[:1] != "'" or order not in ("True", "False") or shape_text[:1] != "(":
+        raise _Unusable(f"holds {name}, which is not an array of plain numbers: {text.strip()[:120]!r}")
+    return _dtype(name, descr[1:-1]), _shape(name, shape_text, max_bytes), order == "True"
 
 
 def _dtype(name: str, descr: str) -> np.dtype[Any]:
@@ -284,7 +293,7 @@ def _shape(name: str, text: str, max_bytes: int) -> tuple[int, ...]:
     return shape
 
 
-def _array(file: BufferedReader, member: _Member, header: _Header) -> NDArray[Any]:
+def _array(file: _File, member: _Member, header: _Header) -> NDArray[Any]:
     """Read one member, of exactly the size that its headers said."""
     if member.method == _STORED:
         prefix = _read(file, member.start, header.length)
@@ -313,7 +322,13 @@ def _array(file: BufferedReader, member: _Member, header: _Header) -> NDArray[An
     return np.ascontiguousarray(array, header.dtype.newbyteorder("=")).reshape(header.shape)  # 0-d ones became 1-d
 
 
-def _read(file: BufferedReader, start: int, length: int) -> bytes:
+def _in_memory(file: BufferedReader) -> _File:
+    """A small file, read at once: a member at a time costs more in calls to the system than in bytes."""
+    start = file.read(_SMALL_FILE + 1)
+    return BytesIO(start) if len(start) <= _SMALL_FILE else file
+
+
+def _read(file: _File, start: int, length: int) -> bytes:
     file.seek(start)
     data = file.read(length)
     if len(data) != length:

@@ -109,7 +109,12 @@ class LearnerSettings(_Section):
     """The background learner."""
 
     max_workers: int = _setting(2, "most worker processes at a time (also NUM_INSTANCES)", 1)
-    batch_games: int = _setting(10, "most games in one batch", 1)
+    batch_games: int = _setting(10, "most games in one batch, unless a backlog waits", 1)
+    batch_decisions: int = _setting(
+        16_384,
+        "when over four batches wait, a batch takes up to this many decisions, newest games first; 0 = never",
+        0,
+    )
     min_batch_games: int = _setting(
         1, "wait for this many games before training; what waits is learned when the learner stops", 1
     )
@@ -121,7 +126,15 @@ class LearnerSettings(_Section):
     batch_seconds: float = _setting(
         120.0, "end the training of a batch after this many seconds and publish what it has led to", 0.1
     )
-    max_file_age: float = _setting(3600.0, "games older than this many seconds are archived unlearned; 0 = no limit", 0)
+    max_file_age: float = _setting(
+        0.0, "games that waited this many seconds for a running learner are archived unlearned; 0 = no limit", 0
+    )
+    min_sample_size: float = _setting(
+        0.05,
+        "a batch over 100 versions behind, of which less than this share counts, is archived unlearned; 0 = no limit",
+        0,
+        1,
+    )
     verbose: bool = _setting(True, "print what is going on")
 
 
@@ -129,6 +142,10 @@ class LearnerSettings(_Section):
 class StorageSettings(_Section):
     """Bounds on what a run keeps on disk and reads into memory."""
 
+    buffer_games: int = _setting(100_000, "most games that wait; beyond it the oldest are archived unlearned", 1)
+    buffer_bytes: int = _setting(
+        4_000_000_000, "most bytes of games that wait; beyond it the oldest are archived unlearned", 1024
+    )
     archive_games: int = _setting(10_000, "keep this many learned games", 0)
     archive_bytes: int = _setting(2_000_000_000, "keep at most this many bytes of learned games", 0)
     rejected_files: int = _setting(1_000, "keep this many unusable files, with their reasons", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -18,13 +19,15 @@ import pytest
 
 from game_files import ACTIONS, STATE_DIM, make_model, put_game
 from understudy import BackgroundParallelLearner, RLAgent
+from understudy.background import control
 from understudy.background.resources import write_step_time
 from understudy.errors import LearnerBusy, LearnerFailed, RunDirError, SettingsError
+from understudy.experience.episode import read_episode, write_episode
 from understudy.ledger import Ledger
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.settings import LearnerSettings, Settings, TrainingSettings
+from understudy.settings import LearnerSettings, ResourceSettings, Settings, StorageSettings, TrainingSettings
 from understudy.status import read_status
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
@@ -143,14 +146,90 @@ def test_the_learner_waits_for_the_first_model(tmp_path: Path) -> None:
         until(lambda: not path.exists())
 
 
-def test_old_games_are_archived_unlearned_and_the_rest_goes_on(run: RunDir) -> None:
+def test_games_that_waited_while_no_learner_ran_are_learned_from(run: RunDir) -> None:
     for seed in range(11):
         put_game(run.buffer, seed, age=5000)
-    put_game(run.buffer, 50)
     learn_once(run, "--learner.max-file-age", "3600")
+    assert outcomes(run) == {"learned": 11, "online": 0, "skipped": 0, "rejected": 0}
+
+
+def test_games_do_not_get_too_old_during_a_pause(run: RunDir) -> None:
+    control.pause(run, "a test")
+    with BackgroundParallelLearner(run_dir=run.root, verbose=False, max_file_age=0.3, poll_seconds=0.05) as learner:
+        until(lambda: learner.get_stats()["state"].startswith("paused"))
+        put_game(run.buffer)
+        time.sleep(0.6)
+        control.resume(run, "a test")
+        until(lambda: sum(outcomes(run).values()) == 1)
+    assert outcomes(run)["learned"] == 1
+
+
+def test_games_that_wait_too_long_for_a_running_learner_are_archived_unlearned_and_it_says_so(run: RunDir) -> None:
+    # It runs, but waits for more games than there are.
+    settings = Settings(
+        learner=LearnerSettings(min_batch_games=4, max_file_age=0.2, poll_seconds=0.05),
+        resources=ResourceSettings(cpu_threshold=100, memory_threshold=100, gpu_memory_threshold=100),
+    )
+    with BackgroundParallelLearner(run_dir=run.root, verbose=False, settings=settings) as learner:
+        until(lambda: learner.get_stats()["state"] == "running")
+        for seed in range(3):
+            put_game(run.buffer, seed)
+        time.sleep(0.5)
+        put_game(run.buffer, 9)
+        until(lambda: sum(outcomes(run).values()) == 4)
+    assert outcomes(run) == {"learned": 1, "online": 0, "skipped": 3, "rejected": 0}
     status = read_status(run.status)
-    assert (status["files_skipped_old"], status["files_processed"], status["buffer_files"]) == (11, 1, 0)
-    assert outcomes(run) == {"learned": 1, "online": 0, "skipped": 11, "rejected": 0}
+    assert (status["files_skipped_old"], status["skipped"], status["files_processed"]) == (3, {"too old": 3}, 1)
+    assert (
+        "] Games Skipped\n  Too Old:         3 games waited longer than learner.max_file_age\n" in run.log.read_text()
+    )
+    learn_once(run)
+    assert read_status(run.status)["skipped"] == {"too old": 3}  # the next learner remembers
+
+
+def test_batches_grow_with_the_backlog_and_fresh_games_are_learned_first(run: RunDir) -> None:
+    for seed in range(50):
+        put_game(run.buffer, seed, age=100 - seed, id=f"{seed:016x}")
+    learn_once(run, "--learner.batch-games", "5", "--learner.batch-decisions", "240")
+    with Ledger(run.ledger) as ledger:
+        sizes = [version.games for version in ledger.versions() if version.games]
+        first = {int(game.id, 16) for game, _, version in ledger.games() if version == 2}
+    assert sizes == [20, 20, 5, 5]  # 20 games are 240 decisions; four batches of five are no backlog
+    assert first == set(range(30, 50))
+
+
+def test_batches_do_not_grow_if_they_are_told_not_to(run: RunDir) -> None:
+    for seed in range(12):
+        put_game(run.buffer, seed)
+    learn_once(run, "--learner.batch-games", "2", "--learner.batch-decisions", "0")
+    with Ledger(run.ledger) as ledger:
+        assert [version.games for version in ledger.versions() if version.games] == [2] * 6
+
+
+def test_a_buffer_that_runs_over_is_bounded_and_says_so(run: RunDir) -> None:
+    for seed in range(30):
+        put_game(run.buffer, seed, age=100 - seed)
+    learn_once(run, "--storage.buffer-games", "20")
+    assert outcomes(run) == {"learned": 18, "online": 0, "skipped": 12, "rejected": 0}
+    assert read_status(run.status)["skipped"] == {"no room": 12}
+    assert "  No Room:         12 games were the oldest when more waited" in run.log.read_text()
+
+
+def test_games_of_a_policy_long_gone_are_archived_unlearned_and_it_says_so(run: RunDir) -> None:
+    store = ModelStore(run.model, run.ledger)
+    head = store.load()
+    for _ in range(102):
+        head = store.publish(head, head, publisher="somebody")
+    for seed in range(3):
+        path = put_game(run.buffer, seed, model_version=1)
+        game = read_episode(path, StorageSettings())
+        log_probs = np.full(len(game), -1e-6, np.float32)  # it was sure of nearly everything, the model of nothing
+        log_probs[0] = -20.0
+        write_episode(path, dataclasses.replace(game, log_probs=log_probs), compress=False)
+    learn_once(run, "--learner.min-sample-size", "0.2")
+    assert outcomes(run) == {"learned": 0, "online": 0, "skipped": 3, "rejected": 0}
+    assert store.load().version == head.version  # no trace of them in the model
+    assert "  Too Stale:       3 games were played by a policy too unlike" in run.log.read_text()
 
 
 def test_bad_files_are_rejected_with_a_reason_and_the_rest_is_learned(run: RunDir) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import time
@@ -12,9 +13,10 @@ import numpy as np
 import pytest
 
 from game_files import ACTIONS, STATE_DIM, put_game
+from understudy.experience.clock import FileClock
 from understudy.experience.episode import EpisodeMeta, Expected
 from understudy.experience.journal import Journal
-from understudy.experience.spool import FileClock, Spool
+from understudy.experience.spool import Spool
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
@@ -109,11 +111,84 @@ def test_games_over_the_age_limit_are_archived_unlearned_and_do_not_block(run: R
         put_game(run.buffer, seed, age=4000 + seed)
     young = put_game(run.buffer, 99)
     spool = Spool(run, ledger, StorageSettings())
+    spool.clock.count_from(time.monotonic() - 5000)  # it has been learning for so long
     assert [game.path for game in spool.next_batch(EXPECTED, 10, 3600)] == [young]
     assert spool.passed.too_old == 12
     assert len(names(run.archive)) == 12
     assert names(run.buffer) == {young.name}
     assert ledger.games_by_outcome()["skipped"] == 12
+
+
+def test_games_do_not_get_too_old_while_nobody_can_learn_from_them(run: RunDir, ledger: Ledger) -> None:
+    for seed in range(3):
+        put_game(run.buffer, seed, age=4000 + seed)
+    spool = Spool(run, ledger, StorageSettings())  # a learner that has just started
+    assert len(spool.next_batch(EXPECTED, 10, 3600)) == 3
+    spool.clock.count_from(time.monotonic() - 5000)
+    spool.clock.count_from(time.monotonic())  # the end of a pause
+    spool.scan()
+    assert len(spool.next_batch(EXPECTED, 10, 3600)) == 3
+    assert ledger.games_by_outcome()["skipped"] == 0
+
+
+def test_of_a_backlog_the_newest_games_come_first_in_a_batch_as_large_as_its_decisions(
+    run: RunDir, ledger: Ledger
+) -> None:
+    paths = [put_game(run.buffer, seed, age=100 - seed) for seed in range(21)]  # of 12 decisions each
+    spool = Spool(run, ledger, StorageSettings(), backlog=20)
+    spool.scan()
+    batch = spool.next_batch(EXPECTED, 5, 0, decisions=100)
+    assert [game.path for game in batch] == paths[:-10:-1]
+    ledger.record_version(1, None, "learner", [game.record for game in batch])
+    spool.settle(batch)
+    assert [game.path for game in spool.next_batch(EXPECTED, 5, 0, decisions=100)] == paths[11:6:-1]  # no backlog now
+    spool.scan()
+    assert [game.path for game in spool.next_batch(EXPECTED, 5, 0, decisions=100)] == paths[:5]
+
+
+def test_games_of_the_same_second_come_in_an_order_that_their_result_has_no_part_in(
+    run: RunDir, ledger: Ledger
+) -> None:
+    for seed in range(40):
+        put_game(run.buffer, seed, ended_at=1_000_000.0, result=("Victory", "Defeat")[seed % 2], id=f"{seed:016x}")
+    for backlog in (0, 1):
+        spool = Spool(run, ledger, StorageSettings(), backlog=backlog)
+        spool.scan()
+        results = [game.record.result for game in spool.next_batch(EXPECTED, 10, 0)]
+        assert results.count("Victory") == 5
+
+
+def test_a_backlog_is_looked_at_again_for_fresh_games(run: RunDir, ledger: Ledger) -> None:
+    for seed in range(5):
+        put_game(run.buffer, seed, age=100)
+    spool = Spool(run, ledger, StorageSettings(), backlog=2)
+    spool.scan()
+    fresh = put_game(run.buffer, 9)
+    spool._scan_seconds = 0.0
+    assert [game.path for game in spool.next_batch(EXPECTED, 1, 0)] == [fresh]
+
+
+def test_a_buffer_beyond_its_bounds_loses_its_oldest_games_to_the_archive_and_counts_them(
+    run: RunDir, ledger: Ledger
+) -> None:
+    np.savez(run.buffer / "mine.npz", states=np.ones((3, STATE_DIM)), actions=np.array([0, 1, 2]), rewards=np.ones(3))
+    os.utime(run.buffer / "mine.npz", (1e9, 1e9))
+    (run.buffer / "game_20000101_000000_Victory_bad.npz").write_bytes(b"no zip")
+    paths = [put_game(run.buffer, seed, age=100 - seed) for seed in range(20)]
+    spool = Spool(run, ledger, StorageSettings(buffer_games=22))
+    spool.make_room()
+    assert len(names(run.buffer)) == 22  # not beyond them
+    spool = Spool(run, ledger, StorageSettings(buffer_games=20))
+    spool.make_room()
+    assert names(run.buffer) == {path.name for path in paths[2:]}  # a tenth is left free
+    assert (spool.passed.no_room, spool.passed.rejected, spool.waiting) == (3, 1, 18)
+    assert names(run.archive) == {"mine.npz", paths[0].name, paths[1].name}
+    assert ledger.games_by_outcome() == {"learned": 0, "online": 0, "skipped": 3, "rejected": 1}
+    size = paths[-1].stat().st_size
+    Spool(run, ledger, StorageSettings(buffer_bytes=21 * size // 2)).make_room()
+    assert names(run.buffer) == {path.name for path in paths[-9:]}
+    paths[0] = (run.archive / paths[0].name).rename(run.buffer / paths[0].name)
+    assert paths[0] not in [game.path for game in spool.next_batch(EXPECTED, 100, 0)]  # the ledger knows it
 
 
 def test_half_written_files_are_never_looked_at(run: RunDir, ledger: Ledger) -> None:

@@ -206,3 +206,15 @@ def test_progress_tells_improvement_from_chance() -> None:
     assert progress(rates((50, 0.2, 50), (100, 0.6, 50))).endswith("20% of the 50 before: getting better.")
     assert progress(rates((50, 0.6, 50), (100, 0.2, 50))).endswith("getting worse.")
     assert progress(rates((50, 0.5, 50), (100, 0.54, 50))).endswith("within chance.")
+
+
+def test_games_archived_unlearned_are_amber_with_the_reason_until_it_is_long_ago(run: RunDir) -> None:
+    set_status(run, skipped={"no room": 1200, "too old": 3}, skipped_at=time.time() - 60)
+    found = health(run)
+    assert (found.light, names(found)) == ("amber", ["games skipped"])
+    assert "archived unlearned, the last of them 1m 0s ago: 3 waited longer than learner.max_file_age; 1,200 were" in (
+        found.sentence
+    )
+    assert "storage.buffer_games" in found.troubles[0].advice
+    set_status(run, skipped_at=time.time() - 7200)
+    assert health(run).light == "green"

@@ -43,7 +43,7 @@ class BackgroundParallelLearner:
         enable_replay_analysis: bool = False,
         enable_model_training: bool = True,
         verbose: bool = True,
-        max_file_age: float = 3600,
+        max_file_age: float | None = None,
         if_busy: Literal["wait", "exit"] = "wait",
         outlive_parent: bool = False,
         settings: Settings | None = None,
@@ -57,7 +57,9 @@ class BackgroundParallelLearner:
             raise SettingsError(
                 f"{', '.join(sorted(unknown))}: no such setting; the learner has {', '.join(sorted(known))}."
             )
-        given = {"verbose": verbose, "max_file_age": float(max_file_age), **more}
+        given = {"verbose": verbose, **more}
+        if max_file_age is not None:  # else the settings'
+            given["max_file_age"] = float(max_file_age)
         if max_workers is not None:  # else the settings', which NUM_INSTANCES fills
             given["max_workers"] = max_workers
         self.settings = dataclasses.replace(base, learner=dataclasses.replace(base.learner, **given))

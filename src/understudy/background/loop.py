@@ -28,14 +28,15 @@ from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import Job, Work
 from understudy.background.loads import LoadLog
 from understudy.background.replays import ReplayJobs, replay_folder, require_reader
+from understudy.background.skips import Skips
 from understudy.background.statistics import Statistics
 from understudy.background.training import Trained, Training
 from understudy.errors import ModelError, RunDirError
 from understudy.experience.spool import Passed, Spool
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.settings import Settings
-from understudy.status import write_status
+from understudy.settings import LearnerSettings, Settings
+from understudy.status import read_status, write_status
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +45,9 @@ _STATE_LOG_SECONDS = 60.0
 _LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everything else out of the log
 _LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
 _PAUSE_SECONDS = 0.2
+_BACKLOG_BATCHES = 4
+_ROOM_SECONDS = 5.0  # between two looks at how much the buffer holds
+_ROOM_SHARE = 50  # a look at a very full one may cost a fiftieth of the time
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
 
 
@@ -64,7 +68,7 @@ class LearnerLoop:
         self._train = train
         self._ledger = JobLedger(run.ledger)
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
-        self._spool = Spool(run, self._ledger, settings.storage)
+        self._spool = Spool(run, self._ledger, settings.storage, _backlog(settings.learner))
         self._orders = Orders(run.control)
         self._training = Training(self._store, self._spool, settings.learner, training)
         self._replays = self._replay_jobs(settings) if replays else None
@@ -82,6 +86,8 @@ class LearnerLoop:
         self._state_logged_at: dict[str, float] = {}
         self._next_report = time.monotonic() + settings.learner.report_seconds
         self._loads = LoadLog(run.loads, run.buffer)
+        self._next_room_check = 0.0
+        self._skips = Skips(partial(self._log, "Games Skipped"))
         self.stats = self._stats_of_run()
 
     def run(self, request: StopRequest) -> bool:
@@ -97,6 +103,7 @@ class LearnerLoop:
                     self._close_jobs()
         finally:
             self.stats.state = "stopped"
+            self._skips.say()
             self._write_status()
             self._ledger.close()
             self._log("Learner Stopped", {"Total Processed": f"{self.stats.files_processed} files"})
@@ -125,8 +132,10 @@ class LearnerLoop:
         return max(least, min(grown, self._settings.batch_games))
 
     def _stand_still(self, request: StopRequest) -> None:
-        """During a pause nothing is begun; what workers were at is taken in."""
+        """During a pause nothing is begun; what workers were at is taken in. No game gets too old by it."""
+        self._spool.clock.count_from(time.monotonic())
         try:
+            self._keep_bounds()
             self._jobs.collect(_PAUSE_SECONDS)
             self._collect_jobs()
         except (OSError, RunDirError) as error:
@@ -166,6 +175,7 @@ class LearnerLoop:
         try:
             if self._to_recover:
                 self._recover()
+            self._keep_bounds()
             self._spool.salvage()
             if self._spool.waiting < at_least:  # else the last scan found enough to go on with
                 self._spool.scan()
@@ -175,12 +185,22 @@ class LearnerLoop:
             train = partial(self._take_and_learn, request)
             worked = self._jobs.turn(_WATCH_SECONDS if hurry else 0.0, train, hurry=hurry)
             self._collect()
+            if self.stats.state not in ("running", "training"):  # waiting for a model, the machine or the game
+                self._spool.clock.count_from(time.monotonic())
             return worked
         except (OSError, RunDirError) as error:
             self._trouble(request, f"{error}")
         except ModelError as error:
             self._trouble(request, f"The model cannot be used. {error}")
         return False
+
+    def _keep_bounds(self) -> None:
+        """Look now and then whether more games wait than the disk is to hold."""
+        began = time.monotonic()
+        if began >= self._next_room_check:
+            self._spool.make_room()
+            took = time.monotonic() - began
+            self._next_room_check = began + max(_ROOM_SECONDS, _ROOM_SHARE * took)
 
     def _has_model(self) -> bool:
         found = self._training.refresh()
@@ -265,6 +285,8 @@ class LearnerLoop:
 
     def _stats_of_run(self) -> Statistics:
         stats = Statistics.of_run(self._ledger)
+        before = read_status(self._run.status)  # the ledger does not keep reasons
+        stats.skipped, stats.skipped_at = dict(before.get("skipped") or {}), before.get("skipped_at")
         stats.max_workers = self._settings.max_workers
         stats.started_at = self._started_at
         return stats
@@ -345,7 +367,7 @@ class LearnerLoop:
         if passed.rejected:
             self._log_rejections(passed.rejected)
         stats.files_rejected += passed.rejected
-        stats.files_skipped_old += passed.too_old
+        stats.add_skipped(self._skips.note(passed), time.time())
         stats.games_salvaged += passed.salvaged
 
     def _log_rejections(self, count: int) -> None:
@@ -379,6 +401,11 @@ class LearnerLoop:
     def _say(self, text: str) -> None:
         if self._settings.verbose:
             reports.say(text)
+
+
+def _backlog(settings: LearnerSettings) -> int:
+    """With more games than this waiting, batches grow; 0 = they never do."""
+    return _BACKLOG_BATCHES * settings.batch_games if settings.batch_decisions else 0
 
 
 def _changed_at(folder: Path) -> float:

@@ -80,7 +80,7 @@ def status_report(stats: Mapping[str, Any]) -> str:
             "Buffer Files": stats["buffer_files"],
             "Archived Files": stats["archive_files"],
             "Rejected Files": stats["files_rejected"],
-            "Skipped (too old)": stats["files_skipped_old"],
+            "Skipped": f"{stats['files_skipped_old']}{skipped(stats['skipped'])}",
         },
         "System Status": {
             "Active Workers": f"{stats['active_workers']}/{stats['max_workers']}",
@@ -176,6 +176,11 @@ def evaluation(facts: Mapping[str, Any]) -> str:
         f"{alone}; against version {facts['against']} {100 * facts['difference']:+.0f} points"
         f" ({100 * facts['difference_low']:+.0f} to {100 * facts['difference_high']:+.0f}): {facts['verdict']}"
     )
+
+
+def skipped(games: Mapping[str, int]) -> str:
+    """Games archived unlearned, by reason."""
+    return f" ({', '.join(f'{count} {reason}' for reason, count in games.items())})" if games else ""
 
 
 def _rule() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,10 @@ class Statistics:
     errors: int = 0
     last_error: str | None = None
     files_skipped_old: int = 0
+    """Archived unlearned, for whatever reason."""
+    skipped: dict[str, int] = field(default_factory=dict)
+    """The same by reason, as far as status.json remembers."""
+    skipped_at: float | None = None
     files_rejected: int = 0
     games_salvaged: int = 0
     active_workers: int = 0
@@ -73,6 +78,13 @@ class Statistics:
         self.last_loss = loss
         self.total_processing_time += seconds
         self.last_training_time = at
+
+    def add_skipped(self, games: Mapping[str, int], at: float) -> None:
+        """Count games that were archived unlearned, by reason."""
+        for reason, count in games.items():
+            self.skipped[reason] = self.skipped.get(reason, 0) + count
+            self.files_skipped_old += count
+            self.skipped_at = at
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for status.json and get_stats()."""

@@ -21,6 +21,9 @@ from understudy.settings import LearnerSettings
 logger = logging.getLogger(__name__)
 
 
+_STALE_VERSIONS = 100
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Trained:
     """A batch that was published."""
@@ -75,7 +78,10 @@ class Training:
     def next_batch(self) -> list[WaitingGame]:
         """The games to learn from next; they stay in the buffer until they have been."""
         assert self._model is not None
-        return self._spool.next_batch(self._model.expected, self._settings.batch_games, self._settings.max_file_age)
+        settings = self._settings
+        return self._spool.next_batch(
+            self._model.expected, settings.batch_games, settings.max_file_age, settings.batch_decisions
+        )
 
     def learn(
         self,
@@ -103,12 +109,19 @@ class Training:
                 self.learn(half, interrupted=interrupted, published=published, refused=refused)
             return
         facts = {**dataclasses.asdict(update), "seconds": time.perf_counter() - start}
-        if self._publish(self._model, batch, facts):
+        facts["staleness"] = _versions_behind(self._model.version, batch)
+        if self._is_useless(facts):
+            self._model.adopt(self._model.base)
+            self._spool.skip(batch)
+        elif self._publish(self._model, batch, facts):
             published(Trained(len(batch), self._model.version, facts))
 
+    def _is_useless(self, facts: Mapping[str, Any]) -> bool:
+        """Whether a batch is so old that almost none of it counts. One of a version that plays now is never that."""
+        share: float = facts["effective_sample_size"]
+        return bool(facts["staleness"] > _STALE_VERSIONS and share < self._settings.min_sample_size)
+
     def _publish(self, model: LiveModel, batch: Sequence[WaitingGame], facts: dict[str, Any]) -> bool:
-        behind = [model.version - (game.episode.meta.model_version or model.version) for game in batch]
-        facts["staleness"] = sum(behind) / len(behind)
         try:
             model.publish(self._store, publisher="learner", consumed=[game.record for game in batch], stats=facts)
         except AlreadyLearned as error:
@@ -120,3 +133,9 @@ class Training:
             raise
         self._spool.settle(batch)
         return True
+
+
+def _versions_behind(version: int, batch: Sequence[WaitingGame]) -> float:
+    """How many versions ago the games were played, on average; 0 where they do not say."""
+    behind = [version - (game.episode.meta.model_version or version) for game in batch]
+    return sum(behind) / len(behind)

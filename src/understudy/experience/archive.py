@@ -16,6 +16,7 @@ from understudy.settings import StorageSettings
 
 _NAMED_ACTIONS = 32
 OTHER_ACTIONS = "(others)"
+_COUNTED_DIRECTLY = 1024
 _TEXT = 80
 _LATEST_VERSION = 2**53
 
@@ -69,7 +70,12 @@ def record_of(episode: Episode, name: str, size: int) -> Game:
 
 def _chosen(episode: Episode) -> dict[str, int]:
     """How often each action was chosen; of a great many actions, only the most frequent have a name of their own."""
-    numbers, counts = np.unique(episode.actions, return_counts=True)
+    if episode.actions.max() < _COUNTED_DIRECTLY:  # a fifth of the time
+        all_counts = np.bincount(episode.actions)
+        numbers = all_counts.nonzero()[0]
+        counts = all_counts[numbers]
+    else:
+        numbers, counts = np.unique(episode.actions, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     labels = episode.meta.actions
     named = {

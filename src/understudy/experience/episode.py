@@ -154,11 +154,14 @@ def file_name(meta: EpisodeMeta) -> str:
     return f"game_{ended}_{result}_{meta.id}.npz"
 
 
-def write_episode(path: Path, episode: Episode, *, compress: bool) -> None:
-    """Check the game and make its file appear whole."""
+def write_episode(path: Path, episode: Episode, *, compress: bool, durable: bool = True) -> None:
+    """Check the game and make its file appear whole.
+
+    When this returns, the file survives a power cut; `durable=False` promises only a whole file, and is faster.
+    """
     checked = validated(_arrays(episode), episode.meta)
     arrays = _arrays(checked) | {"meta": np.array(checked.meta.to_json())}
-    write_atomically(path, lambda stream: write_npz(stream, arrays, compress=compress))
+    write_atomically(path, lambda stream: write_npz(stream, arrays, compress=compress), durable=durable)
 
 
 def read_episode(path: Path, limits: StorageSettings, expected: Expected | None = None) -> Episode:

@@ -10,30 +10,34 @@ import errno
 import heapq
 import json
 import logging
+import math
 import os
 import re
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from understudy.errors import EpisodeError
 from understudy.experience.archive import archive, record_of
+from understudy.experience.buffer import is_game, list_games, surplus
+from understudy.experience.clock import FileClock
 from understudy.experience.episode import Episode, Expected, read_episode
 from understudy.experience.journal import orphans, salvage
 from understudy.files import move, remove_if_there, remove_stale_temporaries, write_atomically
-from understudy.ledger import Game, Ledger
+from understudy.ledger import Game, Ledger, Outcome
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
 logger = logging.getLogger(__name__)
 
-_TIMED_NAME = re.compile(r"game_(\d{8}_\d{6})_")
 _SURROGATES = re.compile("[\ud800-\udfff]")  # how Python shows bytes in a name that are no text
 _NAME_BYTES = 200  # leaves room for what the names of notes and temporary files add
 _LOOKAHEAD = 1000  # names taken from one scan of the buffer; bounds memory however many files wait
+_SCAN_SHARE = 5  # a scan for fresh games may cost this part of the time: a fifth
+_AT_A_TIME = 500  # games that one transaction sees off
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +55,30 @@ class Passed:
 
     rejected: int = 0
     too_old: int = 0
+    too_stale: int = 0
+    no_room: int = 0
     known: int = 0
     salvaged: int = 0
 
 
 class Spool:
-    """The buffer of one run, as its one learner sees it."""
+    """The buffer of one run, as its one learner sees it.
 
-    def __init__(self, run: RunDir, ledger: Ledger, storage: StorageSettings) -> None:
+    Games are taken oldest first. When more than `backlog` wait, the newest come first: they are of a policy nearest to
+    the one that learns. 0 = always oldest first.
+    """
+
+    def __init__(self, run: RunDir, ledger: Ledger, storage: StorageSettings, backlog: int = 0) -> None:
         self._run = run
         self._ledger = ledger
         self._storage = storage
+        self._backlog = backlog
         self._names: deque[str] = deque()
-        self._clock = FileClock()
+        self._leaving: list[tuple[Path, Game, Outcome | None]] = []
+        self._newest_first = False
+        self._scanned_at = -math.inf
+        self._scan_seconds = 0.0
+        self.clock = FileClock()
         self.waiting = 0
         self.passed = Passed()
         self._rejected_kept = 0
@@ -72,7 +87,7 @@ class Spool:
         """Once, at the start: mend what a kill between the ledger and the files left apart."""
         for folder in self._run.folders:
             remove_stale_temporaries(folder, older_than_seconds=3600)
-        sizes = {path.name: _size(path) for path in self._run.archive.iterdir() if _is_game(path.name)}
+        sizes = {path.name: _size(path) for path in self._run.archive.iterdir() if is_game(path.name)}
         # A bot that trains online may be pruning the archive meanwhile: what has no size is gone.
         self._ledger.reconcile_archive({name: size for name, size in sizes.items() if size is not None})
         for note in self._run.rejected.glob("*.reason.json"):
@@ -80,21 +95,23 @@ class Spool:
             name = note.name.removesuffix(".reason.json")
             self._ledger.record_rejected(name, *_read_reason(note), only_if_new=True)
 
+    @property
+    def behind(self) -> bool:
+        """Whether more games wait than can be learned one batch after the other."""
+        return 0 < self._backlog < self.waiting
+
     def scan(self) -> int:
         """Look into the buffer and return how many games wait. Costs no more for a large archive."""
-        count = 0
-        self._clock.look()
-
-        def keys() -> Iterator[tuple[str, str]]:
-            nonlocal count
-            with os.scandir(self._run.buffer) as entries:
-                for entry in entries:
-                    if _is_game(entry.name):
-                        count += 1
-                        yield _age_key(entry), entry.name
-
-        self._names = deque(name for _, name in heapq.nsmallest(_LOOKAHEAD, keys()))
-        self.waiting = count
+        self.clock.look()
+        self._scanned_at = time.monotonic()
+        while True:
+            count, names = list_games(self._run.buffer, _LOOKAHEAD, newest_first=self._newest_first)
+            self.waiting = count
+            if self.behind == self._newest_first:
+                break
+            self._newest_first = self.behind
+        self._names = deque(names)
+        self._scan_seconds = time.monotonic() - self._scanned_at
         return count
 
     def salvage(self) -> int:
@@ -113,25 +130,53 @@ class Spool:
         self.passed.salvaged += games
         return games
 
-    def next_batch(self, expected: Expected, most: int, max_age: float) -> list[WaitingGame]:
-        """The oldest games that can be learned from, at most `most`; whatever cannot leaves the buffer on the way.
+    def next_batch(self, expected: Expected, most: int, max_age: float, decisions: int = 0) -> list[WaitingGame]:
+        """The games to learn from next, at most `most`; whatever cannot be learned from leaves the buffer on the way.
 
-        `max_age` is in seconds, 0 for no limit. The games stay in the buffer until `settle`.
+        With a backlog as many games as make up `decisions`, if that is more. `max_age` is in seconds, 0 for no limit.
+        The games stay in the buffer until `settle`.
         """
         batch: dict[str, WaitingGame] = {}
-        size = 0
-        while len(batch) < most:
-            # The games of this batch are still in the buffer: another scan would find them again.
-            if not self._names and (batch or not self.scan()):
-                break
+        size = steps = 0
+        if self.behind and time.monotonic() - self._scanned_at > _SCAN_SHARE * self._scan_seconds:
+            self.scan()  # fresh games have come
+        while len(batch) < most or (self.behind and steps < decisions):
+            if not self._names:
+                # The games of this batch are still in the buffer: another scan would find them again.
+                if batch:
+                    break
+                self._see_off()
+                if not self.scan():
+                    break
             game = self._open(self._run.buffer / self._names[0], expected, max_age)
             if game is not None:
                 size += game.episode.nbytes
                 if batch and size > self._storage.episode_bytes:  # the rest comes with the next batch
                     break
+                steps += len(game.episode)
                 batch.setdefault(game.record.id, game)  # a copy under another name waits until the ledger knows it
             self._names.popleft()
+        self._see_off()
         return list(batch.values())
+
+    def skip(self, games: Sequence[WaitingGame]) -> None:
+        """Archive games unlearned: the policy that played them was too unlike the one that learns."""
+        self._leaving += [(game.path, game.record, "skipped") for game in games]
+        self.passed.too_stale += len(games)
+        self._see_off()
+
+    def make_room(self) -> None:
+        """Archive the oldest games unlearned if more wait than the disk is to hold."""
+        files = surplus(self._run.buffer, self._storage)
+        for file in files:
+            path = self._run.buffer / file.name
+            record = file.record or self._record_of(path)
+            if record is not None:
+                self._leaving.append((path, record, "skipped"))
+                self.passed.no_room += 1
+        self._see_off()
+        if files:
+            self.scan()
 
     def settle(self, games: Sequence[WaitingGame]) -> None:
         """Move games that the ledger knows into the archive."""
@@ -175,21 +220,39 @@ class Spool:
         except EpisodeError as error:
             self.reject(path, str(error))
             return None
-        meta = episode.meta
         record = record_of(episode, path.name, stat.st_size)
         if self._ledger.known([record.id]):
             self.passed.known += 1
-        elif meta.trained_online:
-            self._ledger.record_skipped(record, "online")
+            self._leaving.append((path, record, None))
+        elif episode.meta.trained_online:
             self.passed.known += 1
-        elif max_age and self._clock.age(stat.st_mtime) > max_age:
-            self._ledger.record_skipped(record, "skipped")
+            self._leaving.append((path, record, "online"))
+        elif max_age and self.clock.waited(stat.st_mtime) > max_age:
             self.passed.too_old += 1
+            self._leaving.append((path, record, "skipped"))
         else:
             return WaitingGame(path, episode, record)
-        archive(self._run, self._ledger, self._storage, [(path, record.id)])
-        self.waiting = max(self.waiting - 1, 0)
         return None
+
+    def _record_of(self, path: Path) -> Game | None:
+        """What a file whose name says nothing holds; None if it cannot be used, and then it is rejected."""
+        try:
+            return record_of(read_episode(path, self._storage), path.name, path.stat().st_size)
+        except FileNotFoundError:
+            return None
+        except EpisodeError as error:
+            self.reject(path, str(error))
+            return None
+
+    def _see_off(self) -> None:
+        """Record and archive what is not to be learned from, many games in one transaction."""
+        while self._leaving:
+            games = self._leaving[:_AT_A_TIME]
+            for outcome in ("online", "skipped"):
+                self._ledger.record_skipped([record for _, record, wanted in games if wanted == outcome], outcome)
+            archive(self._run, self._ledger, self._storage, [(path, record.id) for path, record, _ in games])
+            self.waiting = max(self.waiting - len(games), 0)
+            del self._leaving[:_AT_A_TIME]
 
     def _prune_rejected(self) -> None:
         notes = [entry for entry in os.scandir(self._run.rejected) if entry.name.endswith(".reason.json")]
@@ -199,50 +262,11 @@ class Spool:
         self._rejected_kept = min(len(notes), self._storage.rejected_files)
 
 
-class FileClock:
-    """Ages of files, right also for those written before the system clock was set forward or back."""
-
-    _JUMP_SECONDS = 60.0
-
-    def __init__(self) -> None:
-        self._offsets = [time.time() - time.monotonic()]
-
-    def age(self, modified: float) -> float:
-        """Seconds since a file was modified, in the youngest reading that does not put it into the future."""
-        monotonic = self.look()
-        ages = [monotonic + then - modified for then in self._offsets]
-        return min((age for age in ages if age >= 0), default=0.0)
-
-    def look(self) -> float:
-        """Notice a jump, and return the monotonic time; to be called often, for files written between two jumps."""
-        monotonic = time.monotonic()
-        offset = time.time() - monotonic
-        jump = offset - self._offsets[-1]
-        if abs(jump) > self._JUMP_SECONDS:
-            logger.warning("The system clock jumped by %+.0f s; games keep their true age.", jump)
-            self._offsets = [*self._offsets[-7:], offset]
-        return monotonic
-
-
-def _is_game(name: str) -> bool:
-    return name.endswith(".npz") and not name.startswith(".")
-
-
 def _plain(name: str) -> str:
     """A name that notes, temporary files and the ledger can hold; nearly every name is that already."""
     if len(os.fsencode(name)) > _NAME_BYTES:
         name = f"{name[:40]}-{zlib.crc32(os.fsencode(name)):08x}.npz"
     return _SURROGATES.sub("_", name)
-
-
-def _age_key(entry: os.DirEntry[str]) -> str:
-    """The time a game ended, as text that sorts; from the file's own time where the name does not tell."""
-    if match := _TIMED_NAME.match(entry.name):
-        return match[1]
-    try:
-        return time.strftime("%Y%m%d_%H%M%S", time.localtime(entry.stat().st_mtime))
-    except OSError:  # gone, or a link that leads nowhere
-        return ""
 
 
 def _size(path: Path) -> int | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.confidence import Z95
+from understudy.experience.skipped import advice, summary
 from understudy.status import FRESH_SECONDS
 from understudy.watch.history import Rates
 from understudy.watch.readings import Snapshot
@@ -68,6 +69,7 @@ def _troubles(seen: Snapshot) -> Iterator[Trouble]:
         _learner,
         _rejected,
         _not_finite,
+        _skipped,
         _queue,
         _games,
         _workers,
@@ -179,6 +181,18 @@ def _not_finite(seen: Snapshot) -> Iterator[Trouble]:
         )
 
 
+def _skipped(seen: Snapshot) -> Iterator[Trouble]:
+    """Nothing is dropped silently."""
+    skipped, at = seen.learner.stats.get("skipped") or {}, seen.learner.stats.get("skipped_at")
+    if at is not None and seen.at - at < RECENT_SECONDS and (why := summary(skipped)):
+        yield Trouble(
+            "games skipped",
+            "amber",
+            f"Games were archived unlearned, the last of them {duration(seen.at - at)} ago: {why}.",
+            advice(skipped),
+        )
+
+
 def _queue(seen: Snapshot) -> Iterator[Trouble]:
     learner, waiting = seen.learner, seen.buffer.count
     if not learner.alive or not waiting or learner.paused_by_request or learner.state.startswith("waiting: "):
@@ -215,7 +229,7 @@ def _queue(seen: Snapshot) -> Iterator[Trouble]:
             "queue long",
             "amber",
             f"{_games_wait(waiting)}: the bot plays faster than the learner learns.",
-            "Call agent.wait_for_learner() after a game, play in fewer processes, or raise learner.batch_games.",
+            "Call agent.wait_for_learner() after a game, play in fewer processes, or raise learner.batch_decisions.",
         )
 
 

@@ -1,0 +1,88 @@
+"""What waits in the buffer: which files, in which order, and what is too much."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from understudy.ledger import Game
+from understudy.settings import StorageSettings
+
+_TIMED_NAME = re.compile(r"game_(\d{8}_\d{6})_")
+_OWN_NAME = re.compile(r"game_\d{8}_\d{6}_([A-Za-z0-9-]+)_([0-9a-f]{16})\.npz")
+_ROOM = 0.9  # of a bound that is left full when it was passed, so that it is not passed again at once
+
+
+class WaitingFile(NamedTuple):
+    """A file in the buffer."""
+
+    key: tuple[str, str]
+    """Sorts by age. Games of one second sort by their random ids: by result, a batch would be all of one kind."""
+    name: str
+    bytes: int
+    at: float
+
+    @property
+    def record(self) -> Game | None:
+        """What its name says of it; None if a stranger named it. Cheaper than reading it."""
+        match = _OWN_NAME.fullmatch(self.name)
+        return match and Game(match[2], self.name, match[1], 0, 0.0, self.bytes, ended=self.at)
+
+
+def list_games(folder: Path, most: int, *, newest_first: bool) -> tuple[int, list[str]]:
+    """How many games wait, and the names of the oldest, or of the newest, of them; takes memory for `most` names."""
+    count = 0
+
+    def keys() -> Iterator[tuple[tuple[str, str], str]]:
+        nonlocal count
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if is_game(entry.name):
+                    count += 1
+                    yield _age_key(entry), entry.name
+
+    chosen = (heapq.nlargest if newest_first else heapq.nsmallest)(most, keys())
+    return count, [name for _, name in chosen]
+
+
+def surplus(folder: Path, storage: StorageSettings) -> list[WaitingFile]:
+    """The oldest games of a buffer that holds more than its bounds, oldest first; [] while it is within them."""
+    files: list[WaitingFile] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_game(entry.name):
+                try:
+                    stat = entry.stat()
+                except OSError:  # taken away, or a link that leads nowhere
+                    continue
+                files.append(WaitingFile(_age_key(entry), entry.name, stat.st_size, stat.st_mtime))
+    count, size = len(files), sum(file.bytes for file in files)
+    if count <= storage.buffer_games and size <= storage.buffer_bytes:
+        return []
+    files.sort()
+    leaving = 0
+    while leaving < len(files) and (count > _ROOM * storage.buffer_games or size > _ROOM * storage.buffer_bytes):
+        count, size = count - 1, size - files[leaving].bytes
+        leaving += 1
+    return files[:leaving]
+
+
+def is_game(name: str) -> bool:
+    """Whether a file of this name is a game; temporary files are not."""
+    return name.endswith(".npz") and not name.startswith(".")
+
+
+def _age_key(entry: os.DirEntry[str]) -> tuple[str, str]:
+    """The time a game ended, as text that sorts, from the file's own time where the name does not tell; and its id."""
+    name = entry.name
+    if match := _TIMED_NAME.match(name):
+        return match[1], name[name.rfind("_") :]
+    try:
+        return time.strftime("%Y%m%d_%H%M%S", time.localtime(entry.stat().st_mtime)), name
+    except OSError:  # gone, or a link that leads nowhere
+        return "", name

@@ -1,0 +1,42 @@
+"""How long a game has waited while it could have been learned from."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+logger = logging.getLogger(__name__)
+
+
+class FileClock:
+    """Ages of files, right also for those written before the system clock was set forward or back."""
+
+    _JUMP_SECONDS = 60.0
+
+    def __init__(self) -> None:
+        self._offsets = [time.time() - time.monotonic()]
+        self._counted_from = time.monotonic()
+
+    def count_from(self, monotonic: float) -> None:
+        """Time before this moment makes no file older: nothing could be learned then."""
+        self._counted_from = monotonic
+
+    def waited(self, modified: float) -> float:
+        """Seconds that a file has waited for a learner that could have taken it."""
+        return min(self.age(modified), time.monotonic() - self._counted_from)
+
+    def age(self, modified: float) -> float:
+        """Seconds since a file was modified, in the youngest reading that does not put it into the future."""
+        monotonic = self.look()
+        ages = [monotonic + then - modified for then in self._offsets]
+        return min((age for age in ages if age >= 0), default=0.0)
+
+    def look(self) -> float:
+        """Notice a jump, and return the monotonic time; to be called often, for files written between two jumps."""
+        monotonic = time.monotonic()
+        offset = time.time() - monotonic
+        jump = offset - self._offsets[-1]
+        if abs(jump) > self._JUMP_SECONDS:
+            logger.warning("The system clock jumped by %+.0f s; games keep their true age.", jump)
+            self._offsets = [*self._offsets[-7:], offset]
+        return monotonic
