@@ -25,6 +25,7 @@ SUBJECTS = (
     "files",
     "latency",
     "live_loop",
+    "keeping_up",
     "selfplay",
     "shogi_rules",
     "shogi_network",
