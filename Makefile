@@ -22,7 +22,8 @@ bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 7 mi
 torture:  ## kill -9 hundreds of times, fill the disk, jump the clock, feed garbage (several minutes)
 	$(IN_VENV) --with dev tools/torture
 
-learn-check:  ## CartPole for three seeds (half a minute), the Zerg bot for three seeds (an hour and a quarter), shogi (up to half an hour)
+learn-check:  ## CartPole as in the example (half a minute), the Zerg bot (an hour and a quarter), shogi (up to half an hour), general tasks beside Stable-Baselines3 (hours; docs/learn-check.md)
 	$(IN_VENV) --with gym examples/cartpole.py --check 0 1 2
 	$(IN_VENV) --with zerg -m understudy zerg-check
 	$(IN_VENV) --with shogi,plot -m understudy shogi-check
+	$(IN_VENV) --with bench -m understudy learn-check --suite general

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy import __version__
 from understudy.background.priority import ONE_BLAS_THREAD, lower_priority
+from understudy.check import commands as check
 from understudy.errors import LearnerBusy, SettingsError, UnderstudyError, missing_library
 from understudy.games.shogi import commands as shogi
 from understudy.games.zerg import commands as zerg
@@ -90,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     zerg.add_commands(commands)
     shogi.add_commands(commands)
     watch.add_commands(partial(_command, commands))
+    check.add_commands(commands, main)
     _add_dashboard(commands)
     models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
     change = models.add_mutually_exclusive_group()

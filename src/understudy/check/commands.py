@@ -1,0 +1,65 @@
+"""`understudy learn-check`: does it learn?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_TEXT = "does it learn with its default settings? tasks of all kinds, beside Stable-Baselines3"
+
+
+def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
+    """Add `learn-check`. `main` runs another command line: zerg and shogi have commands of their own."""
+    check = commands.add_parser("learn-check", help=_TEXT, description=_TEXT[0].upper() + _TEXT[1:] + ".")
+    check.add_argument("--suite", choices=["general", "stability", "zerg", "shogi"], default="general")
+    check.add_argument("--seeds", type=int, nargs="+", metavar="N", help="default: 0 1 2; of stability 0 to 9")
+    check.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at the same time (default: 1)")
+    check.add_argument("--out", type=Path, metavar="FILE", help="default: learn-check-SUITE.json")
+    general = check.add_argument_group("of the suite general")
+    general.add_argument("--tasks", nargs="+", metavar="NAME", help="default: all of them")
+    general.add_argument("--no-peer", action="store_true", help="without Stable-Baselines3")
+    general.add_argument("--only-peer", action="store_true", help="only Stable-Baselines3")
+    general.add_argument("--stop-at-goal", action="store_true", help="end a run when its training games reach the goal")
+    stability = check.add_argument_group("of the suite stability")
+    stability.add_argument("--decisions", type=int, default=5_000_000, metavar="N", help="default: 5,000,000")
+    check.set_defaults(run=lambda options: _check(options, main))
+
+
+def _check(options: argparse.Namespace, main: Callable[[list[str]], int]) -> int:
+    seeds = [str(seed) for seed in options.seeds or ()]
+    if options.suite == "zerg":
+        return main(["zerg-check", *(["--seeds", *seeds] if seeds else [])])
+    if options.suite == "shogi":
+        return max(main(["shogi-check", *(["--seed", seed] if seed else [])]) for seed in seeds or [""])
+    out = options.out or Path(f"learn-check-{options.suite}.json")
+    try:
+        passed = _general(options, out) if options.suite == "general" else _stability(options, out)
+    except KeyboardInterrupt:
+        print("Interrupted; the table has what was done.", file=sys.stderr)
+        return 130
+    print("All as asked." if passed else "NOT all as asked.")
+    return int(not passed)
+
+
+def _general(options: argparse.Namespace, out: Path) -> bool:
+    from understudy.check.suite import check
+    from understudy.check.tasks import named
+
+    return check(
+        named(options.tasks),
+        options.seeds or [0, 1, 2],
+        ours=not options.only_peer,
+        peers=not options.no_peer,
+        at_once=options.jobs,
+        stop_at_goal=options.stop_at_goal,
+        out=out,
+    )
+
+
+def _stability(options: argparse.Namespace, out: Path) -> bool:
+    from understudy.check.stability import check
+
+    return check(options.seeds or range(10), options.decisions, at_once=options.jobs, out=out)

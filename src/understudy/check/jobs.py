@@ -1,0 +1,72 @@
+"""Runs of a check, each in a process of its own, several at a time; Ctrl-C ends them in an orderly way."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.background.reports import show
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+_stop: Any = None  # in a run's process: the event that asks it to end
+
+
+def stopped() -> bool:
+    """In the process of a run: whether it is to end."""
+    return _stop is not None and bool(_stop.is_set())
+
+
+def run_all(
+    function: Callable[[Job], Result], jobs: Sequence[Job], at_once: int, done: Callable[[Job, Result | str], None]
+) -> None:
+    """Call a function for every job in a process of its own, and `done` with each result, or with what went wrong.
+
+    When this is interrupted, runs under way are asked to end, `done` gets what they return, and it raises again.
+    """
+    os.environ.update(ONE_BLAS_THREAD)  # inherited by the processes, which read it before they load NumPy
+    spawn = multiprocessing.get_context("spawn")
+    stop = spawn.Event()
+
+    def one(job: Job) -> Result | str:
+        with ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin, initargs=(stop,)) as pool:
+            try:
+                return pool.submit(function, job).result()
+            except BrokenProcessPool:
+                return "its process died"
+            except Exception as error:  # noqa: BLE001 - a process boundary: one failed run must not end the check
+                return f"{type(error).__name__}: {error}"
+
+    with ThreadPoolExecutor(at_once) as threads:
+        futures = {threads.submit(one, job): job for job in jobs}
+        try:
+            for future in as_completed(futures):
+                done(futures.pop(future), future.result())
+        except KeyboardInterrupt:
+            show("\nEnding the runs under way; Ctrl-C again does not wait for them ...")
+            stop.set()
+            for future in as_completed([future for future in futures if not future.cancel()]):
+                done(futures[future], future.result())
+            raise
+
+
+def _begin(stop: Any) -> None:
+    """Ctrl-C reaches every process of a terminal; the parent asks this one to end. Without a parent it ends at once."""
+    global _stop  # noqa: PLW0603 - one process, one run
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

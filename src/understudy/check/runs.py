@@ -1,0 +1,130 @@
+"""Understudy's own training runs: by self-play in this process, and by a live loop with the learner beside it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from understudy.agent import RLAgent
+from understudy.background.holding import StopRequest
+from understudy.background.learner import BackgroundParallelLearner
+from understudy.check.measure import FRESH_SEED, Outcome, Watch
+from understudy.check.tasks import Task, prepare
+from understudy.check.worlds import World, open_world
+from understudy.errors import LearnerFailed
+from understudy.games.game import open_game
+from understudy.models.live import LiveModel
+from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.rollout import Rollout
+from understudy.settings import Settings
+
+
+def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> Outcome:
+    """Train by self-play with default settings, sequentially, then evaluate."""
+    prepare(task)
+    game, request, before = f"gym:{task.env}", StopRequest(), 0
+
+    def on_update(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        nonlocal before
+        for steps, result in ended_games(rollouts, before):
+            watch.game(steps, result)
+        before = stats.decisions
+        watch.progress(stats.decisions)
+        if watch.stopped() or (stop_at_goal and watch.outcome.reached is not None):
+            request.stop()
+
+    loop = TrainingLoopManager(game, Settings(), seed=seed, on_update=on_update)
+    loop.run(request, decisions=task.steps)
+    return watch.end(greedy_return(game, loop.model, task.fresh, seed + FRESH_SEED))
+
+
+def ended_games(rollouts: Sequence[Rollout], before: int) -> Iterator[tuple[int, float]]:
+    """The games that ended in rollouts of the same time, in order: decisions made by then, and the return.
+
+    A game without a length is one that was begun anew on purpose; it has no result.
+    """
+    width = sum(rollout.shape.matches for rollout in rollouts)
+    ended = []
+    for rollout in rollouts:
+        steps = rollout["steps"]
+        over = np.nonzero(rollout.ended[:steps] & (rollout.lengths[:steps] > 0))
+        ended += list(zip(over[0].tolist(), rollout.returns[over].tolist(), strict=True))
+    for step, result in sorted(ended, key=lambda game: game[0]):
+        yield before + (step + 1) * width, result
+
+
+def greedy_return(game: str, model: LiveModel, count: int, seed: int) -> float:
+    """The mean return of so many fresh matches in which the likeliest action is always taken.
+
+    All are played at once and each counts once, however long it is.
+    """
+    matches = open_game(game, count)
+    try:
+        matches.reset(np.random.SeedSequence(seed))
+        states = np.empty((count, matches.state_dim), np.float32)
+        legal = np.ones((count, len(matches.actions)), np.bool_)
+        totals, playing = np.zeros(count), np.ones(count, np.bool_)
+        while playing.any():
+            matches.observe(states)
+            if matches.masked:
+                matches.legal(legal)
+            logits, _ = model.network.evaluate(model.trainer.normalizer.apply(states))
+            step = matches.step(np.where(legal, logits, -np.inf).argmax(axis=1))
+            totals += np.where(playing, step.rewards, 0)
+            playing &= ~(step.over | step.cut)
+    finally:
+        matches.close()
+    return float(totals.mean())
+
+
+def live(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> Outcome:
+    """Play in this process with default settings while the background learner trains in another; then evaluate."""
+    with tempfile.TemporaryDirectory(prefix="understudy-check-", ignore_cleanup_errors=True) as folder:
+        world, steps = open_world(task, seed), 0
+        agent = RLAgent(world.state_dim, world.actions, run_dir=folder, online_training=False, seed=seed)
+        learner = BackgroundParallelLearner(run_dir=folder, verbose=False)
+        with agent, learner:
+            while steps < task.steps and not watch.stopped():
+                length, result = _play(world, agent, task.env)
+                steps += length
+                watch.game(steps, result)
+                watch.progress(steps)
+                _keep_pace(agent, learner)
+                if watch.due():
+                    watch.mark(evaluate(task, Path(folder), seed + FRESH_SEED))
+                if stop_at_goal and watch.outcome.reached is not None:
+                    break
+            learner.stop(drain=True)
+        return watch.end(evaluate(task, Path(folder), seed + FRESH_SEED))
+
+
+def evaluate(task: Task, run_dir: Path, seed: int) -> float:
+    """The mean return of the published model in fresh games, without exploration; nothing of it is recorded."""
+    world, total = open_world(task, seed), 0.0
+    with RLAgent(world.state_dim, world.actions, run_dir=run_dir, online_training=False, record=False) as agent:
+        for _ in range(task.fresh):
+            agent.begin_episode()
+            total += _play(world, agent, task.env, explore=False)[1]
+    return total / task.fresh
+
+
+def _play(world: World, agent: RLAgent, game: str, *, explore: bool = True) -> tuple[int, float]:
+    """One match; its decisions and its return."""
+    state, steps, total = world.reset(), 0, 0.0
+    while True:
+        state, reward, over, cut = world.step(agent.select_action(state, explore=explore).action)
+        agent.observe_reward(reward)
+        steps, total = steps + 1, total + reward
+        if over or cut:
+            agent.end_episode(f"{total:g}", final_state=state if cut else None, game=game)
+            return steps, total
+
+
+def _keep_pace(agent: RLAgent, learner: BackgroundParallelLearner) -> None:
+    """Wait until the learner has taken all it takes at once: a simulation outruns it, a real game does not."""
+    waits_for = Settings().learner.min_batch_games
+    if not agent.wait_for_learner(backlog=waits_for - 1, timeout=60.0) and not learner.running:
+        raise LearnerFailed("The learner process ended during the check.")

@@ -1,0 +1,70 @@
+"""The tasks of the general check. All are learned with the settings that Understudy comes with, no task has its own."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Literal
+
+from understudy.errors import SettingsError
+
+LADDER = "ladder"
+"""Stands for an environment id where the task is the one of ladder.py."""
+
+Way = Literal["self-play", "live"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be learned, in how many decisions, and what counts as learned.
+
+    The goal is reached when the mean return of the last `window` training games reaches it, exploration included. It is
+    solved if, besides, the greedy policy at the end of training has a mean return of at least the goal in fresh games.
+    """
+
+    name: str
+    way: Way
+    env: str
+    steps: int
+    goal: float
+    window: int = 100
+    fresh: int = 100
+    compared: bool = False
+    """Whether the steps to the goal are to be no more than those of Stable-Baselines3."""
+    marks: tuple[tuple[int, float], ...] = ()
+    """After so many games, the greedy policy is to have this mean return."""
+    register: str = ""
+    """package.module:function to call so that Gymnasium knows the environment."""
+
+
+# The goals of CartPole, Acrobot, LunarLander and FrozenLake are the reward thresholds that Gymnasium registers. Taxi's
+# threshold of 8 is more than the 7.9 of optimal play, so its goal is 7. Games of FrozenLake and of the ladder task are
+# lost or won, 0 or 1, hence the longer window and more fresh games.
+_MINATAR = "minatar.gym:register_envs"
+TASKS = (
+    Task("cartpole", "self-play", "CartPole-v1", 200_000, 475.0, compared=True),
+    Task("acrobot", "self-play", "Acrobot-v1", 300_000, -100.0, compared=True),
+    Task("lunarlander", "self-play", "LunarLander-v3", 1_000_000, 200.0, compared=True),
+    Task("taxi", "self-play", "Taxi-v4", 2_000_000, 7.0),
+    Task("frozenlake", "self-play", "FrozenLake-v1", 300_000, 0.7, window=500, fresh=1000),
+    Task("breakout", "self-play", "MinAtar/Breakout-v1", 1_000_000, 8.0, register=_MINATAR),
+    Task("live-cartpole", "live", "CartPole-v1", 200_000, 475.0, compared=True),
+    Task("live-acrobot", "live", "Acrobot-v1", 300_000, -100.0, compared=True),
+    Task("live-lunarlander", "live", "LunarLander-v3", 1_000_000, 200.0, compared=True),
+    Task(LADDER, "live", LADDER, 120_000, 0.55, window=500, fresh=1000, marks=((1500, 0.30), (6000, 0.55))),
+)
+
+
+def named(names: list[str] | None) -> tuple[Task, ...]:
+    """The tasks of these names, all of them if there is none; SettingsError for a name that is not known."""
+    known = {task.name: task for task in TASKS}
+    if unknown := [name for name in names or () if name not in known]:
+        raise SettingsError(f"There is no task {', '.join(unknown)}; there is {', '.join(known)}.")
+    return tuple(known[name] for name in names) if names else TASKS
+
+
+def prepare(task: Task) -> None:
+    """Make the environment of a task known to Gymnasium, in this process."""
+    if task.register:
+        module, _, function = task.register.partition(":")
+        getattr(importlib.import_module(module), function)()
