@@ -5,6 +5,7 @@ UnderstudyError
 ├── RunDirError            the run directory cannot be used as it is (read-only, disk full, ledger damaged)
 ├── EpisodeError           experience that cannot be learned from
 ├── ReplayError            a replay, or what was learned from replays, that cannot be used
+├── MatchesDamaged         saved matches of self-play that cannot be gone on with
 ├── ModelError
 │   ├── ModelMissing       there is no model here yet
 │   ├── ModelDamaged       a model file that cannot be read
@@ -38,6 +39,10 @@ class EpisodeError(UnderstudyError):
 
 class ReplayError(UnderstudyError):
     """A replay, or what was learned from replays, that cannot be used; the message is the reason shown to people."""
+
+
+class MatchesDamaged(UnderstudyError):
+    """Saved matches of self-play that cannot be gone on with; the message says why."""
 
 
 class ModelError(UnderstudyError):

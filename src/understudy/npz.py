@@ -89,21 +89,36 @@ def read_npz(
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise error(f"{path.name} is not a regular file.")
-    with path.open("rb") as opened:
-        file = _in_memory(opened)
-        try:
-            members = [_at_data(file, m) for m in _members(file, max_bytes)]
-            chosen = [m for m in members if wanted is None or m.name in wanted]
-            headers = [_npy_header(_beginning(file, m), m, max_bytes) for m in chosen]
-            if check is not None:
-                check({m.name: h.shape for m, h in zip(chosen, headers, strict=True)})
-            return {m.name: _array(file, m, h) for m, h in zip(chosen, headers, strict=True)}
-        except _Unusable as reason:
-            raise error(f"{path.name} {reason}.") from None
-        except zlib.error as reason:
-            raise error(f"{path.name} holds compressed data that is damaged ({reason}).") from None
-        except MemoryError:
-            raise error(f"{path.name} needs more memory than there is.") from None
+    with path.open("rb") as file:
+        return _arrays(_in_memory(file), path.name, max_bytes, error, wanted, check)
+
+
+def parse_npz(content: bytes, name: str, *, max_bytes: int, error: type[Exception]) -> dict[str, NDArray[Any]]:
+    """What read_npz gives for a file with this content; `name` is what the reason calls it."""
+    return _arrays(BytesIO(content), name, max_bytes, error)
+
+
+def _arrays(
+    file: _File,
+    name: str,
+    max_bytes: int,
+    error: type[Exception],
+    wanted: Collection[str] | None = None,
+    check: Callable[[Shapes], None] | None = None,
+) -> dict[str, NDArray[Any]]:
+    try:
+        members = [_at_data(file, m) for m in _members(file, max_bytes)]
+        chosen = [m for m in members if wanted is None or m.name in wanted]
+        headers = [_npy_header(_beginning(file, m), m, max_bytes) for m in chosen]
+        if check is not None:
+            check({m.name: h.shape for m, h in zip(chosen, headers, strict=True)})
+        return {m.name: _array(file, m, h) for m, h in zip(chosen, headers, strict=True)}
+    except _Unusable as reason:
+        raise error(f"{name} {reason}.") from None
+    except zlib.error as reason:
+        raise error(f"{name} holds compressed data that is damaged ({reason}).") from None
+    except MemoryError:
+        raise error(f"{name} needs more memory than there is.") from None
 
 
 def write_npz(stream: BinaryIO, arrays: Mapping[str, NDArray[Any]], *, compress: bool) -> None:

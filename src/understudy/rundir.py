@@ -59,6 +59,11 @@ class RunDir:
         return self.models / "versions"
 
     @property
+    def matches(self) -> Path:
+        """Where the matches of self-play were at each of these versions."""
+        return self.models / "matches"
+
+    @property
     def games(self) -> Path:
         """Games of self-play to look at, where the game has records."""
         return self.root / "games"

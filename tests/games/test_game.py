@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from understudy.errors import SettingsError
+from understudy.errors import MatchesDamaged, SettingsError
 from understudy.games.drift import PUSH, Drift
 from understudy.games.game import Game, open_game
 from understudy.games.gym import GymnasiumGame
+from understudy.games.saved import pack
 from understudy.games.tictactoe import TicTacToe
 
 
@@ -84,7 +88,7 @@ def test_drift_is_the_recurrence_that_it_says() -> None:
 
 def test_a_pole_that_falls_is_over_and_a_time_limit_is_a_cut() -> None:
     game = open_game("gym:CartPole-v1", 2)
-    game.reset(np.random.SeedSequence(0))
+    game.reset(np.random.SeedSequence(2))
     over = cut = 0
     for t in range(1200):
         before = states_of(game)
@@ -110,6 +114,88 @@ def test_the_same_seed_gives_the_same_matches() -> None:
         for game in games:
             game.step(np.array([t % 2, 1, 0]))
     assert len({row.tobytes() for row in states_of(games[0])}) == 3
+
+
+def play_at_random(game: Game, rng: np.random.Generator, steps: int) -> list[bytes]:
+    """What a game shows and gives, step by step."""
+    seen = []
+    for _ in range(steps):
+        legal = masks_of(game) if game.masked else np.ones((game.matches, len(game.actions)), np.bool_)
+        actions = np.array([rng.choice(np.flatnonzero(row)) for row in legal])
+        step = game.step(actions)
+        seen += [states_of(game).tobytes(), step.rewards.tobytes(), step.over.tobytes(), step.cut.tobytes()]
+    return seen
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "drift", "gym:CartPole-v1", "gym:Taxi-v4", "gym:FrozenLake-v1"])
+def test_restored_matches_go_on_as_those_that_were_saved(name: str) -> None:
+    game, other = open_game(name, 5), open_game(name, 5)
+    game.reset(np.random.SeedSequence(3))
+    other.reset(np.random.SeedSequence(4))
+    play_at_random(game, np.random.default_rng(0), 77)
+    saved = game.snapshot()
+    assert saved is not None
+    assert other.restore(saved).tolist() == [True] * 5
+    np.testing.assert_array_equal(states_of(game), states_of(other))
+    np.testing.assert_array_equal(game.to_move(), other.to_move())
+    assert play_at_random(game, np.random.default_rng(1), 400) == play_at_random(other, np.random.default_rng(1), 400)
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "drift", "gym:CartPole-v1"])
+def test_a_snapshot_that_is_not_one_of_these_matches_is_refused(name: str) -> None:
+    game = open_game(name, 2)
+    game.reset(np.random.SeedSequence(0))
+    more = open_game(name, 3)
+    more.reset(np.random.SeedSequence(0))
+    for wrong in (b"", b"junk", more.snapshot() or b"", pack({}, {})):
+        with pytest.raises(MatchesDamaged):
+            game.restore(wrong)
+
+
+class Moody(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """Shows what no seed decides."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, **_: object) -> None:
+        super().__init__()
+
+    def reset(self, *, seed: int | None = None, options: object = None) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        mood = np.float32(np.random.default_rng().random() if action else 0)
+        return np.array([mood]), 0.0, False, False, {}
+
+
+def test_an_environment_that_plays_another_game_the_second_time_begins_anew_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gymnasium.register("Moody-v0", entry_point=Moody, disable_env_checker=True)
+    try:
+        game = GymnasiumGame("Moody-v0", 3)
+        game.reset(np.random.SeedSequence(0))
+        game.step(np.array([0, 1, 0]))
+        going = game.restore(game.snapshot())
+    finally:
+        del gymnasium.registry["Moody-v0"]
+    assert going.tolist() == [True, False, True]
+    assert "Moody-v0 cannot be resumed exactly" in caplog.text
+    assert "1 of 3 matches begin anew" in caplog.text
+    assert states_of(game).tolist() == [[0], [0], [0]]
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "drift", "gym:CartPole-v1"])
+def test_single_matches_begin_anew_when_asked(name: str) -> None:
+    game = open_game(name, 3)
+    game.reset(np.random.SeedSequence(3))
+    game.step(np.array([1, 1, 1]))
+    before = states_of(game)
+    assert game.begin_anew(np.array([False, True, False])).tolist() == [False, True, False]
+    changed = (states_of(game) != before).any(axis=1)
+    assert changed.tolist() == [False, True, False]
+    assert game.to_move()[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.game import Bools, Game, Sides, Singles, Step
+from understudy.games.saved import generator_of, pack, unpack
 from understudy.models.live import Interface, LiveModel, new_model
 from understudy.parallel.player import PlayerSpec
 from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
@@ -53,6 +54,21 @@ class Counting(Game):
         self._length[ended] = self._rng.integers(1, 12, int(ended.sum()))
         return Step(rewards, ended & ~cut, cut, finals, sides)
 
+    def snapshot(self) -> bytes | None:
+        arrays: dict[str, NDArray[Any]] = {
+            "game": self._game,
+            "age": self._age,
+            "side": self._side,
+            "length": self._length,
+        }
+        return pack({"rng": self._rng.bit_generator.state}, arrays)
+
+    def restore(self, saved: bytes) -> Bools:
+        facts, arrays = unpack(saved)
+        self._rng = generator_of(facts["rng"])
+        self._game, self._age, self._side, self._length = (arrays[name] for name in ("game", "age", "side", "length"))
+        return np.ones(self.matches, np.bool_)
+
 
 class Bandit(Game):
     """1 for the action that is the argmax of the first five of fifteen inputs; a game is ten decisions."""
@@ -74,6 +90,30 @@ class Bandit(Game):
         self._age += 1
         over = np.full(self.matches, self._age % 10 == 0)
         return Step(rewards, over, np.zeros_like(over), self._states, np.zeros(self.matches, np.int8))
+
+
+class Walk(Game):
+    """A game is 100 decisions, each worth 1; a state says how far it is."""
+
+    name, players, state_dim, masked = "walk", 1, 1, False
+    actions = ("LEFT", "RIGHT")
+
+    def reset(self, seed: np.random.SeedSequence) -> None:
+        self._age = np.zeros(self.matches, np.int64)
+
+    def observe(self, out: Singles) -> None:
+        out[:, 0] = self._age
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        self._age += 1
+        over = self._age == 100
+        self._age[over] = 0
+        no = np.zeros(self.matches, np.bool_)
+        return Step(np.ones(self.matches, np.float32), over, no, np.zeros((self.matches, 1), np.float32), no.view("i1"))
+
+    def begin_anew(self, which: Bools) -> Bools:
+        self._age[which] = 0
+        return which
 
 
 class AlwaysCut(Bandit):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.games.game import Game, Singles, Step
+from understudy.games.game import Bools, Game, Singles, Step
+from understudy.games.saved import generator_of, pack, unpack, unpacking
 
 STATE_DIM, N_ACTIONS, LENGTH = 50, 8, 300
 _KEEP, _NOISE = np.float32(0.9), np.float32(0.436)
@@ -28,6 +29,7 @@ class Drift(Game):
         self._x = np.empty((matches, STATE_DIM), np.float32)
         self._noise = np.empty_like(self._x)
         self._finals = np.empty_like(self._x)
+        self._age = np.zeros(matches, np.int64)
         self._never = np.zeros(matches, np.bool_)
         self._sides = np.zeros(matches, np.int8)
         self.reset(np.random.SeedSequence(0))
@@ -36,7 +38,7 @@ class Drift(Game):
         """See Game.reset."""
         self._rng = np.random.default_rng(seed)
         self._rng.standard_normal(dtype=np.float32, out=self._x)
-        self._age = 0  # all matches have the same length, so they begin and end together
+        self._age[:] = 0
 
     def observe(self, out: Singles) -> None:
         """See Game.observe."""
@@ -51,13 +53,32 @@ class Drift(Game):
         self._x += self._noise
         self._x += PUSH[actions]
         self._age += 1
-        if self._age < LENGTH:
+        cut = self._age >= LENGTH
+        if not cut.any():
             return Step(rewards, self._never, self._never, self._finals, self._sides)
         np.copyto(self._finals, self._x)
-        self._rng.standard_normal(dtype=np.float32, out=self._x)
-        self._age = 0
-        return Step(rewards, self._never, ~self._never, self._finals, self._sides)
+        self.begin_anew(cut)
+        return Step(rewards, self._never, cut, self._finals, self._sides)
 
     def to_move(self) -> NDArray[np.int8]:
         """See Game.to_move."""
         return self._sides
+
+    def begin_anew(self, which: Bools) -> Bools:
+        """See Game.begin_anew."""
+        self._x[which] = self._rng.standard_normal((int(which.sum()), STATE_DIM), np.float32)
+        self._age[which] = 0
+        return which
+
+    def snapshot(self) -> bytes:
+        """See Game.snapshot."""
+        return pack({"rng": self._rng.bit_generator.state}, {"x": self._x, "age": self._age})
+
+    def restore(self, saved: bytes) -> Bools:
+        """See Game.restore."""
+        facts, arrays = unpack(saved)
+        with unpacking():
+            np.copyto(self._x, arrays["x"])
+            np.copyto(self._age, arrays["age"])
+            self._rng = generator_of(facts["rng"])
+        return ~self._never

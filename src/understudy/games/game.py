@@ -68,6 +68,29 @@ class Game(ABC):
         """(B,) whose turn it is, 0 or 1."""
         return np.zeros(self.matches, np.int8)
 
+    def begin_anew(self, which: Bools) -> Bools:
+        """Begin some matches (B,) anew though they are not over; returns those that have, which may be others as well.
+
+        A run asks for it once for each match, so that matches of equal length do not all end in the same step. A game
+        that cannot do it returns no match.
+        """
+        return np.zeros_like(which)
+
+    def snapshot(self) -> bytes | None:
+        """All that `restore` needs to go on with these matches exactly; None from a game that cannot save them.
+
+        It must be safe to read: `understudy.games.saved` packs arrays and plain values. Nothing is unpickled.
+        """
+        return None
+
+    def restore(self, saved: bytes) -> Bools:
+        """Go on with the matches of a snapshot, perhaps of another process, in place of `reset`.
+
+        Returns which matches (B,) go on exactly where they were; the others have begun anew. Raises MatchesDamaged
+        for what cannot be used; `reset` is called then.
+        """
+        raise NotImplementedError
+
     def close(self) -> None:
         """Let go of what the matches hold outside of Python."""
         return

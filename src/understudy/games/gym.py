@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import logging
+from array import array
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SettingsError
 from understudy.games.game import Bools, Game, Singles, Step
+from understudy.games.saved import pack, unpack, unpacking
 
 try:
     import gymnasium
 except ImportError as error:
     raise SettingsError("A Gymnasium environment needs Gymnasium: pip install 'understudy[gym]'.") from error
 
+logger = logging.getLogger(__name__)
+
 
 class GymnasiumGame(Game):
-    """B environments of one id. Observations are flattened; `action_mask` in the info, if there is one, is obeyed."""
+    """B environments of one id. Observations are flattened; `action_mask` in the info, if there is one, is obeyed.
+
+    Every episode has a seed of its own. A snapshot is these seeds and the actions since: an environment that depends on
+    nothing else plays the same again.
+    """
 
     players = 1
 
@@ -36,12 +47,17 @@ class GymnasiumGame(Game):
         self._finals = np.zeros_like(self._states)
         self._legal = np.ones((matches, len(self.actions)), np.bool_)
         self._sides = np.zeros(matches, np.int8)
-        self.masked = "action_mask" in self._begin(0, seed=0)
+        self._seeds = np.arange(matches, dtype=np.uint32)
+        self._episodes = np.zeros(matches, np.int64)
+        self._taken = [array("q") for _ in range(matches)]
+        self.masked = "action_mask" in self._begin(0)
 
     def reset(self, seed: np.random.SeedSequence) -> None:
         """See Game.reset."""
-        for match, number in enumerate(seed.generate_state(self.matches)):
-            self._begin(match, int(number))
+        self._seeds[:] = seed.generate_state(self.matches)
+        self._episodes[:] = 0
+        for match in range(self.matches):
+            self._begin(match)
 
     def observe(self, out: Singles) -> None:
         """See Game.observe."""
@@ -55,8 +71,8 @@ class GymnasiumGame(Game):
         """See Game.step."""
         rewards = np.zeros(self.matches, np.float32)
         over, cut = np.zeros(self.matches, np.bool_), np.zeros(self.matches, np.bool_)
-        for match, (env, action) in enumerate(zip(self._envs, actions.tolist(), strict=True)):
-            seen, reward, terminated, truncated, info = env.step(action + self._first_action)
+        for match, action in enumerate(actions.tolist()):
+            seen, reward, terminated, truncated, info = self._act(match, action)
             rewards[match] = reward
             if not (terminated or truncated):
                 self._show(match, seen, info)
@@ -64,16 +80,79 @@ class GymnasiumGame(Game):
             over[match], cut[match] = terminated, truncated and not terminated
             if cut[match]:
                 self._finals[match] = np.asarray(gymnasium.spaces.flatten(self._observation, seen), np.float32)
-            self._begin(match)
+            self._begin_next(match)
         return Step(rewards, over, cut, self._finals, self._sides)
+
+    def begin_anew(self, which: Bools) -> Bools:
+        """See Game.begin_anew."""
+        for match in np.flatnonzero(which).tolist():
+            self._begin_next(match)
+        return which
+
+    def snapshot(self) -> bytes:
+        """See Game.snapshot."""
+        taken = np.concatenate([np.asarray(actions, np.int64) for actions in self._taken])
+        arrays: dict[str, NDArray[Any]] = {
+            "seeds": self._seeds,
+            "episodes": self._episodes,
+            "lengths": np.array([len(actions) for actions in self._taken]),
+            "taken": taken.astype(np.int32),
+            "states": self._states,
+        }
+        return pack({}, arrays)
+
+    def restore(self, saved: bytes) -> Bools:
+        """See Game.restore. It plays the running episodes again, which takes as long as they have lasted."""
+        _, arrays = unpack(saved)
+        with unpacking():
+            states = arrays["states"].reshape(self._states.shape)
+            taken = np.split(arrays["taken"], np.cumsum(arrays["lengths"])[:-1])
+            np.copyto(self._seeds, arrays["seeds"])
+            np.copyto(self._episodes, arrays["episodes"])
+            if len(taken) != self.matches or any(((a < 0) | (a >= len(self.actions))).any() for a in taken):
+                raise ValueError("there are other matches or actions")
+        same = np.array([self._replay(match, actions.tolist()) for match, actions in enumerate(taken)])
+        same &= ((self._states == states) | (np.isnan(self._states) & np.isnan(states))).all(axis=1)
+        if not same.all():
+            logger.warning(
+                "%s cannot be resumed exactly: with the same seed and the same actions it shows something else. "
+                "%d of %d matches begin anew.",
+                self.name,
+                self.matches - int(same.sum()),
+                self.matches,
+            )
+            self.begin_anew(~same)
+        return same
 
     def close(self) -> None:
         """See Game.close."""
         for env in self._envs:
             env.close()
 
-    def _begin(self, match: int, seed: int | None = None) -> dict[str, object]:
-        seen, info = self._envs[match].reset(seed=seed)
+    def _replay(self, match: int, actions: list[int]) -> bool:
+        """Play the running episode of a match again; False if it ends on the way."""
+        self._begin(match)
+        for action in actions:
+            seen, _, terminated, truncated, info = self._act(match, action)
+            if terminated or truncated:
+                return False
+            self._show(match, seen, info)
+        return True
+
+    def _act(self, match: int, action: int) -> tuple[object, float, bool, bool, dict[str, object]]:
+        self._taken[match].append(action)
+        seen, reward, terminated, truncated, info = self._envs[match].step(action + self._first_action)
+        return seen, float(reward), bool(terminated), bool(truncated), info
+
+    def _begin_next(self, match: int) -> None:
+        self._episodes[match] += 1
+        self._begin(match)
+
+    def _begin(self, match: int) -> dict[str, object]:
+        """Begin the match's episode, from the seed that belongs to it."""
+        del self._taken[match][:]
+        own = np.random.SeedSequence([int(self._seeds[match]), int(self._episodes[match])])
+        seen, info = self._envs[match].reset(seed=int(own.generate_state(1)[0]) >> 1)  # some take 31 bits only
         self._show(match, seen, info)
         return dict(info)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.game import Bools, Game, Sides, Singles, Step
+from understudy.games.saved import pack, unpack, unpacking
 
 LINES = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]])
 
@@ -52,3 +53,22 @@ class TicTacToe(Game):
         self.stones[over] = False
         self._sides[over] = 0
         return Step(won.astype(np.float32), over, self._never, self._finals, self._sides)
+
+    def begin_anew(self, which: Bools) -> Bools:
+        """See Game.begin_anew."""
+        self.stones[which] = False
+        self._sides[which] = 0
+        return which
+
+    def snapshot(self) -> bytes:
+        """See Game.snapshot."""
+        return pack({}, {"stones": self.stones, "sides": self._sides})
+
+    def restore(self, saved: bytes) -> Bools:
+        """See Game.restore."""
+        _, arrays = unpack(saved)
+        with unpacking():
+            stones, sides = arrays["stones"], arrays["sides"]
+            np.copyto(self.stones, stones)
+            self._sides = np.where(sides == 0, np.int8(0), np.int8(1)).reshape(self.matches)
+        return ~self._never

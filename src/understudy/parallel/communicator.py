@@ -15,7 +15,7 @@ import numpy as np
 from understudy.parallel.rollout import Rollout, RolloutShape
 from understudy.parallel.shared import Block, Ring, Segment, WeightBoard
 
-Command = Literal["stop", "pause", "resume", "reset", "report"]
+Command = Literal["stop", "pause", "resume", "reset", "report", "snapshot"]
 
 _SHORTEST_NAP, _LONG_NAP, _LONGEST_NAP = 0.0002, 0.002, 0.05
 
@@ -39,6 +39,7 @@ class Field(IntEnum):
     REPORT_ASKED = 2
     RELEASED = 3
     ADMITTED = 4  # the incarnation that may play, counted from 1
+    SNAPSHOT_ASKED = 5
 
     PUT = 8
     HEARTBEAT = 9  # nanoseconds of the monotonic clock, which all processes of a machine share
@@ -48,9 +49,10 @@ class Field(IntEnum):
     GAMES = 13
     WAITED = 14  # nanoseconds spent waiting for the learner
     VERSION = 15
+    SNAPSHOT_GIVEN = 16
 
 
-FIELDS = 16
+FIELDS = 24  # whole cache lines
 
 
 class Wanted(IntEnum):
@@ -129,7 +131,7 @@ class WorkerCommunicator:
             ring.release()
 
     def send_control_command(self, command: Command, workers: list[int] | None = None, generation: int = 0) -> None:
-        """Tell these workers (None: all) to stop, pause, resume, report, or to begin their matches anew (`reset`)."""
+        """Tell these workers (None: all) to stop, pause, resume, report, save or begin anew (`reset`) their matches."""
         rows = range(self.plan.workers) if workers is None else workers
         for row in rows:
             match command:
@@ -143,6 +145,8 @@ class WorkerCommunicator:
                     self.numbers[row, Field.GENERATION] = generation
                 case "report":
                     self.numbers[row, Field.REPORT_ASKED] += 1
+                case "snapshot":
+                    self.numbers[row, Field.SNAPSHOT_ASKED] += 1
 
     def get_queue_info(self) -> list[dict[str, Any]]:
         """For each worker: rollouts that wait, room for them, seconds since its last sign of life, and its counts."""

@@ -27,6 +27,7 @@ from understudy.models.store import ModelStore
 from understudy.parallel.manager import ParallelManager
 from understudy.parallel.player import PlayerSpec, require_batches
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
+from understudy.parallel.saved_matches import MatchFiles, SavedMatches, digest
 from understudy.parallel.sequential import SequentialWorkers
 from understudy.settings import NetworkSettings, Settings, TrainingSettings
 from understudy.status import write_status
@@ -102,6 +103,7 @@ class TrainingLoopManager:
         opened = open_game(game, matches)
         try:
             self._shape = RolloutShape.of(opened, settings.parallel)
+            game_name = opened.name
             interface = Interface(opened.state_dim, opened.actions, opened.features_hash)
         finally:
             opened.close()
@@ -118,6 +120,10 @@ class TrainingLoopManager:
         model = self.model.base
         offset = settings.parallel.worker_seed_offset
         self._players = PlayerSpec(game, matches, model.spec, model.training.normalize_states, seed, offset)
+        self._match_files = None if store is None else MatchFiles(store)
+        self._matches_of = {"game": game_name, "seed": seed, "seed_offset": offset, "matches": matches}
+        self._saved: SavedMatches | None = None  # at the end of the last run of this loop
+        self._generation = 0
         self._published_at = self.model.trainer.updates
         self._published = (0, 0, 0.0)  # games, decisions and seconds of this loop that a version has told of
         self._started_at = time.time()
@@ -140,12 +146,19 @@ class TrainingLoopManager:
         self.model.trainer.compile()
         began = time.monotonic()
         limits = (("updates", updates), ("decisions", decisions), ("seconds", seconds))
+        given = [(name, limit) for name, limit in limits if limit is not None]
+
+        def over() -> bool:
+            return request.event.is_set() or any(getattr(self.stats, name) >= limit for name, limit in given)
+
         self._say("starting", None)
         self._beat()
         with heartbeat(self._beat):
             self.workers = self._start()
             try:
-                self._train(request, began, [(name, limit) for name, limit in limits if limit is not None])
+                self._train(request, began, over)
+                if self._store is None or self.model.trainer.updates != self._published_at:
+                    self._checkpoint(self.workers)
             finally:
                 self.workers.stop_workers()
                 self._publish()
@@ -153,7 +166,7 @@ class TrainingLoopManager:
         self._beat()
         return self.stats
 
-    def _train(self, request: StopRequest, began: float, limits: Sequence[tuple[str, float]]) -> None:
+    def _train(self, request: StopRequest, began: float, over: Callable[[], bool]) -> None:
         assert self.workers is not None
         while not request.event.is_set():
             if request.paused_by:
@@ -167,11 +180,11 @@ class TrainingLoopManager:
                 self.workers = self._fall_back(self.workers, error)
                 continue
             if rollouts:
-                self._learn(self.workers, rollouts, began)
+                self._learn(self.workers, rollouts, began, over)
             self.stats.seconds = time.monotonic() - began
             if time.monotonic() - self._said_at >= _STATUS_SECONDS:
                 self._say("running", self.workers)
-            if any(getattr(self.stats, name) >= limit for name, limit in limits):
+            if over():
                 break
 
     def _stand_still(self, workers: Workers, request: StopRequest) -> float:
@@ -212,40 +225,67 @@ class TrainingLoopManager:
             stats.returns.extend(rollout.results()[0].tolist())
         return update
 
-    def _learn(self, workers: Workers, rollouts: Sequence[Rollout], began: float) -> None:
+    def _learn(self, workers: Workers, rollouts: Sequence[Rollout], began: float, over: Callable[[], bool]) -> None:
         learned = self.perform_ppo_update(rollouts)
         self.stats.seconds = time.monotonic() - began
         if self._on_update is not None and learned is not None:
             self._on_update(self.stats, rollouts)
         updates = self.model.trainer.updates
-        checkpoint = learned is not None and updates % self.settings.parallel.checkpoint_updates == 0
-        if checkpoint:
-            self._publish()
+        checkpoint = learned is not None and (updates % self.settings.parallel.checkpoint_updates == 0 or over())
+        if checkpoint:  # synchronous workers wait between two rollouts now
+            self._checkpoint(workers)
         workers.sync_model_if_needed(self.model, force=checkpoint)
-        # Matches cannot be saved. A run that goes on from a version begins its matches anew; for it to be the run that
-        # was not interrupted, that one must do so too.
-        if checkpoint and self._synchronous:
-            workers.reset_workers(updates)
         self.stats.restarts = workers.get_parallel_stats()["restarts"]
         workers.release_experiences()
+
+    def _checkpoint(self, workers: Workers) -> None:
+        """Publish what is new; a synchronous run saves its matches first, so that it can go on from there exactly."""
+        weights = digest(self.model)
+        if self._synchronous and (self._saved is None or self._saved.weights != weights):
+            players = workers.save_matches()
+            self._saved = None
+            if players is not None:
+                self._saved = SavedMatches(self._matches_of, weights, self._generation, tuple(players))
+            if self._saved is not None and self._match_files is not None:
+                self._match_files.write(self.model.version + 1, self._saved)
+        self._publish()
 
     @property
     def _synchronous(self) -> bool:
         return self.stats.mode == "sequential" or self.settings.parallel.max_staleness == 0
 
     def _start(self) -> Workers:
-        generation = self.model.trainer.updates
+        self.stats.mode = "parallel" if self.settings.parallel.enabled else "sequential"
+        saved = self._matches_to_go_on_with()
+        self._generation = self.model.trainer.updates if saved is None else saved.generation
+        players = () if saved is None else saved.players
         if self.settings.parallel.enabled:
             manager = self._worker_processes()
-            self.stats.mode = "parallel"
             try:
-                manager.start_workers(self.model, generation)
+                manager.start_workers(self.model, self._generation, players)
             except WorkersFailed as error:
                 return self._fall_back(manager, error)
             return manager
         workers = SequentialWorkers(self._players, self._shape, self.settings.parallel)
-        workers.start_workers(self.model, generation)
+        workers.start_workers(self.model, self._generation, players)
         return workers
+
+    def _matches_to_go_on_with(self) -> SavedMatches | None:
+        """Those that were saved with the model, if this run is to go on with them."""
+        if not self._synchronous or not self.model.trainer.updates:
+            return None
+        saved = self._saved
+        if saved is None or saved.weights != digest(self.model):
+            saved = None if self._match_files is None else self._match_files.read(self.model)
+        reason = "none were saved with this model, or the game cannot save them"
+        if saved is not None:
+            workers = self.settings.parallel.num_workers
+            if saved.of == self._matches_of and len(saved.players) == workers:
+                self._saved = saved
+                return saved
+            reason = f"those saved are {len(saved.players)} × {dict(saved.of)}, not {workers} × {self._matches_of}"
+        logger.info("Matches begin anew, so the run does not go on bit for bit: %s.", reason)
+        return None
 
     def _worker_processes(self) -> ParallelManager | RayWorkers:
         if self.settings.parallel.backend == "local":
@@ -259,8 +299,9 @@ class TrainingLoopManager:
         logger.warning("%s The run goes on sequentially, in this process.", error)
         failed.stop_workers()
         self.stats.mode = "sequential"
+        self._generation = self.model.trainer.updates
         workers = SequentialWorkers(self._players, self._shape, self.settings.parallel)
-        workers.start_workers(self.model, self.model.trainer.updates, incarnation=-1 % 2**32)
+        workers.start_workers(self.model, self._generation, incarnation=-1 % 2**32)
         return workers
 
     def _publish(self) -> None:
@@ -273,6 +314,8 @@ class TrainingLoopManager:
         last = {} if stats.last is None else dataclasses.asdict(stats.last)
         facts = last | stats.as_dict() | {"games": games, "total_steps": steps, "seconds": seconds}
         self.model.publish(self._store, publisher="selfplay", stats=facts)
+        if self._match_files is not None:
+            self._match_files.prune(self.model.version)
         self._published_at, self._published = self.model.trainer.updates, done
 
     def _say(self, state: str, workers: Workers | None) -> None:

@@ -7,8 +7,9 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
@@ -18,8 +19,9 @@ from understudy.models.live import LiveModel
 from understudy.parallel.communicator import Field, Plan, State, WorkerCommunicator, nap
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape
+from understudy.parallel.saved_matches import whole
 from understudy.parallel.synchronizer import ModelSynchronizer
-from understudy.parallel.worker import WorkerSpec, run_worker
+from understudy.parallel.worker import WorkerSpec, run_worker, unmark
 from understudy.settings import ParallelSettings
 
 logger = logging.getLogger(__name__)
@@ -40,6 +42,8 @@ class ParallelManager:
         self._synchronizer = ModelSynchronizer(settings)
         self._communicator: WorkerCommunicator | None = None
         self._processes: list[SpawnProcess] = []
+        self._snapshots: dict[int, Connection] = {}  # where workers send their matches
+        self._saved: Sequence[bytes] = ()
         self._started_at = [0.0] * settings.num_workers
         self._incarnations = [0] * settings.num_workers
         self._deaths_in_a_row = [0] * settings.num_workers
@@ -47,8 +51,11 @@ class ParallelManager:
         self._looked_after_at = 0.0
         self._last_wait = 0.0  # seconds, for rollouts
 
-    def start_workers(self, model: LiveModel, generation: int = 0) -> None:
-        """Start all workers with the weights of this model; raises WorkersFailed if that is impossible."""
+    def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
+        """Start all workers with the weights of this model; raises WorkersFailed if that is impossible.
+
+        They go on with saved matches of this generation if there are any.
+        """
         settings = self._settings
         slots = settings.max_queue_size
         plan = Plan(settings.num_workers, slots, self._shape, ModelSynchronizer.capacity(model.network))
@@ -59,6 +66,7 @@ class ParallelManager:
         self.reset_workers(generation)
         self.sync_model_if_needed(model)
         self._open.numbers[:, Field.ADMITTED] = 1
+        self._saved = saved
         self._processes = [self._start(worker) for worker in range(settings.num_workers)]
 
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
@@ -96,6 +104,14 @@ class ParallelManager:
         self._open.send_model_weights(block)
         self._synchronizer.mark_sync_completed(steps, len(block))
         return True
+
+    def save_matches(self) -> list[bytes] | None:
+        """Snapshots of what all workers play, in their order; None if one is missing: the game cannot, or it died.
+
+        A worker that is in the middle of a rollout gives it up.
+        """
+        self._open.send_control_command("snapshot")
+        return whole([self._snapshot(worker) for worker in range(len(self._processes))])
 
     def reset_workers(self, generation: int) -> None:
         """Let all workers give up their matches and begin anew, with the seeds of this generation."""
@@ -138,7 +154,9 @@ class ParallelManager:
                 process.join(0.5)
         for process in self._processes:
             process.close()
-        self._processes = []
+        for connection in self._snapshots.values():
+            connection.close()
+        self._processes, self._snapshots = [], {}
         self._communicator.cleanup()
         self._communicator = None
 
@@ -185,15 +203,36 @@ class ParallelManager:
         row[Field.HEARTBEAT], row[Field.STATE] = time.monotonic_ns(), State.STARTING
         self._started_at[worker] = time.monotonic()
         incarnation = self._incarnations[worker]
-        spec = WorkerSpec(worker, incarnation, self._players, self._open.plan, self._open.name, self._settings)
-        process = self._context.Process(target=run_worker, args=(spec,), name=f"understudy-worker-{worker}")
+        saved = self._saved[worker] if self._saved and not incarnation else None
+        spec = WorkerSpec(worker, incarnation, self._players, self._open.plan, self._open.name, self._settings, saved)
+        receiver, sender = self._context.Pipe(duplex=False)
+        if worker in self._snapshots:
+            self._snapshots[worker].close()
+        self._snapshots[worker] = receiver
+        row[Field.SNAPSHOT_GIVEN] = row[Field.SNAPSHOT_ASKED]  # what its predecessor was asked is no business of it
+        process = self._context.Process(target=run_worker, args=(spec, sender), name=f"understudy-worker-{worker}")
         process.daemon = True
         try:
             with _one_blas_thread():
                 process.start()
         except OSError as error:
             raise WorkersFailed(f"Worker {worker} cannot be started: {error}.") from error
+        finally:
+            sender.close()  # the worker has its own: when it dies, the pipe ends
         return process
+
+    def _snapshot(self, worker: int) -> bytes | None:
+        connection, began = self._snapshots[worker], time.monotonic()
+        asked = int(self._open.numbers[worker, Field.SNAPSHOT_ASKED])
+        while time.monotonic() - began < self._settings.timeout_seconds and self._trouble(worker) is None:
+            try:
+                if connection.poll(_LOOK_AFTER_SECONDS):
+                    number, snapshot = unmark(connection.recv_bytes())
+                    if number == asked:  # an older one came after its time
+                        return snapshot or None
+            except (EOFError, OSError):  # it died
+                return None
+        return None
 
     def _plays(self, worker: int) -> bool:
         return bool(self._open.numbers[worker, Field.ADMITTED] == self._incarnations[worker] + 1)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import SettingsError
+from understudy.errors import MatchesDamaged, SettingsError
 from understudy.games.game import Game, Singles, open_game
+from understudy.games.saved import generator_of, pack, unpack, unpacking
 from understudy.learning.losses import chosen, log_softmax
 from understudy.learning.normalizer import StateNormalizer
 from understudy.models.state import ModelSpec
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats, Network
-from understudy.parallel.rollout import Rollout
+from understudy.parallel.rollout import NO_RESULT, Rollout
+
+logger = logging.getLogger(__name__)
+
+STAGGER = 1000
+"""Within so many steps every match begins anew once: matches of equal length would all end in the same step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +37,22 @@ class PlayerSpec:
     seed: int
     seed_offset: int
 
-    def open(self, worker: int, incarnation: int = 0) -> Player:
-        """The player of one worker; it needs weights before it can play."""
+    def open(self, worker: int, incarnation: int = 0, saved: bytes | None = None) -> Player:
+        """The player of one worker; it needs weights before it can play, and, without saved matches, to `begin`.
+
+        If the saved matches cannot be used, it says so, and needs to `begin` too.
+        """
         game = open_game(self.game, self.matches)
         model = self.model
         network = model_factory(model.state_dim, len(model.actions), model.network, np.random.default_rng(0))
         player = Player(game, network, StateNormalizer(model.state_dim, self.normalize))
         player.worker, player.incarnation = worker, incarnation
         player.seed = self.seed + self.seed_offset * worker
+        if saved is not None:
+            try:
+                player.restore(saved)
+            except MatchesDamaged as error:
+                logger.warning("The matches of worker %d begin anew: %s", worker, error)
         return player
 
 
@@ -59,16 +75,52 @@ class Player:
         self._inputs = np.empty((B, game.state_dim), np.float32)
         self._legal = np.ones((B, len(game.actions)), np.bool_)
         self._returns, self._lengths = np.zeros(B, np.float32), np.zeros(B, np.int32)
+        self._steps = 0
+        self._anew_at = np.zeros(B, np.int64)
 
     def begin(self, generation: int) -> None:
         """Begin all matches anew. The same seed, generation and incarnation give the same matches."""
         sequence = np.random.SeedSequence([self.seed, generation, self.incarnation])
-        games, decisions = sequence.spawn(2)
+        games, decisions, phases = sequence.spawn(3)
         self.game.reset(games)
         self._rng = np.random.default_rng(decisions)
         self.generation = generation
         self._number = 0
         self._returns[:], self._lengths[:] = 0, 0
+        self._steps = 0
+        self._anew_at[:] = staggered(len(self._anew_at), np.random.default_rng(phases))
+
+    def snapshot(self) -> bytes | None:
+        """Where the matches are and what they have drawn, for `restore`; None if the game cannot save its matches."""
+        matches = self.game.snapshot()
+        if matches is None:
+            return None
+        facts = {
+            "rng": self._rng.bit_generator.state,
+            "generation": self.generation,
+            "incarnation": self.incarnation,
+            "number": self._number,
+            "steps": self._steps,
+        }
+        arrays: dict[str, NDArray[Any]] = {"matches": np.frombuffer(matches, np.uint8)}
+        arrays |= {"returns": self._returns, "lengths": self._lengths, "anew_at": self._anew_at}
+        return pack(facts, arrays)
+
+    def restore(self, saved: bytes) -> None:
+        """Go on from a snapshot of such a player. Raises MatchesDamaged if that cannot be; `begin` helps then."""
+        facts, arrays = unpack(saved)
+        with unpacking():
+            matches = arrays["matches"].tobytes()
+            rng = generator_of(facts["rng"])
+            generation, incarnation, number, steps = (
+                int(facts[name]) for name in ("generation", "incarnation", "number", "steps")
+            )
+            for name, mine in (("returns", self._returns), ("lengths", self._lengths), ("anew_at", self._anew_at)):
+                np.copyto(mine, arrays[name])
+        going = self.game.restore(matches)
+        self._returns[~going], self._lengths[~going] = 0, 0
+        self._rng, self._number, self._steps = rng, number, steps
+        self.generation, self.incarnation = generation, incarnation
 
     def play(self, rollout: Rollout, go_on: Callable[[], bool] = lambda: True) -> bool:
         """Fill a rollout; False, leaving the matches where they are, as soon as `go_on` says no."""
@@ -118,7 +170,22 @@ class Player:
             cut = np.flatnonzero(step.cut)
             after = t * game.matches + cut
             finals = self._write_finals(rollout, finals, step.finals[cut], step.final_sides[cut], after)
+        self._steps += 1
+        if self._steps < STAGGER:
+            finals = self._stagger(rollout, t, finals)
         return count, finals
+
+    def _stagger(self, rollout: Rollout, t: int, finals: int) -> int:
+        """Begin the matches anew whose step it is. They are cut where they are; no result is made of them."""
+        due = (self._anew_at == self._steps) & ~rollout.ended[t]
+        if not due.any():
+            return finals
+        self.game.observe(self._inputs)
+        states, sides = self._inputs.copy(), self.game.to_move().copy()
+        anew = np.flatnonzero(self.game.begin_anew(due) & ~rollout.ended[t])
+        rollout.ended[t, anew], rollout.lengths[t, anew] = True, NO_RESULT
+        self._returns[anew], self._lengths[anew] = 0, 0
+        return self._write_finals(rollout, finals, states[anew], sides[anew], t * self.game.matches + anew)
 
     def _write_tails(self, rollout: Rollout, t: int, finals: int) -> int:
         """The positions of the matches that go on in the next rollout."""
@@ -137,6 +204,11 @@ class Player:
         rollout.final_states[to], rollout.final_sides[to], rollout.final_after[to] = states, sides, after
         _, rollout.final_values[to] = self.network.evaluate(self.normalizer.apply(states))
         return to.stop
+
+
+def staggered(matches: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each match the step at which it begins anew: evenly spread, in random order."""
+    return ((rng.permutation(matches) + rng.random(matches)) * STAGGER / matches).astype(np.int64)
 
 
 def require_batches(network: Network) -> None:

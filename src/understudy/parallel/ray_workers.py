@@ -6,6 +6,7 @@ Rollouts and weights travel through Ray's object store; what is played is what a
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from understudy.errors import SettingsError, WorkersFailed
 from understudy.models.live import LiveModel
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape
+from understudy.parallel.saved_matches import whole
 from understudy.parallel.shared import Block
 from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.settings import ParallelSettings
@@ -31,9 +33,15 @@ class RayPlayer:
     """What an actor does: play a rollout with the weights it is given."""
 
     def __init__(
-        self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings, worker: int, incarnation: int
+        self,
+        players: PlayerSpec,
+        shape: RolloutShape,
+        settings: ParallelSettings,
+        worker: int,
+        incarnation: int,
+        saved: bytes | None,
     ) -> None:
-        self._player = players.open(worker, incarnation)
+        self._player = players.open(worker, incarnation, saved)
         self._synchronizer = ModelSynchronizer(settings)
         self._memory = np.zeros(shape.nbytes, np.uint8)
         self._rollout = Rollout(shape, self._memory)
@@ -45,6 +53,10 @@ class RayPlayer:
             self._player.begin(generation)
         self._player.play(self._rollout)
         return self._memory
+
+    def snapshot(self) -> bytes | None:
+        """Where the matches are, after the rollout under way."""
+        return self._player.snapshot()
 
 
 class RayWorkers:
@@ -61,8 +73,11 @@ class RayWorkers:
         self._deaths_in_a_row = [0] * settings.num_workers
         self._started_ray = False
 
-    def start_workers(self, model: LiveModel, generation: int = 0) -> None:
-        """Join the cluster that `ray.init` was told of, or start Ray here, and make the actors."""
+    def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
+        """Join the cluster that `ray.init` was told of, or start Ray here, and make the actors.
+
+        They go on with saved matches of this generation if there are any.
+        """
         if not ray.is_initialized():
             try:
                 ray.init(include_dashboard=False, log_to_driver=False)
@@ -71,6 +86,7 @@ class RayWorkers:
             self._started_ray = True
         self.reset_workers(generation)
         self.sync_model_if_needed(model)
+        self._saved = saved
         self._actors = [self._actor(worker) for worker in range(self._settings.num_workers)]
         self._play_on()
 
@@ -109,6 +125,13 @@ class RayWorkers:
         self._synchronizer.mark_sync_completed(steps, len(block))
         return True
 
+    def save_matches(self) -> list[bytes] | None:
+        """Snapshots of all actors, in their order; None if one is missing: the game cannot, or it died."""
+        try:
+            return whole(ray.get([actor.snapshot.remote() for actor in self._actors]))
+        except ray.exceptions.RayActorError:
+            return None
+
     def reset_workers(self, generation: int) -> None:
         """Let the next rollouts begin their matches anew, with the seeds of this generation."""
         self._generation = generation
@@ -140,7 +163,9 @@ class RayWorkers:
         return {"running": running, "restarts": restarts, "workers": [], "sync": self._synchronizer.get_sync_stats()}
 
     def _actor(self, worker: int) -> Any:
-        arguments = (self._players, self._shape, self._settings, worker, self._incarnations[worker])
+        incarnation = self._incarnations[worker]
+        saved = self._saved[worker] if self._saved and not incarnation else None
+        arguments = (self._players, self._shape, self._settings, worker, incarnation, saved)
         return ray.remote(num_cpus=1)(RayPlayer).remote(*arguments)
 
     def _play(self, worker: int) -> Any:

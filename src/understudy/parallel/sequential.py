@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from understudy.models.live import LiveModel
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape
+from understudy.parallel.saved_matches import whole
 from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.settings import ParallelSettings
 
@@ -21,11 +24,19 @@ class SequentialWorkers:
         self._synchronizer = ModelSynchronizer(settings)
         self._rollouts = [Rollout(shape) for _ in range(settings.num_workers)]
 
-    def start_workers(self, model: LiveModel, generation: int = 0, incarnation: int = 0) -> None:
-        """Make the players; `incarnation` gives them other matches than worker processes had before them."""
-        self._players = [self._spec.open(worker, incarnation) for worker in range(self._settings.num_workers)]
+    def start_workers(
+        self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = (), *, incarnation: int = 0
+    ) -> None:
+        """Make the players, which go on with saved matches of this generation if there are any.
+
+        `incarnation` gives them other matches than worker processes had before them.
+        """
+        workers = zip(range(self._settings.num_workers), saved or repeat(None), strict=False)
+        self._players = [self._spec.open(worker, incarnation, matches) for worker, matches in workers]
         self.sync_model_if_needed(model)
-        self.reset_workers(generation)
+        for player in self._players:
+            if player.generation != generation:
+                player.begin(generation)
 
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
         """One rollout of each player, in their order; valid until the next call. Nothing once `stop` is set."""
@@ -49,6 +60,10 @@ class SequentialWorkers:
             self._synchronizer.restore(block, player)
         self._synchronizer.mark_sync_completed(steps, len(block))
         return True
+
+    def save_matches(self) -> list[bytes] | None:
+        """Snapshots of all players, in their order; None if the game cannot save its matches."""
+        return whole([player.snapshot() for player in self._players])
 
     def reset_workers(self, generation: int) -> None:
         """Begin all matches anew, with the seeds of this generation."""

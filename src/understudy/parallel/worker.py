@@ -9,6 +9,7 @@ import multiprocessing
 import signal
 import time
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 
 from understudy.parallel.communicator import Field, Plan, State, Wanted, WorkerCommunicator, nap
 from understudy.parallel.player import PlayerSpec
@@ -16,6 +17,7 @@ from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.settings import ParallelSettings
 
 _PARENT_NS = 200_000_000
+_MARK = 8  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +30,31 @@ class WorkerSpec:
     plan: Plan
     segment: str
     settings: ParallelSettings
+    saved: bytes | None
+    """Matches to go on with."""
 
 
-def run_worker(spec: WorkerSpec) -> None:
-    """The main function of a worker process."""
+def run_worker(spec: WorkerSpec, snapshots: Connection) -> None:
+    """The main function of a worker process; `snapshots` is where it sends its matches when it is asked to."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     communicator = WorkerCommunicator(spec.plan, spec.segment)
     try:
-        Worker(spec, communicator).run()
+        Worker(spec, communicator, snapshots).run()
     finally:
         communicator.cleanup()
+
+
+def unmark(sent: bytes) -> tuple[int, bytes]:
+    """Take apart what a worker sends: the number of the request that it answers, and its snapshot, if it can."""
+    return int.from_bytes(sent[:_MARK]), sent[_MARK:]
 
 
 class Worker:
     """One worker's loop over its part of the segment."""
 
-    def __init__(self, spec: WorkerSpec, communicator: WorkerCommunicator) -> None:
+    def __init__(self, spec: WorkerSpec, communicator: WorkerCommunicator, snapshots: Connection) -> None:
         self._communicator = communicator
+        self._snapshots = snapshots
         self._numbers = communicator.numbers[spec.worker]
         self._ring = communicator.rings[spec.worker]
         self._most_ahead = min(spec.settings.max_staleness, len(self._ring.slots) - 1)
@@ -54,7 +64,7 @@ class Worker:
         self._last_wait = 0.0  # seconds, for the learner
         self._parent_seen = 0
         self._beat(State.STARTING)
-        self._player = spec.players.open(spec.worker, spec.incarnation)
+        self._player = spec.players.open(spec.worker, spec.incarnation, spec.saved)
 
     def run(self) -> None:
         """Play until told to stop, or until the learner is gone."""
@@ -77,6 +87,7 @@ class Worker:
         """Wait until the learner counts on this process, and until not too far ahead of it; False to end."""
         began = time.monotonic()
         while self._stays():
+            self._give_snapshot()
             admitted = self._numbers[Field.ADMITTED] == self._incarnation + 1
             if admitted and self._ring.waiting <= self._most_ahead:
                 self._last_wait = time.monotonic() - began
@@ -94,10 +105,20 @@ class Worker:
         if self._player.generation != self._numbers[Field.GENERATION]:
             self._player.begin(int(self._numbers[Field.GENERATION]))
 
+    def _give_snapshot(self) -> None:
+        """Save the matches if the learner asks for it."""
+        asked = int(self._numbers[Field.SNAPSHOT_ASKED])
+        if asked == self._numbers[Field.SNAPSHOT_GIVEN]:
+            return
+        self._numbers[Field.SNAPSHOT_GIVEN] = asked
+        self._snapshots.send_bytes(asked.to_bytes(_MARK) + (self._player.snapshot() or b""))
+
     def _go_on(self) -> bool:
-        """Asked before every decision: False gives up the rollout, to stop or to begin anew."""
+        """Asked before every decision: False gives up the rollout, to stop, to save the matches or to begin anew."""
         self._beat(State.PLAYING)
-        return self._stays() and bool(self._player.generation == self._numbers[Field.GENERATION])
+        numbers = self._numbers
+        saves = numbers[Field.SNAPSHOT_ASKED] != numbers[Field.SNAPSHOT_GIVEN]
+        return self._stays() and not saves and bool(self._player.generation == numbers[Field.GENERATION])
 
     def _stays(self) -> bool:
         """Sleep while paused; False to end."""

@@ -1,0 +1,104 @@
+"""Where the matches of a run were when a version was published, so that the run goes on from there bit for bit.
+
+`models/matches/000124.npz` is written before version 124 is published and names, by a digest, the weights that it
+belongs to. A run that is killed between the two finds version 123 and its matches, plays on, and writes both again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from understudy.errors import MatchesDamaged
+from understudy.files import remove_if_there, write_atomically
+from understudy.games.saved import pack, unpack, unpacking
+from understudy.models.live import LiveModel
+from understudy.models.store import ModelStore
+
+logger = logging.getLogger(__name__)
+
+_MAX_FILE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class SavedMatches:
+    """Snapshots of all players of a run, in the order of the workers."""
+
+    of: Mapping[str, Any]
+    """The game, the seed and the number of matches: a run that differs in them has other matches."""
+    weights: str
+    """The digest of the model that they were played up to."""
+    generation: int
+    players: tuple[bytes, ...]
+
+
+def whole(snapshots: Sequence[bytes | None]) -> list[bytes] | None:
+    """The snapshots of all players; None if one is missing."""
+    found = [snapshot for snapshot in snapshots if snapshot is not None]
+    return found if len(found) == len(snapshots) else None
+
+
+def digest(model: LiveModel) -> str:
+    """What tells the weights and counters of two models apart."""
+    found = hashlib.blake2b(json.dumps(model.trainer.counters(), sort_keys=True).encode(), digest_size=16)
+    found.update(np.ascontiguousarray(model.network.parameters).data)
+    return found.hexdigest()
+
+
+class MatchFiles:
+    """The saved matches beside a store's versions; each is removed when its version is."""
+
+    def __init__(self, store: ModelStore) -> None:
+        self._store = store
+        self._folder = store.model.parent / "matches"
+
+    def write(self, version: int, saved: SavedMatches) -> None:
+        """Save matches for a version that is about to be published."""
+        facts = {"of": dict(saved.of), "weights": saved.weights, "generation": saved.generation}
+        sizes = np.array([len(content) for content in saved.players], np.int64)
+        content = pack(facts, {"sizes": sizes, "players": np.frombuffer(b"".join(saved.players), np.uint8)})
+        self._folder.mkdir(exist_ok=True)
+        write_atomically(self._folder / f"{version:06d}.npz", lambda stream: stream.write(content))
+
+    def read(self, model: LiveModel) -> SavedMatches | None:
+        """The matches of this model: those of its version, or, if it was published again as it was, of its parent."""
+        for version in (model.version, model.base.parent):
+            path = self._folder / f"{version or 0:06d}.npz"
+            try:
+                if path.stat().st_size > _MAX_FILE_BYTES:
+                    raise MatchesDamaged(f"{path.name} is larger than {_MAX_FILE_BYTES:,} bytes.")
+                saved = _parse(path.read_bytes())
+            except FileNotFoundError:
+                continue
+            except MatchesDamaged as error:
+                logger.warning("The matches in %s cannot be used: %s", path, error)
+                continue
+            if saved.weights == digest(model):
+                return saved
+        return None
+
+    def prune(self, newest: int) -> None:
+        """Remove the matches of versions that are no longer kept, or that were never published."""
+        if not self._folder.is_dir():
+            return
+        for path in self._folder.glob("*.npz"):
+            version = int(path.stem) if path.stem.isdecimal() else -1
+            if version > newest or not self._store.version_path(version).exists():
+                remove_if_there(path)
+
+
+def _parse(content: bytes) -> SavedMatches:
+    facts, arrays = unpack(content)
+    with unpacking():
+        sizes, players = arrays["sizes"], arrays["players"].tobytes()
+        if (sizes < 0).any() or sizes.sum() != len(players):
+            raise ValueError("its sizes contradict its content")
+        ends = np.cumsum(sizes).tolist()
+        parts = tuple(players[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True))
+        return SavedMatches(dict(facts["of"]), str(facts["weights"]), int(facts["generation"]), parts)
