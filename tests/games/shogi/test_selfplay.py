@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from understudy.errors import MatchesDamaged
 from understudy.games.shogi.checkpoint import load_checkpoint
-from understudy.games.shogi.league import OneByOne, PastSelf
+from understudy.games.shogi.league import GAMES_OF_A_PAST, OneByOne, PastSelf, ShogiLeague
 from understudy.games.shogi.matches import BOARD, MOST_LEGAL, Entry, ShogiMatches
 from understudy.games.shogi.players import RandomPlayer
 from understudy.games.shogi.record import read_records
@@ -108,17 +109,17 @@ def run_dir(folder: Path) -> tuple[RunDir, ModelStore]:
     return run, ModelStore(run.model, run.ledger)
 
 
-def trained(folder: Path, updates: int) -> tuple[TrainingLoopManager, ModelState]:
+def trained(folder: Path, updates: int, seed: int = 3) -> tuple[TrainingLoopManager, ModelState]:
     run, store = run_dir(folder)
     settings = Settings(network=TINY, training=TRAINING, parallel=PARALLEL)
-    loop = TrainingLoopManager(f"shogi:{run.versions}", settings, store=store, seed=3)
+    loop = TrainingLoopManager(f"shogi:{run.versions}", settings, store=store, seed=seed)
     loop.run(updates=updates)
     return loop, store.load()
 
 
 def test_an_update_changes_the_network_that_plays(tmp_path: Path) -> None:
-    before, _ = trained(tmp_path / "before", 0)
-    loop, _ = trained(tmp_path / "after", 2)
+    before, _ = trained(tmp_path / "before", 1, seed=4)  # a seed with which no ReLU of the few is dead from the start
+    loop, _ = trained(tmp_path / "after", 2, seed=4)
     assert isinstance(loop.workers, SequentialWorkers)
     for player in loop.workers._players:
         np.testing.assert_array_equal(player.network.parameters, loop.model.network.parameters)
@@ -166,6 +167,57 @@ def test_a_past_self_is_one_of_the_versions_and_the_same_lots_draw_the_same_one(
     assert len(set(drawn)) == 3  # new, after two updates, after four
     assert state.arrays["parameters"].tobytes() in drawn
     assert loop.model.version == 3
+
+
+def test_matches_against_rivals_are_saved_with_their_lots_and_their_endgames(tmp_path: Path) -> None:
+    trained(tmp_path, 4)
+    versions = str(RunDir.at(tmp_path).versions)
+
+    def play(league: ShogiLeague, steps: int) -> list[bytes]:
+        seen, states = [], np.empty((16, league.state_dim), np.float32)
+        for t in range(steps):
+            rewards = league.step(
+                np.array([(7 * t + i) % len(g.legal_moves) for i, g in enumerate(league.games)])
+            ).rewards
+            league.observe(states)
+            seen += [rewards.tobytes(), states.tobytes()]
+        return seen
+
+    league, other = ShogiLeague(16, versions), ShogiLeague(16, versions)
+    league.reset(np.random.SeedSequence(1))
+    play(league, 150)
+    assert any(league._endgames[i].moves() for i in range(league.with_rivals))
+    assert other.restore(league.snapshot()).all()
+    assert play(league, 150) == play(other, 150)
+
+
+def test_a_snapshot_with_an_illegal_move_is_refused() -> None:
+    matches = ShogiMatches(1)
+    matches.reset(np.random.SeedSequence(0))
+    matches.games[0].moves.append(1)
+    with pytest.raises(MatchesDamaged, match="not shogi"):
+        ShogiMatches(1).restore(matches.snapshot())
+
+
+def test_a_match_that_begins_anew_has_the_learner_to_move() -> None:
+    matches = ShogiMatches(3, rivals=[Entry(OneByOne(RandomPlayer), 2)])
+    matches.reset(np.random.SeedSequence(0))
+    matches.step(np.zeros(3, np.int64))
+    moves = [len(game.moves) for game in matches.games]
+    assert matches.begin_anew(np.array([True, False, True])).tolist() == [True, False, True]
+    assert matches.to_move().tolist() == [1, 1, 0]  # the first match changes sides, so its rival has moved
+    assert [len(game.moves) for game in matches.games] == [1, moves[1], 0]
+
+
+def test_a_past_self_is_drawn_anew_now_and_then(tmp_path: Path) -> None:
+    trained(tmp_path, 4)
+    past = PastSelf(RunDir.at(tmp_path).versions)
+    past.prepare(np.random.default_rng(0))
+    drawn = set()
+    for _ in range(20 * GAMES_OF_A_PAST):
+        past.next_game()
+        drawn.add(past.snapshot()["version"])
+    assert drawn == {"000001", "000002", "000003"}
 
 
 def test_games_to_look_at_are_kept_with_their_evaluations_up_to_a_number(tmp_path: Path) -> None:

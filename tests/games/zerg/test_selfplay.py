@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 pytest.importorskip("numba")
 
 from understudy.cli import main
-from understudy.games.game import open_game
+from understudy.errors import MatchesDamaged
+from understudy.games.game import Game, open_game
 from understudy.games.zerg import policy
 from understudy.games.zerg.direct import duel
 from understudy.games.zerg.direct.duel import Score, play
@@ -34,6 +35,26 @@ def test_matches_are_games_of_the_mix_and_the_seed_says_which() -> None:
         return [*np.concatenate([step.rewards for step in steps]).tolist(), *states.ravel().tolist()]
 
     assert played(1) == played(1) != played(2)
+
+
+def test_saved_matches_go_on_as_they_were_and_both_seats_of_a_game_begin_anew_together() -> None:
+    def play(game: Game) -> list[float]:
+        states = np.empty((4, game.state_dim), np.float32)
+        rewards = [game.step(np.array([0, 4, 0, 4])).rewards for _ in range(2)]
+        game.observe(states)
+        return [*np.concatenate(rewards).tolist(), *states.ravel().tolist()]
+
+    game, other = open_game("zerg", 4), open_game("zerg", 4)
+    game.reset(np.random.SeedSequence(1))
+    play(game)
+    assert game.begin_anew(np.array([True, False, False, True])).tolist() == [True, False, True, True]
+    play(game)
+    saved = game.snapshot()
+    assert saved is not None
+    assert other.restore(saved).all()
+    assert play(game) == play(other)
+    with pytest.raises(MatchesDamaged):
+        open_game("zerg", 8).restore(saved)
 
 
 def test_the_command_publishes_what_the_live_bot_loads(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import cshogi
 import numpy as np
 
-from understudy.games.shogi.rules import START, Ending, ShogiGame
+from understudy.games.shogi.rules import START, Ending, ShogiGame, played
 
 KEPT = 64
 MOST_MOVES = 24  # of the winner, to the end
@@ -31,6 +32,16 @@ class Endgames:
     def clear(self) -> None:
         """Forget all games."""
         self._won.clear()
+
+    def moves(self) -> list[list[int]]:
+        """The games, for `restore`."""
+        return [list(moves) for moves in self._won]
+
+    def restore(self, games: Sequence[Sequence[int]]) -> None:
+        """Remember these games and no others; GameError for one with an illegal move."""
+        won = [tuple(played(START, moves, len(moves) + 1).moves) for moves in games]
+        self._won.clear()
+        self._won.extend(won)
 
     def add(self, game: ShogiGame) -> None:
         """Remember a game that is over, if it was a whole one and ended by mate."""

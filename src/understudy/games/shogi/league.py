@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from understudy.errors import ModelDamaged, ModelMissing
+from understudy.games.saved import generator_of
 from understudy.games.shogi.matches import MOST_LEGAL, Entry, ShogiMatches, write_states
 from understudy.games.shogi.players import GreedyPlayer, Player, RandomPlayer
 from understudy.games.shogi.rules import ShogiGame
@@ -16,10 +19,13 @@ from understudy.models.state import read_model
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Network
 
+logger = logging.getLogger(__name__)
+
 GREEDY, RANDOM, PAST = 0.5625, 0.25, 0.0625
 """Shares of the matches; in the rest the learner plays both sides."""
 LATE = 0.3
 """The share of games against rivals that begin shortly before the end of an earlier one."""
+GAMES_OF_A_PAST = 64
 GAMMA = 0.99
 """The discount, of the training and of its shaped rewards: a win is worth more the sooner it comes."""
 
@@ -32,7 +38,19 @@ class OneByOne:
 
     def prepare(self, rng: np.random.Generator) -> None:
         """See Rival."""
+        self._rng = rng
         self._player = self._make(rng)
+
+    def next_game(self) -> None:
+        """See Rival."""
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """See Rival. Such a player has nothing but its lots."""
+        return {"rng": self._rng.bit_generator.state}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """See Rival."""
+        self.prepare(generator_of(saved["rng"]))
 
     def answer(self, games: Sequence[ShogiGame]) -> Sequence[int | None]:
         """See Rival."""
@@ -40,7 +58,7 @@ class OneByOne:
 
 
 class PastSelf:
-    """One of the versions that the run has kept, drawn anew whenever all matches begin; it draws its moves too.
+    """One of the versions that the run has kept, drawn anew after every 64 games; it draws its moves too.
 
     A run that goes on from a version finds the same ones before it as the run that was not interrupted.
     """
@@ -52,11 +70,43 @@ class PastSelf:
     def prepare(self, rng: np.random.Generator) -> None:
         """See Rival. Without any version it plays at random."""
         self._rng = rng
-        kept = sorted(self._versions.glob("*.npz"))
-        if not kept:
+        self._games = 0
+        self._draw()
+
+    def next_game(self) -> None:
+        """See Rival."""
+        self._games += 1
+        if self._games % GAMES_OF_A_PAST == 0:
+            self._draw()
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """See Rival."""
+        return {"rng": self._rng.bit_generator.state, "games": self._games, "version": self._version}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """See Rival. A version that is no longer kept is replaced by another one."""
+        self._rng, self._games = generator_of(saved["rng"]), int(saved["games"])
+        version = str(saved["version"])
+        try:
+            self._load(version)
+        except (ModelMissing, ModelDamaged):
+            logger.info(
+                "The past version %s is no longer kept: another one plays, and the run is not the same.", version
+            )
+            self._draw()
+
+    def _draw(self) -> None:
+        kept = sorted(path.stem for path in self._versions.glob("*.npz") if path.stem.isdecimal())
+        self._load(kept[self._rng.integers(len(kept))] if kept else "")
+
+    def _load(self, version: str) -> None:
+        self._version = version
+        if not version:
             self._network = None
             return
-        state = read_model(kept[rng.integers(len(kept))])
+        if not version.isdecimal():
+            raise ModelMissing(f"{version!r} is no version.")
+        state = read_model(self._versions / f"{version}.npz")
         spec = state.spec
         self._network = model_factory(spec.state_dim, len(spec.actions), spec.network, np.random.default_rng(0))
         self._network.parameters[:] = state.arrays["parameters"]

@@ -6,20 +6,22 @@ is a place in that list. So nothing is ever as wide as all actions, of which a p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.games.game import Game, Step
+from understudy.errors import MatchesDamaged
+from understudy.games.game import Bools, Game, Step
+from understudy.games.saved import generator_of, pack, unpack, unpacking
 from understudy.games.shogi.batch import PLANES, write_planes
 from understudy.games.shogi.endgames import Endgames
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.policy import actions_of_moves
 from understudy.games.shogi.potential import material, potential, shaping
-from understudy.games.shogi.rules import START, Ending, ShogiGame
+from understudy.games.shogi.rules import START, Ending, ShogiGame, played
 
 MOST_LEGAL = 593  # no position of shogi has more legal moves
 BOARD = PLANES * 81
@@ -35,6 +37,18 @@ class Rival(Protocol):
 
     def answer(self, games: Sequence[ShogiGame]) -> Sequence[int | None]:
         """A legal move in each of these games, None to resign; the games are left as they were."""
+        ...
+
+    def next_game(self) -> None:
+        """One of its matches begins anew."""
+        ...
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """Plain values for `restore`."""
+        ...
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from a snapshot, in place of `prepare`."""
         ...
 
 
@@ -75,6 +89,7 @@ class ShogiMatches(Game):
         self._rows = [range(a, b) for a, b in pairwise(ends)]
         self._endgames = [endgames for entry in rivals for endgames in [Endgames()] * entry.matches]
         """Of each match: those of its rival."""
+        self._rivals = [entry.rival for entry in rivals for _ in range(entry.matches)]
         self.with_rivals: int = ends[-1]
         """How many matches are played against rivals: the first ones."""
         self._learner_side = np.zeros(self.with_rivals, np.int8)
@@ -131,6 +146,48 @@ class ShogiMatches(Game):
             self._let_rivals_move()
         return Step(rewards, over, cut, self._finals, self._final_sides)
 
+    def begin_anew(self, which: Bools) -> Bools:
+        """See Game.begin_anew."""
+        for i in np.flatnonzero(which).tolist():
+            self._begin_anew(i)
+        self._let_rivals_move()
+        return which
+
+    def snapshot(self) -> bytes:
+        """See Game.snapshot: the moves of every game, and what rivals and lots go on from."""
+        facts = {
+            "rng": self._rng.bit_generator.state,
+            "rivals": [dict(entry.rival.snapshot()) for entry in self._entries],
+            "endgames": [endgames.moves() for endgames in self._endgames_of_entries()],
+            "games": [(game.start, game.moves) for game in self.games],
+        }
+        return pack(facts, {"learner_side": self._learner_side})
+
+    def restore(self, saved: bytes) -> Bools:
+        """See Game.restore."""
+        facts, arrays = unpack(saved)
+        try:
+            with unpacking():
+                self._take_apart(facts, arrays)
+        except GameError as error:
+            raise MatchesDamaged(f"The snapshot holds what is not shogi: {error}") from error
+        return np.ones(self.matches, np.bool_)
+
+    def _take_apart(self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        games = [played(start, moves, self._max_moves) for start, moves in facts["games"]]
+        if len(games) != self.matches:
+            raise ValueError(f"{len(games)} games")
+        self.games = games
+        np.copyto(self._learner_side, arrays["learner_side"] & 1)
+        for entry, rival in zip(self._entries, facts["rivals"], strict=True):
+            entry.rival.restore(rival)
+        for endgames, won in zip(self._endgames_of_entries(), facts["endgames"], strict=True):
+            endgames.restore(won)
+        self._rng = generator_of(facts["rng"])
+
+    def _endgames_of_entries(self) -> list[Endgames]:
+        return [self._endgames[rows.start] for rows in self._rows if rows]
+
     def _let_rivals_move(self) -> None:
         """Every rival answers in the matches where it is to move."""
         for entry, rows in zip(self._entries, self._rows, strict=True):
@@ -148,6 +205,7 @@ class ShogiMatches(Game):
         start = START
         if i < self.with_rivals:
             self._learner_side[i] ^= 1
+            self._rivals[i].next_game()
             self._endgames[i].add(game)
             if self._rng.random() < self._late and (late := self._endgames[i].draw(self._rng)):
                 start, self._learner_side[i] = late

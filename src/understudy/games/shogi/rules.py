@@ -183,6 +183,16 @@ def game_of_position(text: str, max_moves: int = MAX_MOVES) -> ShogiGame:
     return game
 
 
+def played(sfen: str, moves: Sequence[int], max_moves: int) -> ShogiGame:
+    """A game in which these cshogi moves were played; GameError if one is not legal."""
+    game = ShogiGame(sfen, max_moves)
+    for move in moves:
+        if game.result is not None or move not in game.legal_moves:
+            raise GameError(f"{move} is no legal move in {game.board.sfen()}")
+        game.push(move)
+    return game
+
+
 def check_sfen(sfen: str) -> None:
     """Raise GameError unless this is a whole, possible position; cshogi crashes or goes wrong on some that are not."""
     match = re.fullmatch(r"([1-9PLNSGBRKplnsgbrk+/]+) ([bw]) (-|(?:[0-9]*[PLNSGBRplnsgbr])+) ([0-9]{1,5})", sfen)
