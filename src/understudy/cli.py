@@ -157,6 +157,14 @@ def _add_selfplay(commands: Any) -> None:
         "game", nargs="?", metavar="GAME", help="zerg, shogi, drift, tictactoe or package.module:factory"
     )
     selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment, in place of GAME")
+    selfplay.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="PACKAGE",
+        help="with --env: a package that registers environments, installed or in this folder; may be repeated",
+    )
     selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
     selfplay.add_argument(
         "--workers",
@@ -182,7 +190,9 @@ def _selfplay(options: argparse.Namespace) -> int:
 
     if (options.game is None) == (options.env is None):
         raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
-    game = options.game or f"gym:{options.env}"
+    if options.imports and options.env is None:
+        raise SettingsError("--import goes with --env: it names a package that registers Gymnasium environments.")
+    game = options.game or ":".join(["gym", *options.imports, options.env])  # a name is all that workers get
     settings = load_settings(options.settings, flags=_flags(options), defaults=default_settings(game))
     if options.workers is not None:
         parallel = dataclasses.replace(settings.parallel, enabled=True, num_workers=options.workers)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -103,6 +105,25 @@ def test_a_pole_that_falls_is_over_and_a_time_limit_is_a_cut() -> None:
     assert over > 50
     assert cut == 2
     game.close()
+
+
+def test_packages_that_register_environments_are_imported_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cartpole = "gymnasium.envs.classic_control:CartPoleEnv"
+    text = f"import gymnasium\ngymnasium.register('Mine-v0', entry_point='{cartpole}')\n"
+    (tmp_path / "my_environments.py").write_text(text)
+    (tmp_path / "broken_environments.py").write_text("1 / 0")
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=r"cannot make 'Mine-v0'.*--import"):
+        open_game("gym:Mine-v0", 1)
+    game = open_game("gym:json:my_environments:Mine-v0", 1)
+    assert (game.name, game.state_dim) == ("Mine-v0", 4)
+    with pytest.raises(SettingsError, match=r"--import broken_environments fails \(ZeroDivisionError"):
+        open_game("gym:broken_environments:CartPole-v1", 1)
+    with pytest.raises(SettingsError, match=r"--import no_such_module fails.*current folder"):
+        open_game("gym:no_such_module:CartPole-v1", 1)
 
 
 def test_the_same_seed_gives_the_same_matches() -> None:

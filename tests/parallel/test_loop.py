@@ -447,6 +447,29 @@ def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
     assert f"64 matches at a time, in {where}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("workers", [[], ["--workers", "1", "--parallel.max-staleness", "0"]])
+def test_the_command_plays_and_resumes_environments_of_a_package_in_the_current_folder(
+    tmp_path: Path, workers: list[str]
+) -> None:
+    cartpole = "gymnasium.envs.classic_control:CartPoleEnv"
+    text = f"import gymnasium\ngymnasium.register('Mine-v0', entry_point='{cartpole}')\n"
+    (tmp_path / "my_environments.py").write_text(text)
+    command = [sys.executable, "-P", "-m", "understudy", "selfplay", "--env", "Mine-v0", "--import", "my_environments"]
+    sizes = ["--updates", "2", "--parallel.num-workers", "1", "--parallel.batch-size", "64"]
+    for updates in (2, 4):
+        done = subprocess.run(
+            [*command, "--run-dir", "run", *sizes, *workers], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "begin anew" not in done.stderr
+        assert read_model(RunDir.at(tmp_path / "run").model).counters["updates"] == updates
+
+
+def test_an_import_needs_an_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["selfplay", "drift", "--import", "json", "--run-dir", str(tmp_path)]) == 1
+    assert "--import goes with --env" in capsys.readouterr().err
+
+
 def test_the_command_wants_one_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["selfplay", "--run-dir", str(tmp_path)]) == 1
     assert main(["selfplay", "drift", "--env", "CartPole-v1", "--run-dir", str(tmp_path)]) == 1

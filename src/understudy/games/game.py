@@ -6,8 +6,11 @@ One player, or two whose gains and losses are each other's. The matches of a bat
 from __future__ import annotations
 
 import importlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -99,8 +102,9 @@ class Game(ABC):
 def open_game(name: str, matches: int) -> Game:
     """Make the game of this name: `drift`, `shogi`, `tictactoe`, `zerg`, `gym:ID`, or `package.module:factory`.
 
-    `shogi:FOLDER` also plays against the versions of a model in that folder. A factory is called with the number of
-    matches. A name is all that a worker process needs to make its own.
+    `gym:MODULE:ID`, with one module or more, imports them first: they register the environment. `shogi:FOLDER` also
+    plays against the versions of a model in that folder. A factory is called with the number of matches. A name is all
+    that a worker process needs to make its own.
     """
     kind, _, rest = name.partition(":")
     if kind == "gym":
@@ -135,9 +139,17 @@ def _place(name: str) -> tuple[str, str]:
     return module, factory
 
 
+def import_here(module: str) -> ModuleType:
+    """Import a module that is installed or lies in the current folder, where a command does not look by itself."""
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(module)
+
+
 def _factory(module: str, name: str) -> Callable[..., Game]:
     try:
-        factory: Callable[..., Game] = getattr(importlib.import_module(module), name)
+        factory: Callable[..., Game] = getattr(import_here(module), name)
     except (ImportError, AttributeError) as error:
         raise SettingsError(f"The game {module}:{name} cannot be loaded: {error}.") from error
     return factory

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SettingsError
-from understudy.games.game import Bools, Game, Singles, Step
+from understudy.games.game import Bools, Game, Singles, Step, import_here
 from understudy.games.saved import pack, unpack, unpacking
 
 try:
@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 class GymnasiumGame(Game):
     """B environments of one id. Observations are flattened; `action_mask` in the info, if there is one, is obeyed.
 
+    `env_id` may begin with modules to import, as in `minatar:MinAtar/Breakout-v1`: they register the environment.
     Every episode has a seed of its own. A snapshot is these seeds and the actions since: an environment that depends on
     nothing else plays the same again.
     """
@@ -32,10 +33,15 @@ class GymnasiumGame(Game):
 
     def __init__(self, env_id: str, matches: int) -> None:
         super().__init__(matches)
+        *modules, env_id = env_id.split(":")
+        for module in modules:
+            _import(module)
         try:
             self._envs = [gymnasium.make(env_id) for _ in range(matches)]
         except gymnasium.error.Error as error:
-            raise SettingsError(f"Gymnasium cannot make {env_id!r}: {error}") from error
+            raise SettingsError(
+                f"Gymnasium cannot make {env_id!r}: {error} If a package registers it, name that with --import."
+            ) from error
         self._observation, space = self._envs[0].observation_space, self._envs[0].action_space
         if not isinstance(space, gymnasium.spaces.Discrete):
             raise SettingsError(f"The actions of {env_id} are {space}; only Discrete ones can be learned.")
@@ -160,3 +166,13 @@ class GymnasiumGame(Game):
         self._states[match] = np.asarray(gymnasium.spaces.flatten(self._observation, seen), np.float32)
         if "action_mask" in info:
             self._legal[match] = info["action_mask"]
+
+
+def _import(module: str) -> None:
+    try:
+        import_here(module)
+    except Exception as error:  # it is somebody else's code, which may fail in any way
+        raise SettingsError(
+            f"--import {module} fails ({type(error).__name__}: {error}). "
+            "It must be a module that is installed or lies in the current folder."
+        ) from error
