@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from understudy.agent import RLAgent
-from understudy.commitment import HELD, Commitment, draw_commitment
-from understudy.sampling import held
-from understudy.settings import Settings, TrainingSettings
+from understudy.commitment import Commitment, draw_commitment
+from understudy.experience.episode import read_episode
+from understudy.sampling import KEPT, draw
+from understudy.settings import Settings, StorageSettings, TrainingSettings
 
 ACTIONS = 4
 
@@ -72,10 +73,39 @@ def test_an_action_that_there_is_not_cannot_be_tried(tmp_path: Path, trial: int)
         agent.begin_episode(trial=trial)
 
 
-def test_what_is_recorded_is_the_policys_own_probability(tmp_path: Path) -> None:
+def test_what_is_recorded_is_the_probability_that_the_action_was_drawn_with(tmp_path: Path) -> None:
     with agent_at(tmp_path, 1.0) as agent:
-        decisions = [agent.select_action([0.1, 0.2, 0.3]) for _ in range(20)]
-    assert all(decision.probability == pytest.approx(1 / ACTIONS, abs=0.05) for decision in decisions)
+        agent.begin_episode(trial=2)
+        decisions = [agent.select_action([0.1, 0.2, 0.3]) for _ in range(400)]
+        saved = agent.end_episode("Tie")["saved"]
+    shares = np.bincount([decision.action for decision in decisions], minlength=ACTIONS) / len(decisions)
+    policy = 0.25 + 0.05 * np.array([-1, 1])
+    for action, share in enumerate(shares):
+        recorded = {decision.probability for decision in decisions if decision.action == action}
+        (probability,) = recorded  # the state is always the same
+        assert probability == pytest.approx(share, abs=0.06)
+        low, high = (KEPT if action == 2 else 0.0) + (1 - KEPT) * policy
+        assert low < probability < high
+    game = read_episode(saved, StorageSettings())
+    assert game.log_probs is not None
+    np.testing.assert_allclose(np.exp(game.log_probs), [decision.probability for decision in decisions], rtol=1e-5)
+
+
+def test_the_decisions_of_a_trial_are_marked_and_no_others(tmp_path: Path) -> None:
+    with agent_at(tmp_path, 1.0) as agent:
+        agent.begin_episode()
+        agent._commitment = Commitment(2, 1.5, 5.0)
+        masks = [None, None, None, [True, True, False, True], None, None]
+        for legal in masks:
+            agent.select_action([0.1, 0.2, 0.3], legal)
+        saved = agent.end_episode("Tie")["saved"]
+        agent._try_out = False
+        agent.select_action([0.1, 0.2, 0.3])
+        other = agent.end_episode("Tie")["saved"]
+    trial = read_episode(saved, StorageSettings()).trial
+    assert trial is not None
+    assert trial.tolist() == [False, False, True, False, True, False]
+    assert read_episode(other, StorageSettings()).trial is None
 
 
 def test_with_a_stretch_that_is_their_median_some_last_for_long_and_one_in_four_begins_later() -> None:
@@ -101,26 +131,31 @@ def test_what_is_tried_at_the_start_can_be_given_and_what_is_tried_later_is_draw
     assert {commitment.action for commitment in made if commitment.begin > 0} == set(range(ACTIONS))
 
 
-def test_a_stretch_holds_most_of_its_decisions_and_no_others() -> None:
-    rng = np.random.default_rng(0)
+def test_a_stretch_covers_its_decisions_and_no_others() -> None:
     commitment = Commitment(2, 5.5, 10.0)
-    held_at = [np.mean([commitment.holds(decision, rng.random) for _ in range(1000)]) for decision in range(15)]
-    assert held_at[:6] == [0] * 6
-    assert held_at[6:10] == pytest.approx([HELD] * 4, abs=0.05)
-    assert held_at[10:] == [0] * 5
+    covered = [decision for decision in range(15) if commitment.action_at(decision, None) == 2]
+    assert covered == [6, 7, 8, 9]
+    assert commitment.action_at(7, [True, True, False]) is None
 
 
 @pytest.mark.parametrize("count", [3, 100])
-def test_an_illegal_action_is_not_held_and_a_hopeless_one_has_a_finite_logarithm(count: int) -> None:
-    logits = np.zeros(count, np.float32)
-    logits[0] = -1e4
-    legal = np.ones(count, np.bool_)
-    choice = held(0, logits, legal)
-    assert choice is not None
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("exploration", [0.0, 0.2])
+def test_in_a_trial_actions_are_drawn_as_often_as_their_probability_says(
+    count: int, masked: bool, exploration: float
+) -> None:
+    rng = np.random.default_rng(count)
+    logits = rng.normal(0, 2, count).astype(np.float32)
+    legal = np.arange(count) != 1 if masked else None
+    draws, times, probabilities = 20_000, np.zeros(count), np.zeros(count)
+    for i in range(draws):
+        action, probabilities[action] = draw(logits, legal, exploration, (i + 0.5) / draws, kept=2)
+        times[action] += 1
+    np.testing.assert_allclose(times / draws, probabilities, atol=2.5 / draws)
+    assert probabilities[2] > KEPT
+
+
+def test_a_hopeless_action_that_is_kept_to_has_a_finite_logarithm() -> None:
+    choice = draw(np.array([-1e4, 0.0, 0.0], np.float32), None, 0.0, 0.5, kept=0)
     assert choice.action == 0
-    assert math.isfinite(math.log(choice.probability))
-    legal[1] = False
-    assert held(1, logits, legal) is None
-    another = held(2, logits, legal)
-    assert another is not None
-    assert another.probability == pytest.approx(1 / (count - 2))
+    assert math.exp(math.log(choice.probability)) == pytest.approx(KEPT)

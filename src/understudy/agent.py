@@ -37,7 +37,7 @@ from understudy.models.live import Interface, open_model, publish_if_possible
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.sampling import best, draw, held
+from understudy.sampling import best, draw
 from understudy.settings import Settings
 from understudy.status import is_alive, read_status
 
@@ -53,7 +53,10 @@ _GAME_BYTES = 4096  # what a game takes in memory beside its arrays
 
 
 class Decision(NamedTuple):
-    """What to do, how probable the policy found it, and what it expects the rest of the game to be worth."""
+    """What to do, the probability it was drawn with, and what the rest of the game is expected to be worth.
+
+    `probability` includes exploration and trials; where nothing was drawn (`explore=False`), it is the policy's own.
+    """
 
     action: int
     label: str
@@ -148,17 +151,16 @@ class RLAgent:
         logits, value = self._step(self._normalize(self._state, self._normalized))
         if not math.isfinite(value):
             logits, value = self._step_without_broken_features()
+        kept = None
         if explore:
-            choice = draw(logits, legal, self._exploring, self._chance.uniform())
-            kept = self._commitment
-            if kept is not None and kept.holds(len(journal), self._chance.uniform):
-                choice = held(kept.action, logits, legal) or choice
-            action, probability = choice
+            if self._commitment is not None:
+                kept = self._commitment.action_at(len(journal), legal)
+            action, probability = draw(logits, legal, self._exploring, self._chance.uniform(), kept)
             log_prob = math.log(probability)
         else:
             action, probability = best(logits, legal)
             log_prob = 0.0  # the choice was certain
-        journal.append(self._state, action, log_prob, value, legal, self._reward)
+        journal.append(self._state, action, log_prob, value, legal, self._reward, kept is not None)
         self._reward = 0.0
         return Decision(action, self.actions[action], probability, value)
 

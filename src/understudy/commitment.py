@@ -1,7 +1,8 @@
 """Games that keep to one action for a while, to see what it is worth.
 
-Decisions drawn one by one hardly ever show it of an action that needs time. These games do, and their decisions are
-learned from as if the policy had made them.
+Sampling each decision independently rarely shows the value of an action that pays off only when sustained. These games,
+the trials, do. Their decisions are recorded with the probability they were drawn with (sampling.py), and marked, so
+that `training.trial_weight` can say how they are learned from.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-HELD = 0.85  # share of the decisions of a commitment that take its action
+from understudy.sampling import Legal
 
 
 class Commitment(NamedTuple):
@@ -20,9 +21,11 @@ class Commitment(NamedTuple):
     begin: float
     end: float
 
-    def holds(self, decision: int, uniform: Callable[[], float]) -> bool:
-        """Whether this decision is to take the action."""
-        return self.begin <= decision < self.end and uniform() < HELD
+    def action_at(self, decision: int, legal: Legal) -> int | None:
+        """The action to keep to in this decision; None where it is not part of the trial, or the action is illegal."""
+        if self.begin <= decision < self.end and (legal is None or legal[self.action]):
+            return self.action
+        return None
 
 
 def draw_commitment(

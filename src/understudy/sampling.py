@@ -6,16 +6,17 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Legal = Sequence[bool] | NDArray[np.bool_] | None
+_Numbers = TypeVar("_Numbers", float, NDArray[Any])
 
 # Below this many actions, Python's own arithmetic beats the fixed cost of NumPy calls.
 _FEW = 64
-_LEAST = 1e-12  # its logarithm is finite
+KEPT = 0.85  # share of the decisions of a trial that take its action
 
 
 class Choice(NamedTuple):
@@ -25,14 +26,31 @@ class Choice(NamedTuple):
     probability: float
 
 
-def draw(logits: NDArray[np.float32], legal: Legal, exploration: float, uniform: float) -> Choice:
+def draw(
+    logits: NDArray[np.float32], legal: Legal, exploration: float, uniform: float, kept: int | None = None
+) -> Choice:
     """Draw an action with one number from [0, 1).
 
-    The policy is a softmax over the legal actions, mixed with `exploration` parts of the uniform policy on them.
+    The policy is a softmax over the legal actions, mixed with `exploration` parts of the uniform policy on them. In a
+    trial, `KEPT` parts of the decisions take the action `kept`, which must be legal, and the policy draws the others.
     """
     actions, weights = _softmax_weights(logits, legal)
+    if kept is None:
+        drawn, probability = _draw_from(weights, exploration, uniform)
+        return Choice(drawn if actions is None else actions[drawn], probability)
+    # Every way of being drawn takes its share of [0, 1): first the trial, then the policy.
+    place = kept if actions is None else actions.index(kept)
+    if uniform < KEPT:
+        drawn, probability = place, mixed(weights[place] / sum(weights), exploration, len(weights))
+    else:
+        drawn, probability = _draw_from(weights, exploration, (uniform - KEPT) / (1.0 - KEPT))
+    action = drawn if actions is None else actions[drawn]
+    return Choice(action, (1.0 - KEPT) * probability + KEPT * (drawn == place))
+
+
+def _draw_from(weights: list[float], exploration: float, uniform: float) -> tuple[int, float]:
     count = len(weights)
-    # Every way of being drawn takes its share of [0, 1): first the uniform policy, then the softmax.
+    # Again by shares of [0, 1): first the uniform policy, then the softmax.
     if uniform < exploration:
         drawn = min(int(uniform / exploration * count), count - 1)
         total = sum(weights)
@@ -42,17 +60,12 @@ def draw(logits: NDArray[np.float32], legal: Legal, exploration: float, uniform:
         drawn = min(bisect_right(cumulative, (uniform - exploration) / (1.0 - exploration) * total), count - 1)
         while not weights[drawn]:  # rounding led past the last action that is possible
             drawn -= 1
-    probability = (1.0 - exploration) * weights[drawn] / total + exploration / count
-    return Choice(drawn if actions is None else actions[drawn], probability)
+    return drawn, mixed(weights[drawn] / total, exploration, count)
 
 
-def held(action: int, logits: NDArray[np.float32], legal: Legal) -> Choice | None:
-    """This action and its probability under the softmax, which is never quite 0; None if it is not legal."""
-    actions, weights = _softmax_weights(logits, legal)
-    if actions is not None and action not in actions:
-        return None
-    place = action if actions is None else actions.index(action)
-    return Choice(action, max(weights[place] / sum(weights), _LEAST))
+def mixed(probability: _Numbers, exploration: float, choices: _Numbers) -> _Numbers:
+    """The probability that an action is drawn with: its own in the policy, mixed with that of a uniform choice."""
+    return (1.0 - exploration) * probability + exploration / choices
 
 
 def best(logits: NDArray[np.float32], legal: Legal) -> Choice:

@@ -102,6 +102,12 @@ class TrainingSettings(_Section):
         "these games keep to it for about so many decisions, at least half as many; 0 = throughout",
         0,
     )
+    trial_weight: float = _setting(
+        0.0,
+        "how such games are learned from: 0 = by the probability of what they did, 1 = as if the policy had drawn it",
+        0,
+        1,
+    )
 
 
 @dataclass(frozen=True, slots=True)

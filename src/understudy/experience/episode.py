@@ -29,8 +29,15 @@ from understudy.settings import StorageSettings
 
 SCHEMA = 1
 _REQUIRED = ("states", "actions", "rewards")
-_PER_DECISION = {"actions": "action", "rewards": "reward", "log_probs": "log-probability", "values": "value"}
-_ARRAYS = (*_REQUIRED, "log_probs", "values", "legal", "final_state")
+_PER_DECISION = {
+    "actions": "action",
+    "rewards": "reward",
+    "log_probs": "log-probability",
+    "values": "value",
+    "trial": "mark",
+}
+_FLOATS = ("states", "rewards", "log_probs", "values", "final_state")
+_ARRAYS = (*_REQUIRED, "log_probs", "values", "legal", "final_state", "trial")
 _MAX_META = 1_000_000
 _LATEST = 32_503_680_000.0  # the year 3000: the last that every system's calendar can tell
 _LOG_PROB_SLACK = 1e-3  # a certain action may come out a rounding error above zero
@@ -122,6 +129,7 @@ class Episode:
     values: NDArray[np.float32] | None = None  # (T,)
     legal: NDArray[np.bool_] | None = None  # (T, A)
     final_state: NDArray[np.float32] | None = None  # (S,): what came after the last decision of a game that was cut
+    trial: NDArray[np.bool_] | None = None  # (T,): the decisions of a game that kept to one action for a while
     meta: EpisodeMeta = field(default_factory=EpisodeMeta)
 
     def __len__(self) -> int:
@@ -213,11 +221,9 @@ def episode_from(source: Episode | Mapping[str, Any], expected: Expected | None 
 def validated(arrays: Mapping[str, NDArray[Any]], meta: EpisodeMeta, expected: Expected | None = None) -> Episode:
     """The one place that decides whether a game can be learned from; EpisodeError says what stands against it."""
     _check_shapes({name: array.shape for name, array in arrays.items()})
-    floats = {
-        name: _floats(name, arrays[name]) for name in _ARRAYS if name in arrays and name not in ("actions", "legal")
-    }
+    floats = {name: _floats(name, arrays[name]) for name in _FLOATS if name in arrays}
     actions = _whole_numbers(arrays["actions"])
-    legal = _bools(arrays["legal"]) if "legal" in arrays else None
+    legal, trial = (_bools(name, arrays[name]) if name in arrays else None for name in ("legal", "trial"))
     log_probs = floats.get("log_probs")
     if log_probs is not None and (highest := log_probs.max()) > _LOG_PROB_SLACK:
         raise EpisodeError(f"log_probs reaches {highest:g}; the logarithm of a probability is at most 0.")
@@ -231,7 +237,7 @@ def validated(arrays: Mapping[str, NDArray[Any]], meta: EpisodeMeta, expected: E
         _check_legal(legal, actions)
     if expected is not None:
         _check_expected(expected, arrays["states"].shape[1], meta)
-    return Episode(actions=actions, legal=legal, meta=meta, **floats)
+    return Episode(actions=actions, legal=legal, trial=trial, meta=meta, **floats)
 
 
 def _arrays(episode: Episode) -> dict[str, NDArray[Any]]:
@@ -285,9 +291,9 @@ def _whole_numbers(array: NDArray[Any]) -> NDArray[np.int64]:
     return np.ascontiguousarray(array, np.int64)
 
 
-def _bools(array: NDArray[Any]) -> NDArray[np.bool_]:
+def _bools(name: str, array: NDArray[Any]) -> NDArray[np.bool_]:
     if array.dtype.kind not in "biu" or (array.dtype.kind != "b" and not np.isin(array, (0, 1)).all()):
-        raise EpisodeError(f"legal has dtype {array.dtype} and must be bool, or hold only 0 and 1.")
+        raise EpisodeError(f"{name} has dtype {array.dtype} and must be bool, or hold only 0 and 1.")
     return np.ascontiguousarray(array, np.bool_)
 
 

@@ -39,6 +39,7 @@ logger = logging.getLogger(__name__)
 _MAGIC = b"UNDERSTUDY-JOURNAL "
 _MAX_HEADER = 1_100_000
 _DECISION, _DECISION_WITH_LEGAL, _END = 1, 2, 3
+_TRIAL = 4  # added to the kind of a decision that is part of a trial
 _FLOAT = np.dtype("<f4")
 _CRC = struct.Struct("<I")
 _SCALARS = struct.Struct("<Idddq")  # kind, reward_before, log_prob, value, action
@@ -86,11 +87,14 @@ class Journal:
         value: float,
         legal: ArrayLike | None,
         reward_before: float,
+        trial: bool = False,
     ) -> None:
         """Record a decision; `reward_before` is what was observed since the one before it (ignored for the first)."""
         mask, kind = self._no_mask, _DECISION
         if legal is not None:
             mask, kind = np.packbits(legal).tobytes(), _DECISION_WITH_LEGAL  # type: ignore[arg-type]
+        if trial:
+            kind += _TRIAL
         body = _SCALARS.pack(kind, reward_before, log_prob, value, action) + np.asarray(state, _FLOAT).tobytes() + mask
         if len(body) != self._body_size or self._ended:
             raise self._misuse()
@@ -356,7 +360,9 @@ def _episode(
         "log_probs": records["log_prob"],
         "values": records["value"],
     }
-    masked = records["kind"] == _DECISION_WITH_LEGAL
+    if (trial := records["kind"] >= _TRIAL).any():
+        arrays["trial"] = trial
+    masked = records["kind"] % _TRIAL == _DECISION_WITH_LEGAL
     if masked.any():
         legal = np.unpackbits(records["legal"], axis=1, count=n_actions).astype(np.bool_)
         legal[~masked] = True

@@ -19,6 +19,7 @@ from understudy.models.state import ModelSpec
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats, Network
 from understudy.parallel.rollout import NO_RESULT, Rollout
+from understudy.sampling import mixed
 
 logger = logging.getLogger(__name__)
 
@@ -238,5 +239,5 @@ def draw_all(
     at_random = rng.random(len(actions)) < exploration
     random_actions = np.argmax(np.where(allowed, rng.random(logits.shape), -1.0), axis=1)
     actions = np.where(at_random, random_actions, actions)
-    p = (1 - exploration) * np.exp(chosen(log_probs, actions)) + exploration / allowed.sum(axis=1)
+    p = mixed(np.exp(chosen(log_probs, actions)), exploration, allowed.sum(axis=1))
     return actions, np.log(p).astype(np.float32)

@@ -27,6 +27,7 @@ SETTINGS = Settings(
         commitment=0.75,
         commitment_half_life=2000,
         commitment_stretch=40,
+        trial_weight=1.0,  # weighted by their probability, trials would hardly teach a policy that repeats nothing
     ),
     # A game is won or lost by much more than its decisions: what a few games teach is mostly noise.
     learner=LearnerSettings(batch_games=64, min_batch_games=16, batch_growth=25, poll_seconds=0.5),
