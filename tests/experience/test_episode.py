@@ -43,6 +43,7 @@ def arrays(**changes: Any) -> dict[str, Any]:
         "log_probs": -rng.random(STEPS).astype(np.float32),
         "values": rng.normal(size=STEPS).astype(np.float32),
         "legal": np.ones((STEPS, ACTIONS), bool),
+        "trial": np.arange(STEPS) % 2 == 0,
         "final_state": rng.normal(size=FEATURES).astype(np.float32),
     }
     return {name: array for name, array in (whole | changes).items() if array is not None}
@@ -102,7 +103,7 @@ def test_the_file_is_what_the_disk_contract_says(tmp_path: Path) -> None:
         types = {name: array.dtype.str for name, array in file.items() if name != "meta"}
         content = json.loads(file["meta"].item())
     floats = dict.fromkeys(("states", "rewards", "log_probs", "values", "final_state"), "<f4")
-    assert types == floats | {"actions": "<i8", "legal": "|b1"}
+    assert types == floats | {"actions": "<i8", "legal": "|b1", "trial": "|b1"}
     assert content["schema"] == 1
     assert content["id"] == episode.meta.id
     assert content["actions"] == ["ECONOMY", "TECH", "ALL_IN"]
@@ -110,10 +111,10 @@ def test_the_file_is_what_the_disk_contract_says(tmp_path: Path) -> None:
 
 
 def test_optional_arrays_stay_away(tmp_path: Path) -> None:
-    bare = Episode(**arrays(log_probs=None, values=None, legal=None, final_state=None))
+    bare = Episode(**arrays(log_probs=None, values=None, legal=None, final_state=None, trial=None))
     write_episode(tmp_path / "x.npz", bare, compress=False)
     found = read_episode(tmp_path / "x.npz", LIMITS)
-    for absent in (found.log_probs, found.values, found.legal, found.final_state):
+    for absent in (found.log_probs, found.values, found.legal, found.final_state, found.trial):
         assert absent is None
     assert found.meta.id == bare.meta.id
     assert len(found) == STEPS
@@ -206,6 +207,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no decisions": ({"states": np.zeros((0, 4))}, r"states has shape \(0, 4\)"),
     "no features": ({"states": np.zeros((10, 0))}, r"states has shape \(10, 0\)"),
     "flat legal": ({"legal": np.ones(10, bool)}, r"legal has shape \(10,\)"),
+    "short trial": ({"trial": np.ones(9, bool)}, "trial has 9 entries, states has 10"),
+    "fractional trial": ({"trial": np.full(10, 0.5)}, "trial has dtype float64"),
     "short legal": ({"legal": np.ones((9, 3), bool)}, r"legal has shape \(9, 3\)"),
     "final state": ({"final_state": np.zeros(5)}, r"final_state has shape \(5,\); states have 4"),
     "float actions": ({"actions": np.zeros(10)}, "actions has dtype float64"),

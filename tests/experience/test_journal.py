@@ -54,11 +54,14 @@ def play(journal: Journal, decisions: int, masked: bool = True) -> dict[str, Any
     legal = rng.random((decisions, ACTIONS)) < 0.5
     legal[np.arange(decisions), actions] = True
     log_probs, values = -rng.random(decisions), rng.normal(size=decisions)
+    trial = np.arange(decisions) % 3 == 0
     for t in range(decisions):
         mask = legal[t] if masked else None
-        journal.append(states[t], int(actions[t]), log_probs[t], values[t], mask, reward_before=10.0 * (t - 1))
+        reward_before = 10.0 * (t - 1)
+        journal.append(states[t], int(actions[t]), log_probs[t], values[t], mask, reward_before, trial=bool(trial[t]))
     rewards = np.arange(decisions, dtype=np.float32) * 10
     record = {"states": states, "actions": actions, "rewards": rewards, "legal": legal if masked else None}
+    record["trial"] = trial
     return record | {"log_probs": log_probs.astype(np.float32), "values": values.astype(np.float32)}
 
 

@@ -52,6 +52,13 @@ def test_the_bootstrap_of_a_cut_game_has_seen_its_history(policy: Any) -> None:
         assert bootstrap == pytest.approx(expected, abs=1e-5)
 
 
+def test_games_without_trials_stand_beside_games_with_them() -> None:
+    assert lay_out([episode(1), episode(2)], S, A).trial is None
+    batch = lay_out([episode(1), episode(2, trial=np.array([True, False]))], S, A)
+    assert batch.trial is not None
+    assert batch.trial.tolist() == [False, True, False]
+
+
 def test_games_without_masks_or_log_probs_stand_beside_games_with_them() -> None:
     legal = np.eye(A, dtype=np.bool_)[[1, 2]]
     masked = episode(2, 0, actions=np.array([1, 2]), legal=legal, log_probs=np.array([-0.5, -1], np.float32))

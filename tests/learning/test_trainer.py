@@ -267,6 +267,23 @@ def test_what_is_tried_in_vain_can_still_be_found_later_thanks_to_the_floor(
     assert (in_vain < highest).all()
 
 
+def test_trials_are_learned_from_by_their_probability_or_as_if_the_policy_had_drawn_them() -> None:
+    recorded = [dataclasses.replace(g, log_probs=np.full(len(g), -0.1, np.float32)) for g in games(0)]
+    trials = [dataclasses.replace(g, trial=np.ones(len(g), np.bool_)) for g in recorded]
+    unmarked = [dataclasses.replace(g, trial=np.zeros(len(g), np.bool_)) for g in recorded]
+    on_policy = [dataclasses.replace(g, log_probs=None) for g in recorded]
+
+    def learned(weight: float, batch: list[Episode]) -> NDArray[np.float32]:
+        trainer = make(trial_weight=weight)
+        trainer.update(batch)
+        return trainer.network.parameters
+
+    np.testing.assert_array_equal(learned(0.0, trials), learned(0.0, recorded))
+    np.testing.assert_array_equal(learned(1.0, unmarked), learned(1.0, recorded))
+    np.testing.assert_array_equal(learned(1.0, trials), learned(1.0, on_policy))
+    assert not np.array_equal(learned(0.0, trials), learned(1.0, trials))
+
+
 def test_the_entropy_coefficient_flattens_the_policy() -> None:
     trainer = make(entropy_coefficient=1.0, learning_rate=0.01)
     trainer.network.views(trainer.network.parameters)["head"][-1, 0] = 3  # the policy prefers action 0

@@ -36,6 +36,7 @@ class Batch:
     sides: NDArray[np.float32] | None = None  # (N,) ±1, whose decision it was in a zero-sum game of two
     final_sides: NDArray[np.float32] | None = None  # (E,) ±1, whose turn it is after each episode
     values: NDArray[np.float32] | None = None  # (M,) of `states` by the weights to be updated, if they decided
+    trial: NDArray[np.bool_] | None = None  # (N,) decisions of games that kept to one action for a while
 
     def of_decisions(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The part of something computed for `states` that belongs to decisions."""
@@ -84,6 +85,7 @@ def lay_out(episodes: Sequence[Episode], state_dim: int, n_actions: int) -> Batc
         recorded=np.repeat([e.log_probs is not None for e in episodes], lengths),
         legal=_legal(episodes, n_actions),
         games=len(episodes),
+        trial=_trial(episodes),
     )
     check_fit(batch, state_dim, n_actions)
     return batch
@@ -151,6 +153,12 @@ def _legal(episodes: Sequence[Episode], n_actions: int) -> NDArray[np.bool_] | N
     return np.concatenate(
         [np.ones((len(e.actions), n_actions), np.bool_) if e.legal is None else e.legal for e in episodes]
     )
+
+
+def _trial(episodes: Sequence[Episode]) -> NDArray[np.bool_] | None:
+    if all(e.trial is None for e in episodes):
+        return None
+    return np.concatenate([np.zeros(len(e.actions), np.bool_) if e.trial is None else e.trial for e in episodes])
 
 
 def check_fit(batch: Batch, state_dim: int, n_actions: int) -> None:

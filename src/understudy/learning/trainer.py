@@ -173,7 +173,7 @@ class Trainer:
         _require_finite("the network's output", prox, all_values)
         values = batch.of_decisions(all_values)
 
-        log_ratios = np.where(batch.recorded, prox - batch.log_probs, 0)  # π_prox/μ
+        log_ratios = self._log_ratios(batch, prox)
         _require_finite("the recorded log_probs", log_ratios)
         targets = self._targets(batch, values, batch.bootstraps(all_values), log_ratios)
         _require_finite("the value targets, which rewards and values make", *targets)
@@ -197,6 +197,18 @@ class Trainer:
         self.games += batch.games
         self.steps += len(batch.actions)
         return _stats(batch, passes, explained_variance(values, targets.values), effective_sample_size(log_ratios))
+
+    def _log_ratios(self, batch: Batch, prox: Floats) -> Floats:
+        """log π_prox/μ of the actions taken; of those of trials only as much as `trial_weight` leaves.
+
+        V-trace multiplies what a decision teaches by π_prox/μ. That is small for the action that a trial keeps to, if
+        the policy finds it improbable, however well it did. A weight of 1 takes the ratio for 1. This is biased: an
+        action counts for more the more often it is tried, and values are those of a player who makes trials.
+        """
+        log_ratios = np.where(batch.recorded, prox - batch.log_probs, 0)
+        if batch.trial is not None:
+            log_ratios[batch.trial] *= 1 - self.settings.trial_weight
+        return log_ratios
 
     def _proximal(self, batch: Batch, states: Floats) -> tuple[Floats, Floats]:
         """log π of the actions taken, and the values of all states: as recorded, if it was this policy that acted."""
