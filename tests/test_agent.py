@@ -18,6 +18,7 @@ from understudy.errors import EpisodeError, ModelMismatch, ModelMissing, RunDirE
 from understudy.experience.episode import Episode
 from understudy.experience.journal import orphans
 from understudy.ledger import Ledger
+from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import Settings, StorageSettings, TrainingSettings
@@ -111,8 +112,13 @@ def test_a_game_that_was_cut_keeps_the_state_it_was_cut_in(tmp_path: Path) -> No
     assert game.meta.truncated
 
 
-def test_broken_features_and_rewards_do_not_end_the_game(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    agent = agent_at(tmp_path)
+@pytest.mark.parametrize(
+    ("names", "broken"), [(None, "feature 1, feature 3"), (("minerals", "gas", "supply", "time"), "gas, time")]
+)
+def test_broken_features_and_rewards_do_not_end_the_game(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, names: tuple[str, ...] | None, broken: str
+) -> None:
+    agent = agent_at(tmp_path, features=names)
     with caplog.at_level(logging.WARNING):
         agent.observe_reward(1.0)
         agent.select_action([1, math.nan, 2, math.inf])
@@ -120,7 +126,7 @@ def test_broken_features_and_rewards_do_not_end_the_game(tmp_path: Path, caplog:
         agent.observe_reward(2.0)
         stats = agent.end_episode("Victory")
     assert "before the first decision" in caplog.text
-    assert "[1, 3] are NaN or infinite" in caplog.text
+    assert f"counted as 0: {broken}." in caplog.text
     game = saved_game(stats)
     assert game.states.tolist() == [[1, 0, 2, 0]]
     assert game.rewards.tolist() == [2.0]
@@ -300,6 +306,20 @@ def test_weights_loaded_from_elsewhere_are_what_save_model_publishes(tmp_path: P
     agent.save_model()
     published = agent_at(tmp_path / "run", seed=9).export_arrays()["parameters"]
     np.testing.assert_allclose(published, donor.export_arrays()["parameters"], atol=1e-6)
+
+
+def test_the_published_model_knows_the_names_of_the_features_and_keeps_them(tmp_path: Path) -> None:
+    nameless = agent_at(tmp_path)
+    assert nameless._model.feature_name(2) == "feature 2"
+    agent_at(tmp_path, features=("a", "b", "c", "d"))
+    play(agent_at(tmp_path, online_training=True))
+    store = ModelStore(RunDir.at(tmp_path).model, RunDir.at(tmp_path).ledger)
+    assert [LiveModel(store.load()).feature_name(index) for index in (0, 3)] == ["a", "d"]
+    play(nameless)
+    nameless.train_from_batch([nameless._last])  # type: ignore[list-item]
+    nameless.save_model()  # merged into a version that knows them
+    store.rollback(1)  # a version from before
+    assert store.load().features == ("a", "b", "c", "d")
 
 
 def test_another_architecture_or_feature_list_is_refused_with_what_differs(tmp_path: Path) -> None:

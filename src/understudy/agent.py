@@ -109,7 +109,7 @@ class RLAgent:
         training = {"algorithm": algorithm, "learning_rate": learning_rate, "gamma": gamma}
         self._model = open_model(
             self._store,
-            Interface(state_dim, self.actions, None if features is None else features_hash(features)),
+            Interface(state_dim, self.actions, *_named(features)),
             settings,
             {name: value for name, value in network.items() if value is not None},
             {name: value for name, value in training.items() if value is not None},
@@ -279,7 +279,8 @@ class RLAgent:
             raise NonFiniteError(
                 f"Version {self.model_version} of the model gives no finite value; roll back to another one."
             )
-        logger.warning("State features %s are NaN or infinite; they count as 0.", broken.tolist())
+        names = ", ".join(self._model.feature_name(index) for index in broken.tolist())
+        logger.warning("NaN or infinite in this state, and counted as 0: %s.", names)
         self._state[broken] = 0
         self._model.network.begin_episode()  # a sequence model has seen the broken state already
         return self._step(self._normalize(self._state, self._normalized))
@@ -463,6 +464,11 @@ def _made(run: RunDir) -> bool:
         logger.warning("%s The bot plays on, but nothing is recorded.", error)
         return False
     return True
+
+
+def _named(features: Sequence[str] | None) -> tuple[str | None, tuple[str, ...] | None]:
+    """A hash of the feature names, and the names."""
+    return (None, None) if features is None else (features_hash(features), tuple(features))
 
 
 def _check_arguments(

@@ -32,15 +32,17 @@ class Interface(NamedTuple):
     state_dim: int
     actions: tuple[str, ...]
     features_hash: str | None = None
+    features: tuple[str, ...] | None = None
 
 
 def new_model(interface: Interface, network: NetworkSettings, training: TrainingSettings, seed: int) -> ModelState:
     """An untrained model; the same seed gives the same weights."""
-    state_dim, actions, features_hash = interface
+    state_dim, actions, features_hash, features = interface
     built = model_factory(state_dim, len(actions), network, np.random.default_rng(seed))
     spec = ModelSpec(state_dim, actions, features_hash, network, built.layout)
     trainer = Trainer(built, training, seed)
-    return ModelState(spec, training, trainer.state_arrays(), trainer.counters(), seed, publisher="new")
+    arrays, counters = trainer.state_arrays(), trainer.counters()
+    return ModelState(spec, training, arrays, counters, seed, publisher="new", features=features)
 
 
 def open_model(
@@ -56,7 +58,7 @@ def open_model(
     """The published model if there is one that fits, else a new one.
 
     What neither `settings` nor the given values say is as the published model has it, else the default. With `publish`,
-    a new model, and a change of the training settings, are published, so that the learner trains accordingly.
+    a new model, and a change of the training settings or feature names, are published, so that the learner knows them.
     """
     try:
         head = None if store is None else store.load()
@@ -70,11 +72,11 @@ def open_model(
         head = new_model(interface, network, training, int.from_bytes(os.urandom(6)) if seed is None else seed)
         if store is not None and publish:
             head = publish_if_possible(partial(store.create, head), head)
-    wanted = ModelSpec(*interface, network, head.spec.layout)
+    wanted = ModelSpec(interface.state_dim, interface.actions, interface.features_hash, network, head.spec.layout)
     wanted.require(head.spec, "in memory" if store is None else str(store.model))
-    changed = dataclasses.replace(head, training=training)
+    changed = dataclasses.replace(head, training=training, features=interface.features or head.features)
     if store is not None and publish:
-        changed = publish_if_possible(partial(trained_by, store, head, training), changed)
+        changed = publish_if_possible(partial(_put_changed, store, head, changed), changed)
     return LiveModel(changed)
 
 
@@ -89,9 +91,13 @@ def publish_if_possible(publish: Callable[[], ModelState], otherwise: ModelState
 
 def trained_by(store: ModelStore, head: ModelState, training: TrainingSettings) -> ModelState:
     """The head with these training settings, published if they differ from those it has."""
-    if training == head.training:
+    return _put_changed(store, head, dataclasses.replace(head, training=training))
+
+
+def _put_changed(store: ModelStore, head: ModelState, changed: ModelState) -> ModelState:
+    if (changed.training, changed.features) == (head.training, head.features):
         return head
-    return store.publish(dataclasses.replace(head, training=training), head, publisher="settings")
+    return store.publish(changed, head, publisher="settings")
 
 
 class LiveModel:
@@ -115,6 +121,11 @@ class LiveModel:
         """What experience must look like to be learned from."""
         spec = self.base.spec
         return Expected(spec.state_dim, len(spec.actions), spec.features_hash)
+
+    def feature_name(self, index: int) -> str:
+        """What to call a feature in front of people."""
+        names = self.base.features
+        return f"feature {index}" if names is None or index >= len(names) else names[index]
 
     @property
     def exploration(self) -> float:

@@ -74,6 +74,8 @@ class ModelState:
     parent: int | None = None
     publisher: str = ""
     agent: Mapping[str, Any] = field(default_factory=dict)
+    features: tuple[str, ...] | None = None
+    """The names of the state's features, if whoever plays has given them."""
 
     def require_finite(self) -> None:
         """Raise NonFiniteError if any array holds NaN or infinity."""
@@ -95,6 +97,7 @@ def rebase(head: ModelState, base: ModelState, trained: ModelState) -> ModelStat
         counters=counters,
         training=head.training if trained.training == base.training else trained.training,
         agent=head.agent if trained.agent == base.agent else trained.agent,
+        features=trained.features or head.features,
     )
 
 
@@ -114,6 +117,7 @@ def to_bytes(state: ModelState) -> bytes:
         "training": dataclasses.asdict(state.training),
         "counters": dict(state.counters),
         "agent": dict(state.agent),
+        "features": state.features,
     }
     stream = io.BytesIO()
     write_npz(stream, {"meta": np.array(json.dumps(meta).encode()), **state.arrays}, compress=False)
@@ -148,8 +152,18 @@ def read_model(path: Path) -> ModelState:
             parent=meta["parent"],
             publisher=str(meta["publisher"]),
             agent=meta["agent"],
+            features=_names(meta.get("features")),
         )
     except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
         raise ModelDamaged(
             f"The model {path} cannot be understood ({error}). Roll back to an earlier version."
         ) from error
+
+
+def _names(found: Any) -> tuple[str, ...] | None:
+    """Feature names as a file has them; files of earlier versions have none."""
+    if found is None:
+        return None
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise TypeError("its feature names are no list of names")
+    return tuple(found)

@@ -139,9 +139,11 @@ class ModelStore:
     def rollback(self, version: int, *, publisher: str = "rollback") -> ModelState:
         """Publish an earlier version again, under a new number; what came after it stays in the history."""
         with self._publishing() as ledger:
-            self._head(ledger)
+            head = self._head(ledger)
             old = self.load_version(version)
             new = dataclasses.replace(old, version=(ledger.head() or 0) + 1, parent=version, publisher=publisher)
+            if head is not None and not new.features:
+                new = dataclasses.replace(new, features=head.features)
             return self._put(ledger, new, stats={"rolled_back_to": version})
 
     def average(self, count: int, *, publisher: str = "average") -> tuple[ModelState, int]:
