@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from game_files import make_model, put_game
@@ -11,6 +13,7 @@ from understudy.cli import main
 from understudy.experience.episode import EpisodeMeta
 from understudy.experience.journal import Journal
 from understudy.ledger import Ledger
+from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.status import write_status
@@ -116,3 +119,13 @@ def test_games_archived_unlearned_are_said_with_the_reason(run: RunDir, capsys: 
     code, out = doctor(run, capsys)
     assert code == 0
     assert "games archived unlearned: 7 waited longer than learner.max_file_age" in out
+
+
+def test_a_model_of_nan_is_said_with_what_to_do(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    state = read_model(run.model)
+    broken = {**state.arrays, "parameters": np.full_like(state.arrays["parameters"], np.nan)}
+    run.model.write_bytes(to_bytes(dataclasses.replace(state, arrays=broken)))
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert "PROBLEM  Model version 2 is broken: " in out
+    assert f"`understudy models {run.root} --rollback VERSION`" in out

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from understudy.errors import ModelDamaged, ModelMissing, RunDirError, UnderstudyError
+from understudy.errors import ModelDamaged, ModelMissing, NonFiniteError, RunDirError, UnderstudyError
 from understudy.experience.journal import orphans
 from understudy.experience.skipped import advice, summary
 from understudy.files import FileLock, move, read_holder, remove_stale_temporaries
@@ -121,7 +121,14 @@ def _ledger(run: RunDir) -> Iterator[Finding]:
 def _model(run: RunDir) -> Iterator[Finding]:
     store = ModelStore(run.model, run.ledger)
     try:
-        found = read_model(run.model).version
+        model = read_model(run.model)
+        found = model.version
+        model.require_finite()
+    except NonFiniteError as error:
+        yield Finding(
+            f"Model version {found} is broken: {error}".partition(";")[0] + ".",
+            f"Go back to an earlier one: `understudy models {run.root} --rollback VERSION`.",
+        )
     except ModelMissing:
         if store.kept_versions():
             yield Finding(
@@ -198,6 +205,8 @@ def _learner(run: RunDir) -> Iterator[Finding]:
             f"The learner (pid {holder.get('pid')} on {holder.get('host')}) has been silent for {silent:.0f} s.",
             "End that process; killing it loses nothing. Then start it again.",
         )
+    elif trouble := status.get("model_trouble"):
+        yield Finding(trouble["what"], trouble["advice"])
     elif status.get("last_error"):
         yield Finding(f"The learner reports: {status['last_error']}", "It goes on by itself once that is put right.")
 

@@ -218,3 +218,19 @@ def test_games_archived_unlearned_are_amber_with_the_reason_until_it_is_long_ago
     assert "storage.buffer_games" in found.troubles[0].advice
     set_status(run, skipped_at=time.time() - 7200)
     assert health(run).light == "green"
+
+
+def test_a_broken_model_is_red_and_says_what_to_do(run: RunDir) -> None:
+    trouble = {"what": "Model version 9 is broken: x.", "advice": "`understudy models RUN_DIR --rollback 8`."}
+    set_status(run, state="waiting: Model version 9 is broken: x.", model_trouble=trouble)
+    found = health(run)
+    assert (found.light, names(found)) == ("red", ["model broken"])
+    assert found.sentence == "Model version 9 is broken: x. `understudy models RUN_DIR --rollback 8`."
+
+
+def test_a_queue_is_long_by_the_size_of_the_batches_that_it_goes_into(run: RunDir) -> None:
+    seen = read_run(run)
+    busy = dataclasses.replace(seen, buffer=dataclasses.replace(seen.buffer, count=900, oldest_at=seen.at))
+    assert names(judge(busy)) == ["queue long"]
+    fast = dataclasses.replace(busy, metrics={**busy.metrics, "games": 300})
+    assert judge(fast).light == "green"

@@ -27,6 +27,7 @@ from understudy.background.holding import StopRequest
 from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import Job, Work
 from understudy.background.loads import LoadLog
+from understudy.background.model_report import ModelReport
 from understudy.background.replays import ReplayJobs, replay_folder, require_reader
 from understudy.background.skips import Skips
 from understudy.background.statistics import Statistics
@@ -87,6 +88,7 @@ class LearnerLoop:
         self._next_report = time.monotonic() + settings.learner.report_seconds
         self._loads = LoadLog(run.loads, run.buffer)
         self._next_room_check = 0.0
+        self._model_report = ModelReport(run.root, self._store, self._log)
         self._skips = Skips(partial(self._log, "Games Skipped"))
         self.stats = self._stats_of_run()
 
@@ -112,7 +114,7 @@ class LearnerLoop:
         if self._replays is not None:
             waiting = stats.jobs["analyse waiting"]
             self._say(f"{stats.replays_analyzed} replays analysed in all, {waiting} waiting.")
-        return not self._troubled
+        return not self._troubled and stats.model_trouble is None
 
     def _learn(self, request: StopRequest) -> None:
         self._log("Learner Started", {"Watching": str(self._run.buffer), "Process": str(os.getpid())})
@@ -203,10 +205,20 @@ class LearnerLoop:
             self._next_room_check = began + max(_ROOM_SECONDS, _ROOM_SHARE * took)
 
     def _has_model(self) -> bool:
+        """Whether there is a model that can learn."""
         found = self._training.refresh()
         self._state = "running" if found else "waiting for a model (the bot makes the first one)"
         self.stats.model_version = self._training.version if found else self.stats.model_version
-        return found
+        self._judge_model()
+        return found and not self._training.broken
+
+    def _judge_model(self) -> None:
+        """While the model cannot learn, games wait, and everybody is told."""
+        if self._model_report.look(self._training):
+            self._count_error(self._training.trouble or "")
+        self.stats.model_trouble = self._model_report.trouble
+        if self._training.trouble is not None:
+            self._state = f"waiting: {self._training.trouble}"
 
     def _take_and_learn(self, request: StopRequest) -> bool:
         batch = self._training.next_batch()
@@ -224,6 +236,7 @@ class LearnerLoop:
                 )
             finally:
                 self._collect_jobs()
+        self._judge_model()
         self._collect()
         return bool(batch)
 

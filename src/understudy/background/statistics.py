@@ -47,6 +47,8 @@ class Statistics:
     worker_deaths: int = 0
     resources: dict[str, float | None] = field(default_factory=dict)
     evaluation: dict[str, Any] | None = None
+    model_trouble: dict[str, str] | None = None
+    """`what` and `advice` while the model cannot learn, and games are left where they are."""
 
     @classmethod
     def of_run(cls, ledger: Ledger) -> Statistics:

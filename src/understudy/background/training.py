@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from understudy.background.soundness import trouble_with
 from understudy.errors import AlreadyLearned, ModelError, ModelMissing, NonFiniteError, RunDirError
 from understudy.experience.spool import Spool, WaitingGame
 from understudy.models.live import LiveModel, trained_by
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 _STALE_VERSIONS = 100
+_SEVERAL = 3  # games in a row that give no finite update: then it may be the model
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,6 +33,15 @@ class Trained:
     games: int
     version: int
     facts: dict[str, Any]
+
+
+@dataclasses.dataclass(slots=True)
+class _Tried:
+    """What became of a batch: how many of its games were learned from, and which gave no finite update."""
+
+    learned: int = 0
+    failed: list[tuple[WaitingGame, str]] = dataclasses.field(default_factory=list)
+    examined: bool = False
 
 
 class Training:
@@ -45,7 +56,13 @@ class Training:
         self._training = dict(training or {})  # what the model is told once, and then has in its file
         self._model: LiveModel | None = None
         self._signature: Signature | None = None
+        self._failures = 0
+        self._suspects: set[str] = set()
         self.set_aside = 0
+        self.broken = False
+        """The model cannot learn from any game; nothing is tried until there is another."""
+        self.trouble: str | None = None
+        """Why games are left where they are: the model is broken, or several in a row gave no finite update."""
 
     @property
     def version(self) -> int | None:
@@ -70,18 +87,36 @@ class Training:
             self._training = {}
         if self._model is None or head.spec != self._model.base.spec:
             self._model = LiveModel(head)
+            self._examine(self._model)
         elif head.version != self._model.version:
             self._model.adopt(head)
+            self._examine(self._model)
         self._signature = signature
         return True
+
+    def _examine(self, model: LiveModel) -> None:
+        """Look at a model that somebody else made; what was held against the one before is forgotten."""
+        self._failures, self.trouble, self._suspects = 0, None, set()
+        self._is_sound(model)
+
+    def _is_sound(self, model: LiveModel) -> bool:
+        what = trouble_with(model)
+        self.broken = what is not None
+        if what is not None:
+            self.trouble = f"Model version {model.version} is broken: {what}."
+        return what is None
 
     def next_batch(self) -> list[WaitingGame]:
         """The games to learn from next; they stay in the buffer until they have been."""
         assert self._model is not None
         settings = self._settings
-        return self._spool.next_batch(
-            self._model.expected, settings.batch_games, settings.max_file_age, settings.batch_decisions
-        )
+        if self.trouble is None:
+            return self._spool.next_batch(
+                self._model.expected, settings.batch_games, settings.max_file_age, settings.batch_decisions
+            )
+        self._spool.scan(newest_first=True)  # what has come since may be good
+        batch = self._spool.next_batch(self._model.expected, settings.batch_games, settings.max_file_age)
+        return [] if self._suspects.issuperset(game.path.name for game in batch) else batch
 
     def learn(
         self,
@@ -91,30 +126,68 @@ class Training:
         published: Callable[[Trained], None],
         refused: Callable[[str], None],
     ) -> None:
-        """Train on a batch and publish. Of games that cannot be trained on, the others are learned all the same."""
+        """Train on a batch and publish. Of games that cannot be trained on, the others are learned all the same.
+
+        If none can be, the model may be to blame: then they stay where they are.
+        """
         assert self._model is not None
+        tried = _Tried()
+        self._try(self._model, batch, tried, interrupted, published)
+        if self.broken:
+            return
+        if tried.learned:
+            self._failures, self.trouble, self._suspects = 0, None, set()
+        elif tried.failed:
+            self._failures += len(tried.failed)
+            if self._failures >= _SEVERAL:
+                self._suspects = {game.path.name for game, _ in tried.failed}
+                self.trouble = (
+                    f"Several games in a row gave no finite update, though model version {self._model.version} can "
+                    f"learn: it or all these games are at fault. {tried.failed[0][1]}"
+                )
+                return
+        for game, reason in tried.failed:
+            self._reject(game, reason, refused)
+
+    def _try(
+        self,
+        model: LiveModel,
+        batch: Sequence[WaitingGame],
+        tried: _Tried,
+        interrupted: Callable[[], bool],
+        published: Callable[[Trained], None],
+    ) -> None:
+        """Train on a batch; where its update is not finite, on its halves. A model that cannot learn ends it."""
         start = time.perf_counter()
         deadline = time.monotonic() + self._settings.batch_seconds
         try:
-            update = self._model.trainer.update([game.episode for game in batch], deadline, interrupted)
+            update = model.trainer.update([game.episode for game in batch], deadline, interrupted)
         except (NonFiniteError, MemoryError) as error:
-            reason = f"{error}" if isinstance(error, NonFiniteError) else "There is not enough memory for it."
+            if isinstance(error, NonFiniteError) and not tried.examined:
+                tried.examined = True
+                if not self._is_sound(model):
+                    return
             if len(batch) == 1:
-                self.set_aside += 1
-                self._spool.reject(batch[0].path, f"Training on this game fails. {reason}")
-                refused(f"{batch[0].path.name} was rejected: {reason}")
+                tried.failed.append((batch[0], f"{error}" or "There is not enough memory for it."))
                 return
             middle = len(batch) // 2
             for half in (batch[:middle], batch[middle:]):
-                self.learn(half, interrupted=interrupted, published=published, refused=refused)
+                if not self.broken:
+                    self._try(model, half, tried, interrupted, published)
             return
+        tried.learned += len(batch)
         facts = {**dataclasses.asdict(update), "seconds": time.perf_counter() - start}
-        facts["staleness"] = _versions_behind(self._model.version, batch)
+        facts["staleness"] = _versions_behind(model.version, batch)
         if self._is_useless(facts):
-            self._model.adopt(self._model.base)
+            model.adopt(model.base)
             self._spool.skip(batch)
-        elif self._publish(self._model, batch, facts):
-            published(Trained(len(batch), self._model.version, facts))
+        elif self._publish(model, batch, facts):
+            published(Trained(len(batch), model.version, facts))
+
+    def _reject(self, game: WaitingGame, reason: str, refused: Callable[[str], None]) -> None:
+        self.set_aside += 1
+        self._spool.reject(game.path, f"Training on this game fails. {reason}")
+        refused(f"{game.path.name} was rejected: {reason}")
 
     def _is_useless(self, facts: Mapping[str, Any]) -> bool:
         """Whether a batch is so old that almost none of it counts. One of a version that plays now is never that."""

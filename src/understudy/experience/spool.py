@@ -100,16 +100,18 @@ class Spool:
         """Whether more games wait than can be learned one batch after the other."""
         return 0 < self._backlog < self.waiting
 
-    def scan(self) -> int:
+    def scan(self, *, newest_first: bool = False) -> int:
         """Look into the buffer and return how many games wait. Costs no more for a large archive."""
         self.clock.look()
         self._scanned_at = time.monotonic()
+        newest = newest_first or self._newest_first
         while True:
-            count, names = list_games(self._run.buffer, _LOOKAHEAD, newest_first=self._newest_first)
+            count, names = list_games(self._run.buffer, _LOOKAHEAD, newest_first=newest)
             self.waiting = count
-            if self.behind == self._newest_first:
+            if (self.behind or newest_first) == newest:
                 break
-            self._newest_first = self.behind
+            newest = not newest
+        self._newest_first = self.behind
         self._names = deque(names)
         self._scan_seconds = time.monotonic() - self._scanned_at
         return count

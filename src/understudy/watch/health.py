@@ -25,6 +25,7 @@ NO_GAMES_SECONDS = 600.0
 STALLED_SECONDS = 120.0
 LONG_BATCH_SECONDS = 600.0
 LONG_QUEUE = 200
+LONG_QUEUE_BATCHES = 5
 REJECTED_SHARE = 0.1
 REJECTED_SHARE_RED = 0.5
 RECENT_SECONDS = 3600.0
@@ -67,6 +68,7 @@ def _troubles(seen: Snapshot) -> Iterator[Trouble]:
         _unreadable,
         _disk,
         _learner,
+        _model,
         _rejected,
         _not_finite,
         _skipped,
@@ -136,6 +138,8 @@ def _learner(seen: Snapshot) -> Iterator[Trouble]:
             else f"The learner was asked to pause; {_games_wait(waiting)}.",
             f"Let it go on: `understudy resume {seen.run_dir}`.",
         )
+    elif learner.stats.get("model_trouble"):
+        return  # the model's own check says it
     elif learner.state.startswith("waiting: ") and "No space left" not in learner.state:
         yield Trouble(
             "learner in trouble",
@@ -143,6 +147,11 @@ def _learner(seen: Snapshot) -> Iterator[Trouble]:
             f"The learner cannot go on: {learner.state.removeprefix('waiting: ')}",
             "It tries again every few seconds and loses nothing; put right what it names.",
         )
+
+
+def _model(seen: Snapshot) -> Iterator[Trouble]:
+    if trouble := seen.learner.stats.get("model_trouble"):
+        yield Trouble("model broken", "red", trouble["what"], trouble["advice"])
 
 
 def _rejected(seen: Snapshot) -> Iterator[Trouble]:
@@ -224,7 +233,9 @@ def _queue(seen: Snapshot) -> Iterator[Trouble]:
             f"{_games_wait(waiting)}, and nothing has been learned for {duration(idle)} though the learner runs.",
             f"Look at {seen.run_dir}/logs; end the learner and start it again: nothing is lost by that.",
         )
-    if waiting > LONG_QUEUE and learner.state in ("running", "training"):
+    # A bot that ends hundreds of games a second leaves as many during a batch: then a few batches are no long queue.
+    long = max(LONG_QUEUE, LONG_QUEUE_BATCHES * seen.metrics.get("games", 0))
+    if waiting > long and learner.state in ("running", "training"):
         yield Trouble(
             "queue long",
             "amber",
