@@ -19,7 +19,6 @@ import pytest
 
 from game_files import ACTIONS, STATE_DIM, make_model, put_game
 from understudy import BackgroundParallelLearner, RLAgent
-from understudy.background import control
 from understudy.background.resources import write_step_time
 from understudy.errors import LearnerBusy, LearnerFailed, RunDirError, SettingsError
 from understudy.experience.episode import read_episode, write_episode
@@ -27,7 +26,7 @@ from understudy.ledger import Ledger
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.settings import LearnerSettings, ResourceSettings, Settings, StorageSettings, TrainingSettings
+from understudy.settings import LearnerSettings, Settings, StorageSettings, TrainingSettings
 from understudy.status import read_status
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
@@ -151,40 +150,6 @@ def test_games_that_waited_while_no_learner_ran_are_learned_from(run: RunDir) ->
         put_game(run.buffer, seed, age=5000)
     learn_once(run, "--learner.max-file-age", "3600")
     assert outcomes(run) == {"learned": 11, "online": 0, "skipped": 0, "rejected": 0}
-
-
-def test_games_do_not_get_too_old_during_a_pause(run: RunDir) -> None:
-    control.pause(run, "a test")
-    with BackgroundParallelLearner(run_dir=run.root, verbose=False, max_file_age=0.3, poll_seconds=0.05) as learner:
-        until(lambda: learner.get_stats()["state"].startswith("paused"))
-        put_game(run.buffer)
-        time.sleep(0.6)
-        control.resume(run, "a test")
-        until(lambda: sum(outcomes(run).values()) == 1)
-    assert outcomes(run)["learned"] == 1
-
-
-def test_games_that_wait_too_long_for_a_running_learner_are_archived_unlearned_and_it_says_so(run: RunDir) -> None:
-    # It runs, but waits for more games than there are.
-    settings = Settings(
-        learner=LearnerSettings(min_batch_games=4, max_file_age=0.2, poll_seconds=0.05),
-        resources=ResourceSettings(cpu_threshold=100, memory_threshold=100, gpu_memory_threshold=100),
-    )
-    with BackgroundParallelLearner(run_dir=run.root, verbose=False, settings=settings) as learner:
-        until(lambda: learner.get_stats()["state"] == "running")
-        for seed in range(3):
-            put_game(run.buffer, seed)
-        time.sleep(0.5)
-        put_game(run.buffer, 9)
-        until(lambda: sum(outcomes(run).values()) == 4)
-    assert outcomes(run) == {"learned": 1, "online": 0, "skipped": 3, "rejected": 0}
-    status = read_status(run.status)
-    assert (status["files_skipped_old"], status["skipped"], status["files_processed"]) == (3, {"too old": 3}, 1)
-    assert (
-        "] Games Skipped\n  Too Old:         3 games waited longer than learner.max_file_age\n" in run.log.read_text()
-    )
-    learn_once(run)
-    assert read_status(run.status)["skipped"] == {"too old": 3}  # the next learner remembers
 
 
 def test_batches_grow_with_the_backlog_and_fresh_games_are_learned_first(run: RunDir) -> None:
