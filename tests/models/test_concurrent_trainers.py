@@ -56,7 +56,7 @@ def play(folder: str, seed: int, games: int, everybody: Barrier | None = None) -
                 decision = agent.select_action(state)
                 agent.observe_reward(float(decision.action == right))
             if everybody is not None:
-                everybody.wait(60)  # all games end at the same time: every update meets those of all others
+                everybody.wait(300)  # all games end at the same time: every update meets those of all others
             assert agent.end_episode("Victory")["trained_online"]
 
 
