@@ -96,9 +96,12 @@ class Watch:
         due = any(games == self.outcome.games for games, _ in self._task.marks)
         return due and self.outcome.games not in self.outcome.marks
 
-    def end(self, greedy: float) -> Outcome:
-        """Note what training came to."""
-        self.outcome.greedy = greedy
-        self.outcome.seconds = time.monotonic() - self._began
-        self.say(f"ends with {greedy:.4g} in fresh games, {self.outcome.seconds:.0f} s")
+    def end(self, evaluate: Callable[[], float]) -> Outcome:
+        """Evaluate what training came to, unless it was interrupted."""
+        if self.stopped():
+            self.outcome.error = "interrupted"
+        else:
+            self.outcome.greedy = evaluate()
+            self.outcome.seconds = time.monotonic() - self._began
+            self.say(f"ends with {self.outcome.greedy:.4g} in fresh games, {self.outcome.seconds:.0f} s")
         return self.outcome

@@ -82,7 +82,7 @@ def train(task: Task, learner: str, seed: int, watch: Watch) -> Outcome:
         return _greedy_return(task, model, matches, seed + FRESH_SEED)
 
     model.learn(steps, callback=_Follow(watch, greedy, stop_at_goal=not task.marks))
-    return watch.end(greedy())
+    return watch.end(greedy)
 
 
 class _Follow(BaseCallback):

@@ -38,7 +38,7 @@ def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False
 
     loop = TrainingLoopManager(game, Settings(), seed=seed, on_update=on_update)
     loop.run(request, decisions=task.steps)
-    return watch.end(greedy_return(game, loop.model, task.fresh, seed + FRESH_SEED))
+    return watch.end(lambda: greedy_return(game, loop.model, task.fresh, seed + FRESH_SEED))
 
 
 def ended_games(rollouts: Sequence[Rollout], before: int) -> Iterator[tuple[int, float]]:
@@ -98,7 +98,7 @@ def live(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> 
                 if stop_at_goal and watch.outcome.reached is not None:
                     break
             learner.stop(drain=True)
-        return watch.end(evaluate(task, Path(folder), seed + FRESH_SEED))
+        return watch.end(lambda: evaluate(task, Path(folder), seed + FRESH_SEED))
 
 
 def evaluate(task: Task, run_dir: Path, seed: int) -> float:

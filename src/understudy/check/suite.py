@@ -134,4 +134,4 @@ def _reinforce(run: Run, watch: Watch) -> Outcome:
         watch.outcome.games = games
         watch.mark(linear_win_rate(linear_reinforce(run.seed, games), run.seed + FRESH_SEED, run.task.fresh))
     watch.progress(run.task.steps)
-    return watch.end(watch.outcome.marks[watch.outcome.games])
+    return watch.end(lambda: watch.outcome.marks[watch.outcome.games])
