@@ -20,6 +20,7 @@ import numpy as np
 from measure import Row, run_alone
 from understudy import BackgroundParallelLearner, Episode, EpisodeMeta, RLAgent, write_episode
 from understudy.experience.episode import file_name
+from understudy.learning.losses import log_softmax
 from understudy.ledger import Ledger, Version
 from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
@@ -29,7 +30,7 @@ from understudy.settings import LearnerSettings, Settings
 TITLE = "Keeping up with 1,000 games a second (30 decisions, 30 features, 5 actions)"
 FEATURES, STEPS = 30, 30
 ACTIONS = tuple(f"action {i}" for i in range(5))
-RATE = 1000.0
+RATE = 1020.0  # a little more than the target, since the bot has to begin, too
 WARM_UP_SECONDS = 5.0
 SECONDS = 20.0
 
@@ -52,10 +53,11 @@ def rows() -> list[Row]:
     ours, fixed = _measured(), _measured(LearnerSettings(batch_decisions=0))
     peer = "batches of ten games"
     return [
-        Row("games played", ours.played / 1e3, "k/s", peer, fixed.played / 1e3, limit=0.98 * RATE / 1e3),
-        Row("games learned from", ours.learned / 1e3, "k/s", peer, fixed.learned / 1e3, limit=0.98 * RATE / 1e3),
+        Row("games played", ours.played / 1e3, "k/s"),
+        Row("games learned from", ours.learned / 1e3, "k/s", peer, fixed.learned / 1e3, limit=1.0),
         Row("staleness", ours.staleness, "versions", peer, fixed.staleness, limit=5.0),
-        Row("games that wait at the end", ours.waiting, "games", peer, fixed.waiting),
+        Row("games that wait at the end", ours.waiting, "games"),
+        Row(f"games that wait at the end, {peer}", fixed.waiting, "games"),
     ]
 
 
@@ -127,7 +129,7 @@ def _play(root: Path) -> None:
 def _games(model: LiveModel, count: int, rng: np.random.Generator) -> Iterator[Episode]:
     states = rng.standard_normal((count * STEPS, FEATURES), np.float32)
     logits, values = model.network.evaluate(model.trainer.normalizer.apply(states), np.arange(0, len(states), STEPS))
-    log_probs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    log_probs = log_softmax(logits)
     actions = (log_probs + rng.gumbel(size=log_probs.shape)).argmax(axis=1)
     rewards = (states[:, : len(ACTIONS)].argmax(axis=1) == actions).astype(np.float32)
     chosen = log_probs[np.arange(len(actions)), actions]

@@ -42,7 +42,8 @@ class Row:
         """How many times better than the peer."""
         if self.theirs is None:
             return None
-        return self.ours / self.theirs if self.unit in _MORE_IS_BETTER else self.theirs / self.ours
+        better, worse = (self.ours, self.theirs) if self.unit in _MORE_IS_BETTER else (self.theirs, self.ours)
+        return better / worse if worse else math.inf
 
     @property
     def reached(self) -> bool | None:

@@ -7,6 +7,7 @@ import pytest
 
 from understudy.errors import RunDirError
 from understudy.ledger import Game, Ledger
+from understudy.watch.history import read_history
 
 
 def game(name: str) -> Game:
@@ -78,3 +79,28 @@ def test_a_ledger_of_an_earlier_version_gets_the_tables_that_came_later(tmp_path
         assert ledger.replays() == [("hash", "a.SC2Replay", "analysed", None, [{"x": 1}], 0.1)]
         assert [ledger.record_failure("analyse", "hash", "why") for _ in range(2)] == [1, 2]
         assert ledger.head() == 1
+
+
+def test_the_oldest_rows_are_let_go_and_stay_counted_in_the_charts_too(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.record_version(1, None, "learner", [game(f"a{i}") for i in range(2000)], {"loss": 0.5})
+        ledger.record_skipped([game(f"b{i}") for i in range(1000)])
+        before = read_history(ledger, points=20)
+        ledger.forget_games(3000)
+        assert len(ledger.games()) == 3000
+        ledger.forget_games(900)
+        assert len(ledger.games()) == 901
+        assert ledger.known(["a5", "b50", "b200"]) == {"b200"}
+        assert ledger.games_by_outcome() == {"learned": 2000, "online": 0, "skipped": 1000, "rejected": 0}
+        assert read_history(ledger, points=20).win_rate == before.win_rate
+        ledger.record_skipped([game("c")])
+        ledger.forget_games(500)
+        assert (len(ledger.games()), sum(ledger.games_by_outcome().values())) == (501, 3001)
+
+
+def test_a_game_in_the_archive_keeps_its_row(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.record_version(1, None, "learner", [game(f"{i}") for i in range(50)], {"loss": 0.5})
+        ledger.mark_archived([("20.npz", 100, "20")])
+        ledger.forget_games(5)
+        assert [row[0].id for row in ledger.games()] == [f"{i}" for i in range(20, 50)]

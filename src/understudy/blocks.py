@@ -135,6 +135,13 @@ def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]], late
     db.executemany(_ADD_ACTIONS, [(*key, count) for key, count in actions.items()])
 
 
+def forget_finest(db: sqlite3.Connection, number: int) -> None:
+    """Delete the finest blocks of games before a number; the coarser ones have them in their sums."""
+    size = GAME_SIZES[0]
+    db.execute("DELETE FROM result_blocks WHERE axis = 'game' AND size = ? AND block < ?", (size, number // size))
+    db.execute("DELETE FROM action_blocks WHERE size = ? AND block < ?", (size, number // size))
+
+
 def version_numbers(
     games: int, steps: int, seconds: float, loss: float | None, stats: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -25,12 +25,15 @@ from understudy.ledger_tables import (
     SCHEMA_VERSION,
     Game,
     Outcome,
+    forget_games,
     game_of,
     insert_games,
     migrate,
     schema_of,
     use_wal,
 )
+
+_FORGOTTEN_AT_A_TIME = 10_000
 
 __all__ = ["Game", "Ledger", "Outcome", "Totals", "Version"]
 
@@ -242,10 +245,24 @@ class Ledger:
                         (game_id, name, on_disk[name], time.time()),
                     )
 
+    def forget_games(self, keep: int) -> None:
+        """Let the rows of the oldest games go, some at a time, where there are more than `keep`; they stay counted.
+
+        A game whose file lies in the archive keeps its row.
+        """
+        (row,) = self._rows("SELECT min(rowid), max(rowid) FROM games")
+        if row[0] is None or row[1] - row[0] < keep:
+            return
+        with self._transaction() as db:
+            forget_games(db, min(row[1] - keep, row[0] + _FORGOTTEN_AT_A_TIME))
+
     def games_by_outcome(self) -> dict[str, int]:
         """How many games were learned, learned online, skipped, and how many files rejected."""
         counts = {"learned": 0, "online": 0, "skipped": 0}
         counts.update(self._rows("SELECT outcome, count(*) FROM games GROUP BY outcome"))
+        if self._rows("SELECT 1 FROM sqlite_master WHERE name = 'forgotten_games'"):
+            for outcome, count in self._rows("SELECT outcome, games FROM forgotten_games"):
+                counts[outcome] = counts.get(outcome, 0) + count
         counts["rejected"] = int(self._rows("SELECT count(*) FROM rejected")[0][0])
         return counts
 

@@ -163,6 +163,23 @@ def insert_games(
     blocks.add_games(db, enumerate(games, last + 1), latest=at)
 
 
+def forget_games(db: sqlite3.Connection, until: int) -> None:
+    """Delete the rows of games up to a number, and their finest sums, within the caller's transaction.
+
+    The first row that is still archived stays, and with it all later ones: numbers go on without gaps.
+    """
+    db.execute("CREATE TABLE IF NOT EXISTS forgotten_games (outcome TEXT PRIMARY KEY, games INTEGER NOT NULL)")
+    (archived,) = db.execute("SELECT min(rowid) FROM games WHERE archived = 1").fetchone()
+    end = until if archived is None else min(until, archived)
+    db.execute(
+        "INSERT INTO forgotten_games SELECT outcome, count(*) FROM games WHERE rowid < ? GROUP BY outcome"
+        " ON CONFLICT DO UPDATE SET games = games + excluded.games",
+        (end,),
+    )
+    db.execute("DELETE FROM games WHERE rowid < ?", (end,))
+    blocks.forget_finest(db, end)
+
+
 def game_of(row: Sequence[Any]) -> Game:
     """The game of a row of GAME_COLUMNS."""
     values = [*row[:-1], json.loads(row[-1])]

@@ -154,6 +154,9 @@ class StorageSettings(_Section):
     )
     archive_games: int = _setting(10_000, "keep this many learned games", 0)
     archive_bytes: int = _setting(2_000_000_000, "keep at most this many bytes of learned games", 0)
+    ledger_games: int = _setting(
+        1_000_000, "the ledger keeps a row of this many games, about 500 bytes each; of older ones only sums", 1000
+    )
     rejected_files: int = _setting(1_000, "keep this many unusable files, with their reasons", 0)
     model_versions: int = _setting(20, "keep this many earlier models to roll back to", 1)
     episode_bytes: int = _setting(256_000_000, "refuse a game that needs more memory than this", 1024)

@@ -66,6 +66,7 @@ class LearnerLoop:
     ) -> None:
         self._run = run
         self._settings = settings.learner
+        self._storage = settings.storage
         self._train = train
         self._ledger = JobLedger(run.ledger)
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
@@ -201,6 +202,7 @@ class LearnerLoop:
         began = time.monotonic()
         if began >= self._next_room_check:
             self._spool.make_room()
+            self._ledger.forget_games(self._storage.ledger_games)
             took = time.monotonic() - began
             self._next_room_check = began + max(_ROOM_SECONDS, _ROOM_SHARE * took)
 
@@ -246,6 +248,7 @@ class LearnerLoop:
             self._jobs.turn(0.0)
             self._collect_jobs()
             while self._jobs.paused and not request.event.is_set():
+                self._spool.clock.count_from(time.monotonic())
                 self._jobs.turn(_PAUSE_SECONDS)
                 self._collect_jobs()
             self.stats.state = "training"
