@@ -16,7 +16,7 @@ check:  ## lint, format, types
 	$(IN_VENV) --with dev -m ruff format --check
 	$(IN_VENV) --with dev -m mypy
 
-bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 7 minutes)
+bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 8 minutes)
 	$(IN_VENV) --with bench benchmarks/run.py
 
 torture:  ## kill -9 hundreds of times, fill the disk, jump the clock, feed garbage (several minutes)
