@@ -123,6 +123,14 @@ def test_self_play_counts_games_and_evaluates_the_policy_that_it_trained() -> No
     assert out.greedy > 9.5  # no policy is quicker to fall
 
 
+def test_worker_processes_are_measured_like_self_play_in_one_process() -> None:
+    task = replace(CARTPOLE, way="workers", goal=15.0)
+    out = self_play(task, 0, watch(task))
+    assert out.steps >= task.steps
+    assert out.reached is not None
+    assert out.greedy > 9.5
+
+
 def test_the_live_loop_learns_every_game_and_evaluates_what_was_published() -> None:
     task = Task("small ladder", "live", "ladder", 200, 0.5, window=5, fresh=3, marks=((10, 0.0),))
     out = live(task, 0, watch(task))

@@ -19,11 +19,11 @@ from understudy.games.game import open_game
 from understudy.models.live import LiveModel
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.rollout import Rollout
-from understudy.settings import Settings
+from understudy.settings import ParallelSettings, Settings
 
 
 def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> Outcome:
-    """Train by self-play with default settings, sequentially, then evaluate."""
+    """Train by self-play with default settings, in this process or in workers, then evaluate."""
     prepare(task)
     game, request, before = f"gym:{task.env}", StopRequest(), 0
 
@@ -36,7 +36,8 @@ def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False
         if watch.stopped() or (stop_at_goal and watch.outcome.reached is not None):
             request.stop()
 
-    loop = TrainingLoopManager(game, Settings(), seed=seed, on_update=on_update)
+    settings = Settings(parallel=ParallelSettings(enabled=task.way == "workers"))
+    loop = TrainingLoopManager(game, settings, seed=seed, on_update=on_update)
     loop.run(request, decisions=task.steps)
     return watch.end(lambda: greedy_return(game, loop.model, task.fresh, seed + FRESH_SEED))
 

@@ -11,7 +11,8 @@ from understudy.errors import SettingsError
 LADDER = "ladder"
 """Stands for an environment id where the task is the one of ladder.py."""
 
-Way = Literal["self-play", "live"]
+Way = Literal["self-play", "workers", "live"]
+"""Self-play in one process, self-play in worker processes, or a live loop with the learner beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,10 @@ TASKS = (
     Task("cartpole", "self-play", "CartPole-v1", 200_000, 475.0, compared=True),
     Task("acrobot", "self-play", "Acrobot-v1", 300_000, -100.0, compared=True),
     Task("lunarlander", "self-play", "LunarLander-v3", 1_000_000, 200.0, compared=True),
-    Task("taxi", "self-play", "Taxi-v4", 2_000_000, 7.0),
+    Task("taxi", "self-play", "Taxi-v4", 1_000_000, 7.0),
     Task("frozenlake", "self-play", "FrozenLake-v1", 300_000, 0.7, window=500, fresh=1000),
     Task("breakout", "self-play", "MinAtar/Breakout-v1", 1_000_000, 8.0, register=_MINATAR),
+    Task("workers-cartpole", "workers", "CartPole-v1", 200_000, 475.0),
     Task("live-cartpole", "live", "CartPole-v1", 200_000, 475.0, compared=True),
     Task("live-acrobot", "live", "Acrobot-v1", 300_000, -100.0, compared=True),
     Task("live-lunarlander", "live", "LunarLander-v3", 1_000_000, 200.0, compared=True),
