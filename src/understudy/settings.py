@@ -45,9 +45,13 @@ class _Section:
 class NetworkSettings(_Section):
     """The shape of the network, given by the bot that makes the model. Another shape means another model."""
 
-    policy: Literal["mlp", "transformer", "resnet"] = _setting("mlp", "the kind of network; resnet needs torch")
-    hidden: tuple[int, ...] = _setting((128, 64), "mlp: width of each hidden layer", 1)
+    policy: Literal["mlp", "conv", "transformer", "resnet"] = _setting("mlp", "the kind of network; resnet needs torch")
+    hidden: tuple[int, ...] = _setting((128, 64), "mlp, conv: width of each hidden layer", 1)
     separate: bool = _setting(False, "mlp: policy and value each have hidden layers of their own")
+    image: tuple[int, ...] = _setting((), "conv: height, width and channels of a state", 1)
+    filters: tuple[int, ...] = _setting((16,), "conv: number of filters of each convolution", 1)
+    kernels: tuple[int, ...] = _setting((3,), "conv: side of the filters of each convolution, in pixels", 1)
+    strides: tuple[int, ...] = _setting((1,), "conv: distance between two places of a filter, in pixels", 1)
     context: int = _setting(16, "transformer: how many of the last states a layer looks at", 1)
     width: int = _setting(64, "transformer: width of a layer; a multiple of heads", 1)
     heads: int = _setting(4, "transformer: attention heads", 1)

@@ -14,8 +14,11 @@ from understudy.errors import MatchesDamaged, SettingsError
 from understudy.games.drift import PUSH, Drift
 from understudy.games.game import Game, open_game
 from understudy.games.gym import GymnasiumGame
+from understudy.games.images import image_of
 from understudy.games.saved import pack
 from understudy.games.tictactoe import TicTacToe
+from understudy.networks.factory import model_factory
+from understudy.settings import NetworkSettings
 
 
 def states_of(game: Game) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -120,6 +123,8 @@ def test_packages_that_register_environments_are_imported_from_the_current_folde
         open_game("gym:Mine-v0", 1)
     game = open_game("gym:json:my_environments:Mine-v0", 1)
     assert (game.name, game.state_dim) == ("Mine-v0", 4)
+    breakout = open_game("gym:minatar:MinAtar/Breakout-v1", 1)  # it has a function that registers
+    assert breakout.state_dim == 10 * 10 * 4
     with pytest.raises(SettingsError, match=r"--import broken_environments fails \(ZeroDivisionError"):
         open_game("gym:broken_environments:CartPole-v1", 1)
     with pytest.raises(SettingsError, match=r"--import no_such_module fails.*current folder"):
@@ -217,6 +222,50 @@ def test_single_matches_begin_anew_when_asked(name: str) -> None:
     changed = (states_of(game) != before).any(axis=1)
     assert changed.tolist() == [False, True, False]
     assert game.to_move()[1] == 0
+
+
+def test_images_are_shown_row_by_row_with_the_channels_of_a_pixel_together() -> None:
+    games = [open_game(f"gym:parallel.small_envs:{name}-v0", 3) for name in ("Dots", "DotsFirst")]
+    for game in games:
+        game.reset(np.random.SeedSequence(1))
+        assert game.model_settings()["network"]["image"] == (6, 6, 2)
+        assert game.model_settings()["training"] == {"normalize_states": False}
+    for _ in range(12):
+        np.testing.assert_array_equal(states_of(games[0]), states_of(games[1]))
+        assert states_of(games[0]).sum(axis=1).tolist() == [1, 1, 1]
+        for game in games:
+            game.step(np.zeros(3, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("shape", "high", "network", "training"),
+    [
+        ((7, 7, 3), 255, {"image": (7, 7, 3), "filters": (16,)}, {}),
+        ((4, 84, 84), 255, {"image": (84, 84, 4), "filters": (16, 32), "strides": (4, 2), "hidden": (256,)}, {}),
+        ((10, 10, 10), 1, {"image": (10, 10, 10), "kernels": (3,), "hidden": (128,)}, {"normalize_states": False}),
+    ],
+)
+def test_images_have_a_network_that_fits(
+    shape: tuple[int, ...], high: int, network: dict[str, Any], training: dict[str, Any]
+) -> None:
+    image = image_of(gymnasium.spaces.Box(0, high, shape, np.uint8), "x")
+    assert image is not None
+    assert network.items() <= image.settings["network"].items()
+    assert image.settings["training"] == training
+    own = NetworkSettings(**image.settings["network"])
+    model_factory(int(np.prod(shape)), 3, own, np.random.default_rng(0))
+
+
+def test_what_is_no_image_has_the_general_network() -> None:
+    spaces = gymnasium.spaces
+    for space in (spaces.Box(0, 1, (9,)), spaces.Box(0, 1, (9, 9)), spaces.Box(0, 1, (2, 5, 2)), spaces.Discrete(3)):
+        assert image_of(space, "x") is None
+    assert open_game("gym:CartPole-v1", 1).model_settings() == {}
+
+
+def test_images_that_are_too_large_are_refused_with_advice() -> None:
+    with pytest.raises(SettingsError, match=r"120 × 120 pixels.*ResizeObservation"):
+        open_game("gym:parallel.small_envs:LargeDots-v0", 1)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from understudy.networks.conv import ConvNet
 from understudy.networks.mlp import Mlp
 from understudy.networks.network import Floats, Integers, Network
 from understudy.networks.transformer import TransformerDecisionModel
@@ -24,7 +25,9 @@ def outputs_of(
     x = torch.tensor(states.astype(network.parameters.dtype))
     if isinstance(network, Mlp) and network.settings.separate:
         return _mlp(network, weights, x, "policy."), _mlp(network, weights, x, "value.")[:, 0]
-    if isinstance(network, Mlp):
+    if isinstance(network, ConvNet):
+        outputs = _mlp(network, weights, _convolved(network, weights, x))
+    elif isinstance(network, Mlp):
         outputs = _mlp(network, weights, x)
     else:
         assert isinstance(network, TransformerDecisionModel)
@@ -32,7 +35,17 @@ def outputs_of(
     return outputs[:, :-1], outputs[:, -1]
 
 
-def _mlp(network: Mlp, weights: dict[str, torch.Tensor], x: torch.Tensor, prefix: str = "") -> torch.Tensor:
+def _convolved(network: ConvNet, weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    settings = network.settings
+    x = x.reshape(-1, *settings.image).permute(0, 3, 1, 2)
+    for i, (kernel, stride) in enumerate(zip(settings.kernels, settings.strides, strict=True)):
+        matrix = weights[f"conv{i}"]
+        filters = matrix[:-1].T.reshape(-1, kernel, kernel, x.shape[1]).permute(0, 3, 1, 2)
+        x = torch.relu(functional.conv2d(x, filters, matrix[-1], stride=stride))
+    return x.permute(0, 2, 3, 1).reshape(len(x), -1)
+
+
+def _mlp(network: Mlp | ConvNet, weights: dict[str, torch.Tensor], x: torch.Tensor, prefix: str = "") -> torch.Tensor:
     for i in range(len(network.settings.hidden)):
         x = torch.relu(_affine(x, weights[f"{prefix}hidden{i}"]))
     return _affine(x, weights[f"{prefix}head"])

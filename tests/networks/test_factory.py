@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import SettingsError
+from understudy.networks.conv import ConvNet
 from understudy.networks.factory import model_factory
 from understudy.networks.mlp import Mlp
 from understudy.networks.network import Network
@@ -15,6 +16,7 @@ from understudy.settings import NetworkSettings
     ("settings", "kind"),
     [
         (NetworkSettings(policy="mlp", hidden=(5,)), Mlp),
+        (NetworkSettings(policy="conv", image=(1, 3, 1), kernels=(1,)), ConvNet),
         (NetworkSettings(policy="transformer", width=8, heads=2), TransformerDecisionModel),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from networks.reference import flat_gradient, outputs_of, parameters_of
+from understudy.networks.conv import ConvNet
 from understudy.networks.mlp import Mlp
 from understudy.networks.network import Floats, Network, orthogonal
 from understudy.networks.transformer import TransformerDecisionModel
@@ -21,6 +23,13 @@ SETTINGS = {
     "mlp": NetworkSettings(hidden=(6, 5)),
     "separate": NetworkSettings(hidden=(6, 5), separate=True),
     "linear": NetworkSettings(hidden=()),
+    "conv": NetworkSettings(policy="conv", image=(4, 3, 2), filters=(3,), kernels=(2,), strides=(1,), hidden=(5,)),
+    "two convolutions": NetworkSettings(
+        policy="conv", image=(7, 6, 2), filters=(3, 4), kernels=(3, 2), strides=(2, 1), hidden=(5, 4)
+    ),
+    "only a convolution": NetworkSettings(
+        policy="conv", image=(2, 2, 1), filters=(3,), kernels=(2,), strides=(1,), hidden=()
+    ),
     "transformer": NetworkSettings(policy="transformer", context=5, width=8, heads=2, layers=2),
     "one head, context 1": NetworkSettings(policy="transformer", context=1, width=6, heads=1, layers=1),
 }
@@ -30,6 +39,8 @@ def make(kind: str, rng: np.random.Generator, dtype: type[np.floating[Any]] = np
     settings = SETTINGS[kind]
     if settings.policy == "mlp":
         return Mlp(S, A, settings, rng, dtype)
+    if settings.policy == "conv":
+        return ConvNet(math.prod(settings.image), A, settings, rng, dtype)
     return TransformerDecisionModel(S, A, settings, rng, dtype)
 
 
@@ -52,14 +63,14 @@ def outputs(network: Network, states: Floats) -> NDArray[np.float64]:
 
 
 def test_outputs_are_those_of_the_torch_reference(network: Network, rng: np.random.Generator) -> None:
-    states = rng.normal(size=(N, S))
+    states = rng.normal(size=(N, network.state_dim))
     logits, values = outputs_of(network, parameters_of(network), states, STARTS)
     expected = np.column_stack([logits.detach().numpy(), values.detach().numpy()])
     np.testing.assert_allclose(outputs(network, states), expected, atol=1e-12)
 
 
 def test_gradients_are_those_of_finite_differences(network: Network, rng: np.random.Generator) -> None:
-    states, weights = rng.normal(size=(N, S)), rng.normal(size=(N, A + 1))
+    states, weights = rng.normal(size=(N, network.state_dim)), rng.normal(size=(N, A + 1))
     network.forward(states, STARTS)
     network.backward(weights[:, :-1], weights[:, -1])
     slopes = np.empty_like(network.gradients)
@@ -75,7 +86,7 @@ def test_gradients_are_those_of_finite_differences(network: Network, rng: np.ran
 
 
 def test_gradients_are_those_of_torch_autograd(network: Network, rng: np.random.Generator) -> None:
-    states, d_logits, d_values = rng.normal(size=(N, S)), rng.normal(size=(N, A)), rng.normal(size=N)
+    states, d_logits, d_values = rng.normal(size=(N, network.state_dim)), rng.normal(size=(N, A)), rng.normal(size=N)
     network.forward(states, STARTS)
     network.backward(d_logits, d_values)
     parameters = parameters_of(network)
@@ -88,7 +99,7 @@ def test_gradients_are_those_of_torch_autograd(network: Network, rng: np.random.
 def test_float32_outputs_agree_with_float64(kind: str, rng: np.random.Generator) -> None:
     single, double = make(kind, rng), make(kind, rng, np.float64)
     double.parameters[:] = single.parameters
-    states = rng.normal(size=(N, S)).astype(np.float32)
+    states = rng.normal(size=(N, single.state_dim)).astype(np.float32)
     np.testing.assert_allclose(outputs(single, states), outputs(double, states), atol=1e-5)
     assert all(array.dtype == np.float32 for array in single.forward(states, STARTS))
 
@@ -97,7 +108,7 @@ def test_float32_outputs_agree_with_float64(kind: str, rng: np.random.Generator)
 def test_a_step_in_play_gives_what_forward_gives_for_that_row(kind: str, rng: np.random.Generator) -> None:
     network = make(kind, rng)
     network.parameters += rng.normal(scale=0.3, size=network.parameters.size).astype(np.float32)
-    states = rng.normal(size=(N, S)).astype(np.float32)
+    states = rng.normal(size=(N, network.state_dim)).astype(np.float32)
     played = []
     for row, state in enumerate(states):
         if row in STARTS:
@@ -109,7 +120,7 @@ def test_a_step_in_play_gives_what_forward_gives_for_that_row(kind: str, rng: np
 
 
 def test_a_step_between_forward_and_backward_changes_neither(network: Network, rng: np.random.Generator) -> None:
-    states, d_logits, d_values = rng.normal(size=(N, S)), rng.normal(size=(N, A)), rng.normal(size=N)
+    states, d_logits, d_values = rng.normal(size=(N, network.state_dim)), rng.normal(size=(N, A)), rng.normal(size=N)
     network.forward(states, STARTS)
     network.backward(d_logits, d_values)
     undisturbed = network.gradients.copy()
@@ -123,7 +134,7 @@ def test_a_step_between_forward_and_backward_changes_neither(network: Network, r
 
 
 def test_backward_overwrites_what_was_there(network: Network, rng: np.random.Generator) -> None:
-    states, d_logits, d_values = rng.normal(size=(N, S)), rng.normal(size=(N, A)), rng.normal(size=N)
+    states, d_logits, d_values = rng.normal(size=(N, network.state_dim)), rng.normal(size=(N, A)), rng.normal(size=N)
     network.forward(states, STARTS)
     network.backward(d_logits, d_values)
     once = network.gradients.copy()
@@ -133,7 +144,7 @@ def test_backward_overwrites_what_was_there(network: Network, rng: np.random.Gen
 
 
 def test_parameters_loaded_in_place_are_used_at_once(network: Network, rng: np.random.Generator) -> None:
-    states = rng.normal(size=(N, S))
+    states = rng.normal(size=(N, network.state_dim))
     before, _ = network.step(states[0])
     before = before.copy()
     network.parameters[:] = rng.normal(size=network.parameters.size)
@@ -147,7 +158,7 @@ def test_parameters_loaded_in_place_are_used_at_once(network: Network, rng: np.r
 def test_batches_of_any_size_follow_each_other(
     network: Network, sizes: tuple[int, ...], rng: np.random.Generator
 ) -> None:
-    states = rng.normal(size=(max(sizes), S))
+    states = rng.normal(size=(max(sizes), network.state_dim))
     whole = np.column_stack(network.forward(states))
     for size in sizes:
         logits, values = network.forward(states[:size])
@@ -176,7 +187,8 @@ def test_initial_parameters_depend_on_the_generator_alone(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_the_initial_policy_is_nearly_uniform(kind: str, rng: np.random.Generator) -> None:
-    logits, values = make(kind, rng).forward(rng.normal(size=(N, S)).astype(np.float32), STARTS)
+    network = make(kind, rng)
+    logits, values = network.forward(rng.normal(size=(N, network.state_dim)).astype(np.float32), STARTS)
     assert np.ptp(logits, axis=1).max() < 0.2
     assert values.std() > 0.1
 

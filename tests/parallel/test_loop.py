@@ -28,6 +28,7 @@ from understudy.learning.losses import log_softmax
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
+from understudy.networks.conv import ConvNet
 from understudy.parallel import shared
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.rollout import Rollout, as_batch
@@ -98,6 +99,22 @@ def test_the_bandit_is_learned_in_both_modes(enabled: bool) -> None:
         for name, part in loop.model.network.views(before - loop.model.network.parameters).items()
     }
     assert all(changed.values())
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_images_are_learned_from_by_convolutions(enabled: bool) -> None:
+    parallel = ParallelSettings(enabled=enabled, num_workers=1, games_per_worker=16, batch_size=512)
+    loop = TrainingLoopManager("gym:parallel.small_envs:Dots-v0", Settings(parallel=parallel), seed=1)
+    assert isinstance(loop.model.network, ConvNet)
+    assert not loop.model.trainer.normalizer.enabled
+    assert loop.run(updates=60).mean_return > 9  # a beginner's is 5
+
+
+def test_another_network_for_images_is_made_when_it_is_asked_for() -> None:
+    given = {"network": {"policy": "mlp"}, "training": {}}
+    loop = TrainingLoopManager("gym:parallel.small_envs:Dots-v0", settings(), given, seed=1)
+    assert loop.model.base.spec.network == NetworkSettings()
+    assert loop.model.trainer.normalizer.enabled
 
 
 @pytest.mark.parametrize("enabled", [False, True])

@@ -48,6 +48,10 @@ class Game(ABC):
     settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """What a run of this game has as defaults, by section, where they differ from the general ones."""
 
+    def model_settings(self) -> Mapping[str, Mapping[str, Any]]:
+        """The sections network and training of these; a game that knows them only when it is open says them here."""
+        return self.settings
+
     def __init__(self, matches: int) -> None:
         self.matches = matches
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 from array import array
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingsError
 from understudy.games.game import Bools, Game, Singles, Step, import_here
+from understudy.games.images import image_of
 from understudy.games.saved import pack, unpack, unpacking
 
 try:
@@ -35,7 +38,7 @@ class GymnasiumGame(Game):
         super().__init__(matches)
         *modules, env_id = env_id.split(":")
         for module in modules:
-            _import(module)
+            _import(module, env_id)
         try:
             self._envs = [gymnasium.make(env_id) for _ in range(matches)]
         except gymnasium.error.Error as error:
@@ -43,6 +46,7 @@ class GymnasiumGame(Game):
                 f"Gymnasium cannot make {env_id!r}: {error} If a package registers it, name that with --import."
             ) from error
         self._observation, space = self._envs[0].observation_space, self._envs[0].action_space
+        self._image = image_of(self._observation, env_id)
         if not isinstance(space, gymnasium.spaces.Discrete):
             raise SettingsError(f"The actions of {env_id} are {space}; only Discrete ones can be learned.")
         self.name = env_id
@@ -57,6 +61,10 @@ class GymnasiumGame(Game):
         self._episodes = np.zeros(matches, np.int64)
         self._taken = [array("q") for _ in range(matches)]
         self.masked = "action_mask" in self._begin(0)
+
+    def model_settings(self) -> Mapping[str, Mapping[str, Any]]:
+        """See Game.model_settings: images get a convolutional network."""
+        return {} if self._image is None else self._image.settings
 
     def reset(self, seed: np.random.SeedSequence) -> None:
         """See Game.reset."""
@@ -85,7 +93,7 @@ class GymnasiumGame(Game):
                 continue
             over[match], cut[match] = terminated, truncated and not terminated
             if cut[match]:
-                self._finals[match] = np.asarray(gymnasium.spaces.flatten(self._observation, seen), np.float32)
+                self._finals[match] = self._flat(seen)
             self._begin_next(match)
         return Step(rewards, over, cut, self._finals, self._sides)
 
@@ -162,15 +170,24 @@ class GymnasiumGame(Game):
         self._show(match, seen, info)
         return dict(info)
 
+    def _flat(self, seen: object) -> NDArray[Any]:
+        if self._image is None:
+            return np.asarray(gymnasium.spaces.flatten(self._observation, seen))
+        return self._image.flat(np.asarray(seen))
+
     def _show(self, match: int, seen: object, info: dict[str, object]) -> None:
-        self._states[match] = np.asarray(gymnasium.spaces.flatten(self._observation, seen), np.float32)
+        self._states[match] = self._flat(seen)
         if "action_mask" in info:
             self._legal[match] = info["action_mask"]
 
 
-def _import(module: str) -> None:
+def _import(module: str, env_id: str) -> None:
+    """Import a package that registers environments: by being imported, or by `register_envs`, there or in its `gym`."""
     try:
         import_here(module)
+        for place in (module, f"{module}.gym"):
+            if env_id not in gymnasium.registry and importlib.util.find_spec(place) is not None:
+                getattr(import_here(place), "register_envs", lambda: None)()
     except Exception as error:  # it is somebody else's code, which may fail in any way
         raise SettingsError(
             f"--import {module} fails ({type(error).__name__}: {error}). "

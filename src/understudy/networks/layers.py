@@ -93,6 +93,12 @@ class Layers:
             d_sums, weights, gradients = layer.d_sums, self._hidden_weights[i], self._hidden_gradients[i]
         np.matmul(self._inputs.T, d_sums, out=gradients)
 
+    def d_inputs(self, out: Floats) -> Floats:
+        """Write the derivatives (N, I) by the inputs into `out`; after `backward`."""
+        if not self._hidden_weights:
+            return np.matmul(self._d_outputs, self._head_weights[:-1].T, out=out)
+        return np.matmul(self._hidden[0].d_sums, self._hidden_weights[0][:-1].T, out=out)
+
     def step(self, inputs: Floats) -> Floats:
         """Outputs (O,) of one row; a forward is not disturbed. The method `dot` spares the dispatch of `np.dot`."""
         self._play_inputs[...] = inputs

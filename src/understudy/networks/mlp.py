@@ -28,9 +28,9 @@ class Mlp(Network):
     ) -> None:
         widths = (state_dim, *settings.hidden)
         if settings.separate:
-            layout = _layout("policy.", widths, n_actions) + _layout("value.", widths, 1)
+            layout = dense_layout("policy.", widths, n_actions) + dense_layout("value.", widths, 1)
         else:
-            layout = _layout("", widths, n_actions + 1)
+            layout = dense_layout("", widths, n_actions + 1)
         super().__init__(state_dim, n_actions, settings, layout, dtype)
         weights, gradients = (list(self.views(vector).values()) for vector in (self.parameters, self.gradients))
         for (name, _), matrix in zip(layout, weights, strict=True):
@@ -75,6 +75,7 @@ class Mlp(Network):
         return outputs, self._value.step(state).item()
 
 
-def _layout(prefix: str, widths: tuple[int, ...], outputs: int) -> Layout:
+def dense_layout(prefix: str, widths: tuple[int, ...], outputs: int) -> Layout:
+    """Hidden layers from width to width, then a head."""
     hidden = [(f"{prefix}hidden{i}", (a + 1, b)) for i, (a, b) in enumerate(itertools.pairwise(widths))]
     return (*hidden, (f"{prefix}head", (widths[-1] + 1, outputs)))

@@ -20,7 +20,7 @@ from understudy.background.holding import StopRequest
 from understudy.background.loads import LoadLog
 from understudy.background.resources import Sensor, as_dict
 from understudy.errors import NonFiniteError, WorkersFailed
-from understudy.games.game import default_settings, open_game
+from understudy.games.game import open_game
 from understudy.learning.trainer import UpdateStats
 from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.store import ModelStore
@@ -103,7 +103,7 @@ class TrainingLoopManager:
         opened = open_game(game, matches)
         try:
             self._shape = RolloutShape.of(opened, settings.parallel)
-            game_name = opened.name
+            game_name, recommended = opened.name, opened.model_settings()
             interface = Interface(opened.state_dim, opened.actions, opened.features_hash)
         finally:
             opened.close()
@@ -112,7 +112,9 @@ class TrainingLoopManager:
             given = {
                 name: _changes(getattr(settings, name), getattr(defaults, name)) for name in ("network", "training")
             }
-        own = default_settings(game) if store is None or not store.model.exists() else {}
+        own = recommended if store is None or not store.model.exists() else {}
+        if given["network"].get("policy", own.get("network", {}).get("policy")) != own.get("network", {}).get("policy"):
+            own = {}  # it is advice for another kind of network
         network, training = ({**own.get(name, {}), **given[name]} for name in ("network", "training"))
         self.model: LiveModel = open_model(store, interface, None, network, training, seed=seed, publish=True)
         require_batches(self.model.network)

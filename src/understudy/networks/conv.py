@@ -1,0 +1,175 @@
+"""A small convolutional network in NumPy, for states that are images: convolutions, then what an MLP has."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from understudy.errors import SettingsError
+from understudy.networks.affine import affine, affine_backward, affine_gradient
+from understudy.networks.layers import Layers
+from understudy.networks.mlp import dense_layout
+from understudy.networks.network import Floats, Integers, Layout, Network, initialise_head, orthogonal
+from understudy.networks.workspace import Workspace
+from understudy.settings import NetworkSettings
+
+
+class _Convolution(NamedTuple):
+    """One layer: images (height, width, channels) to images (rows, columns, filters)."""
+
+    height: int
+    width: int
+    channels: int
+    kernel: int
+    stride: int
+    filters: int
+
+    @property
+    def rows(self) -> int:
+        return (self.height - self.kernel) // self.stride + 1
+
+    @property
+    def columns(self) -> int:
+        return (self.width - self.kernel) // self.stride + 1
+
+    @property
+    def patch(self) -> int:
+        """Numbers that a filter sees."""
+        return self.kernel**2 * self.channels
+
+    @property
+    def outputs(self) -> int:
+        return self.rows * self.columns * self.filters
+
+
+class ConvNet(Network):
+    """A state is an image of `settings.image` (height, width, channels), row by row, the channels of a pixel together.
+
+    Filters see whole patches only, with no padding. Each convolution is one product of all patches with all filters.
+    """
+
+    sequential = False
+
+    def __init__(
+        self,
+        state_dim: int,
+        n_actions: int,
+        settings: NetworkSettings,
+        rng: np.random.Generator,
+        dtype: type[np.floating[Any]] = np.float32,
+    ) -> None:
+        self._convolutions = _plan(state_dim, settings)
+        widths = (self._convolutions[-1].outputs, *settings.hidden)
+        filters: Layout = tuple((f"conv{i}", (c.patch + 1, c.filters)) for i, c in enumerate(self._convolutions))
+        super().__init__(state_dim, n_actions, settings, filters + dense_layout("", widths, n_actions + 1), dtype)
+        weights, gradients = (list(self.views(vector).values()) for vector in (self.parameters, self.gradients))
+        for matrix in weights[:-1]:
+            matrix[:-1] = orthogonal(rng, matrix.shape[0] - 1, matrix.shape[1], math.sqrt(2))
+        initialise_head(rng, weights[-1], n_actions)
+        depth = len(filters)
+        self._filters, self._d_filters = weights[:depth], gradients[:depth]
+        self._dense = Layers(weights[depth:], gradients[depth:])
+        self._space, self._play_space = Workspace(dtype), Workspace(dtype)
+
+    def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
+        """See Network.forward; `starts` makes no difference."""
+        images = np.ascontiguousarray(states, self.parameters.dtype)
+        features, self._traces = self._convolve(images, self._space)
+        outputs = self._dense.forward(features)
+        return outputs[:, :-1], outputs[:, -1]
+
+    def backward(self, d_logits: Floats, d_values: Floats) -> None:
+        """See Network.backward."""
+        self._dense.d_outputs[:, :-1] = d_logits
+        self._dense.d_outputs[:, -1] = d_values
+        self._dense.backward()
+        space = self._space
+        with space.scratch():
+            d = self._dense.d_inputs(space.take(len(d_values), self._convolutions[-1].outputs))
+            layers = zip(self._convolutions, self._filters, self._d_filters, self._traces, strict=True)
+            for i, (shape, filters, d_filters, (patches, active)) in reversed(list(enumerate(layers))):
+                d = d.reshape(-1, shape.filters)
+                d *= active > 0
+                if i == 0:
+                    affine_gradient(d, patches, d_filters)
+                else:
+                    d = _add_up(affine_backward(d, patches, filters, d_filters, space), shape, space)
+
+    def compile(self) -> None:
+        """See Network.compile."""
+        self._dense.compile()
+
+    def begin_episode(self) -> None:
+        """Nothing to forget: every state stands alone."""
+
+    def step(self, state: Floats) -> tuple[Floats, float]:
+        """See Network.step."""
+        features, _ = self._convolve(state.astype(self.parameters.dtype, copy=False)[None], self._play_space)
+        outputs = self._dense.step(features[0])
+        return outputs[:-1], outputs.item(-1)
+
+    def _convolve(self, images: Floats, space: Workspace) -> tuple[Floats, list[tuple[Floats, Floats]]]:
+        """The features of each image, and what the backward pass needs: of each layer, its patches and its outputs."""
+        space.begin()
+        n, traces = len(images), []
+        for shape, filters in zip(self._convolutions, self._filters, strict=True):
+            patches = _patches(images, shape, space)
+            active = affine(patches, filters, space)
+            np.maximum(active, 0, out=active)
+            traces.append((patches, active))
+            images = active
+        return images.reshape(n, -1), traces
+
+
+def _patches(images: Floats, shape: _Convolution, space: Workspace) -> Floats:
+    """(images · rows · columns, patch) what the filters see at each place; `images` must be contiguous."""
+    images = images.reshape(-1, shape.height, shape.width, shape.channels)
+    by_image, by_row, by_column, size = images.strides
+    run = shape.kernel * shape.channels  # pixels of a row lie side by side
+    view = as_strided(
+        images,
+        (len(images), shape.rows, shape.columns, shape.kernel, run),
+        (by_image, shape.stride * by_row, shape.stride * by_column, by_row, size),
+        writeable=False,
+    )
+    patches = space.take(len(images) * shape.rows * shape.columns, shape.patch)
+    np.copyto(patches.reshape(view.shape), view)
+    return patches
+
+
+def _add_up(d_patches: Floats, shape: _Convolution, space: Workspace) -> Floats:
+    """The derivative by the images: what all patches that a pixel is in made of it."""
+    by_place = d_patches.reshape(-1, shape.rows, shape.columns, shape.kernel, shape.kernel, shape.channels)
+    d_images = space.zeros(len(by_place), shape.height, shape.width, shape.channels)
+    stride = shape.stride
+    for i in range(shape.kernel):
+        for j in range(shape.kernel):
+            rows, columns = slice(i, i + stride * shape.rows, stride), slice(j, j + stride * shape.columns, stride)
+            d_images[:, rows, columns] += by_place[:, :, :, i, j]
+    return d_images
+
+
+def _plan(state_dim: int, settings: NetworkSettings) -> list[_Convolution]:
+    """The convolutions that the settings name, one after the other; SettingsError if they do not fit the states."""
+    if len(settings.image) != 3 or math.prod(settings.image) != state_dim:
+        raise SettingsError(
+            f"network.image is {settings.image}: it must be height, width and channels of a state, "
+            f"which has {state_dim} numbers."
+        )
+    sizes = len(settings.filters), len(settings.kernels), len(settings.strides)
+    if not sizes[0] or len(set(sizes)) > 1:
+        raise SettingsError(
+            f"network.filters, kernels and strides have {sizes[0]}, {sizes[1]} and {sizes[2]} numbers: one for each "
+            "convolution."
+        )
+    height, width, channels = settings.image
+    plan = []
+    for filters, kernel, stride in zip(settings.filters, settings.kernels, settings.strides, strict=True):
+        if kernel > min(height, width):
+            raise SettingsError(f"network.kernels: a kernel of {kernel} does not fit into {height} × {width} pixels.")
+        plan.append(_Convolution(height, width, channels, kernel, stride, filters))
+        height, width, channels = plan[-1].rows, plan[-1].columns, filters
+    return plan
