@@ -96,19 +96,20 @@ class TrainingSettings(_Section):
     exploration_half_life: float = _setting(100.0, "games learned from until that share is halfway to its end", 1e-6)
     commitment: float = _setting(
         0.0,
-        "share of an agent's games, at the beginning, that keep to one action, drawn at random",
+        "share of an agent's games, at the beginning, that are trials: they keep to one action, drawn at random",
         0,
         1,
     )
-    commitment_half_life: float = _setting(100.0, "games learned from until that share is half of it", 1e-6)
+    commitment_half_life: float = _setting(100.0, "the share of trials halves after this many games learned from", 1e-6)
     commitment_stretch: float = _setting(
         0.0,
-        "these games keep to it for about so many decisions, at least half as many; 0 = throughout",
+        "a trial lasts for about this many decisions, at least half as many; 0 = for the whole game",
         0,
     )
     trial_weight: float = _setting(
         0.0,
-        "how such games are learned from: 0 = by the probability of what they did, 1 = as if the policy had drawn it",
+        "decisions of trials: 0 = corrected for the probability they were drawn with (V-trace), "
+        "1 = learned from as if the policy had drawn them (biased)",
         0,
         1,
     )
