@@ -191,6 +191,17 @@ def test_a_buffer_beyond_its_bounds_loses_its_oldest_games_to_the_archive_and_co
     assert paths[0] not in [game.path for game in spool.next_batch(EXPECTED, 100, 0)]  # the ledger knows it
 
 
+def test_room_is_made_in_parts_when_it_takes_long(run: RunDir, ledger: Ledger) -> None:
+    template = put_game(run.buffer).read_bytes()
+    for i in range(1200):
+        (run.buffer / f"game_20260101_{i:06d}_Victory_{i:016x}.npz").write_bytes(template)
+    spool = Spool(run, ledger, StorageSettings(buffer_games=100))
+    assert spool.make_room(seconds=0) is False
+    assert len(names(run.buffer)) == 701
+    assert spool.make_room(seconds=3600) is True
+    assert (len(names(run.buffer)), spool.waiting, spool.passed.no_room) == (90, 90, 1111)
+
+
 def test_half_written_files_are_never_looked_at(run: RunDir, ledger: Ledger) -> None:
     (run.buffer / ".game_20260101_000000_Victory_x.npz.1-abcdef01.tmp").write_bytes(b"half")
     (run.buffer / ".hidden.npz").write_bytes(b"half")

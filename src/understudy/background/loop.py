@@ -47,6 +47,7 @@ _LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everyt
 _LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
 _PAUSE_SECONDS = 0.2
 _BACKLOG_BATCHES = 4
+_FINISH_SECONDS = 1.0  # that archiving a surplus may take at a time
 _ROOM_SECONDS = 5.0  # between two looks at how much the buffer holds
 _ROOM_SHARE = 50  # a look at a very full one may cost a fiftieth of the time
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
@@ -201,10 +202,10 @@ class LearnerLoop:
         """Look now and then whether more games wait than the disk is to hold."""
         began = time.monotonic()
         if began >= self._next_room_check:
-            self._spool.make_room()
+            done = self._spool.make_room(_FINISH_SECONDS)
             self._ledger.forget_games(self._storage.ledger_games)
             took = time.monotonic() - began
-            self._next_room_check = began + max(_ROOM_SECONDS, _ROOM_SHARE * took)
+            self._next_room_check = began + (max(_ROOM_SECONDS, _ROOM_SHARE * took) if done else 0.0)
 
     def _has_model(self) -> bool:
         """Whether there is a model that can learn."""

@@ -38,6 +38,7 @@ _NAME_BYTES = 200  # leaves room for what the names of notes and temporary files
 _LOOKAHEAD = 1000  # names taken from one scan of the buffer; bounds memory however many files wait
 _SCAN_SHARE = 5  # a scan for fresh games may cost this part of the time: a fifth
 _AT_A_TIME = 500  # games that one transaction sees off
+_READ_SECONDS = 1.0  # on a machine that is too busy for it a batch stays small, so that the learner heeds what is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,8 @@ class Spool:
         size = steps = 0
         if self.behind and time.monotonic() - self._scanned_at > _SCAN_SHARE * self._scan_seconds:
             self.scan()  # fresh games have come
-        while len(batch) < most or (self.behind and steps < decisions):
+        until = time.monotonic() + _READ_SECONDS
+        while len(batch) < most or (self.behind and steps < decisions and time.monotonic() < until):
             if not self._names:
                 # The games of this batch are still in the buffer: another scan would find them again.
                 if batch:
@@ -167,18 +169,24 @@ class Spool:
         self.passed.too_stale += len(games)
         self._see_off()
 
-    def make_room(self) -> None:
-        """Archive the oldest games unlearned if more wait than the disk is to hold."""
+    def make_room(self, seconds: float = math.inf) -> bool:
+        """Archive the oldest games unlearned if more wait than the disk is to hold; False if that took too long."""
+        until = time.monotonic() + seconds
         files = surplus(self._run.buffer, self._storage)
-        for file in files:
+        for number, file in enumerate(files):
             path = self._run.buffer / file.name
             record = file.record or self._record_of(path)
             if record is not None:
                 self._leaving.append((path, record, "skipped"))
                 self.passed.no_room += 1
+            if number % _AT_A_TIME == _AT_A_TIME - 1:
+                self._see_off()
+                if time.monotonic() >= until:
+                    return False
         self._see_off()
         if files:
             self.scan()
+        return True
 
     def settle(self, games: Sequence[WaitingGame]) -> None:
         """Move games that the ledger knows into the archive."""
