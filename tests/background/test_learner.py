@@ -152,6 +152,14 @@ def test_games_that_waited_while_no_learner_ran_are_learned_from(run: RunDir) ->
     assert outcomes(run) == {"learned": 11, "online": 0, "skipped": 0, "rejected": 0}
 
 
+def test_the_age_limit_given_to_the_learner_wins_over_that_of_its_settings(run: RunDir) -> None:
+    settings = Settings(learner=LearnerSettings(max_file_age=60))
+    assert BackgroundParallelLearner(run_dir=run.root).settings.learner.max_file_age == 0
+    assert BackgroundParallelLearner(run_dir=run.root, settings=settings).settings.learner.max_file_age == 60
+    given = BackgroundParallelLearner(run_dir=run.root, settings=settings, max_file_age=7200)
+    assert given.settings.learner.max_file_age == 7200
+
+
 def test_batches_grow_with_the_backlog_and_fresh_games_are_learned_first(run: RunDir) -> None:
     for seed in range(50):
         put_game(run.buffer, seed, age=100 - seed, id=f"{seed:016x}")

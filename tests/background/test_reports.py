@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from understudy.background import reports
-from understudy.background.loop import LearnerLoop
+from understudy.background.learner_log import LearnerLog
 from understudy.background.statistics import Statistics
 from understudy.rundir import RunDir
-from understudy.settings import Settings
 
 AT = time.mktime((2026, 1, 25, 14, 32, 5, 0, 0, -1))
 
@@ -136,11 +135,10 @@ def test_log_and_events_go_on_in_new_files_and_stay_bounded(tmp_path: Path, monk
 def test_states_that_come_and_go_are_logged_once_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = RunDir.at(tmp_path)
     run.create()
-    loop, now = LearnerLoop(run, Settings()), 1000.0
+    log, now = LearnerLog(run, verbose=False), 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     for second in range(0, 70, 5):
         now = 1000.0 + second
-        loop._log_state(("waiting for CPU", "paused for the game")[second // 5 % 2])
+        log.state(("waiting for CPU", "paused for the game")[second // 5 % 2], Statistics())
     titles = [json.loads(line)["event"] for line in run.events.read_text(encoding="utf-8").splitlines()]
     assert titles == ["State: waiting for CPU", "State: paused for the game"] * 2
-    loop._ledger.close()

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from game_files import make_episode
 from understudy.errors import EpisodeError
 from understudy.experience.episode import (
     Episode,
@@ -380,3 +381,16 @@ def test_what_is_no_game_is_refused(tmp_path: Path) -> None:
         episode_from(file)
     with pytest.raises(EpisodeError, match="the model 9"):
         episode_from(game(), Expected(9, ACTIONS))
+
+
+def test_a_game_that_is_not_forced_to_disk_is_whole_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    game = make_episode()
+    write_episode(tmp_path / "fast.npz", game, compress=False, durable=False)
+    assert not synced
+    write_episode(tmp_path / "sure.npz", game, compress=False)
+    assert synced
+    assert (tmp_path / "fast.npz").read_bytes() == (tmp_path / "sure.npz").read_bytes()

@@ -26,6 +26,7 @@ from understudy.background.heartbeat import heartbeat
 from understudy.background.holding import StopRequest
 from understudy.background.job_ledger import JobLedger
 from understudy.background.jobs import Job, Work
+from understudy.background.learner_log import LearnerLog
 from understudy.background.loads import LoadLog
 from understudy.background.model_report import ModelReport
 from understudy.background.replays import ReplayJobs, replay_folder, require_reader
@@ -42,8 +43,6 @@ from understudy.status import read_status, write_status
 logger = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a microsecond
-_STATE_LOG_SECONDS = 60.0
-_LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everything else out of the log
 _LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
 _PAUSE_SECONDS = 0.2
 _BACKLOG_BATCHES = 4
@@ -69,6 +68,7 @@ class LearnerLoop:
         self._settings = settings.learner
         self._storage = settings.storage
         self._train = train
+        self._log = LearnerLog(run, verbose=settings.learner.verbose)
         self._ledger = JobLedger(run.ledger)
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         self._spool = Spool(run, self._ledger, settings.storage, _backlog(settings.learner))
@@ -86,19 +86,18 @@ class LearnerLoop:
         self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
         self._next_look = 0.0
-        self._state_logged_at: dict[str, float] = {}
         self._next_report = time.monotonic() + settings.learner.report_seconds
         self._loads = LoadLog(run.loads, run.buffer)
         self._next_room_check = 0.0
-        self._model_report = ModelReport(run.root, self._store, self._log)
-        self._skips = Skips(partial(self._log, "Games Skipped"))
+        self._model_report = ModelReport(run.root, self._store, self._log.entry)
+        self._skips = Skips(self._log.skipped)
         self.stats = self._stats_of_run()
 
     def run(self, request: StopRequest) -> bool:
         """Learn until asked to stop; what is under way is finished. False if trouble outside was left at the end."""
         self.stats.state = "running"
         self._write_status()
-        self._say(f"Watching {self._run.buffer}")
+        self._log.say(f"Watching {self._run.buffer}")
         try:
             with heartbeat(self._beat):
                 try:
@@ -110,16 +109,16 @@ class LearnerLoop:
             self._skips.say()
             self._write_status()
             self._ledger.close()
-            self._log("Learner Stopped", {"Total Processed": f"{self.stats.files_processed} files"})
+            self._log.entry("Learner Stopped", {"Total Processed": f"{self.stats.files_processed} files"})
         stats = self.stats
-        self._say(f"Stopped. {stats.files_processed} games learned from in all, {stats.buffer_files} waiting.")
+        self._log.say(f"Stopped. {stats.files_processed} games learned from in all, {stats.buffer_files} waiting.")
         if self._replays is not None:
             waiting = stats.jobs["analyse waiting"]
-            self._say(f"{stats.replays_analyzed} replays analysed in all, {waiting} waiting.")
+            self._log.say(f"{stats.replays_analyzed} replays analysed in all, {waiting} waiting.")
         return not self._troubled and stats.model_trouble is None
 
     def _learn(self, request: StopRequest) -> None:
-        self._log("Learner Started", {"Watching": str(self._run.buffer), "Process": str(os.getpid())})
+        self._log.entry("Learner Started", {"Watching": str(self._run.buffer), "Process": str(os.getpid())})
         while not request.event.is_set():
             seen = _changed_at(self._run.buffer)
             if self._heed(request):
@@ -149,18 +148,18 @@ class LearnerLoop:
         """Do what `control.json` asks; True while it asks for a pause."""
         asked = self._orders.look()
         if self._orders.asked_to_stop():
-            self._say(f"Asked to stop by {asked.by}.")
-            self._log("Stopping by Request", {"Asked By": asked.by})
+            self._log.say(f"Asked to stop by {asked.by}.")
+            self._log.entry("Stopping by Request", {"Asked By": asked.by})
             request.stop(drain=asked.drain)
         paused = self.stats.state.startswith(PAUSED)
         if asked.paused and not paused:
             self.stats.state = f"{PAUSED} of {asked.by}"
-            self._say(f"Paused by {asked.by}; games wait.")
-            self._log("Paused", {"Asked By": asked.by})
+            self._log.say(f"Paused by {asked.by}; games wait.")
+            self._log.entry("Paused", {"Asked By": asked.by})
         elif paused and not asked.paused:
             self.stats.state = self._state
-            self._say(f"{asked.by} lets it go on.")
-            self._log("Resumed", {"Asked By": asked.by})
+            self._log.say(f"{asked.by} lets it go on.")
+            self._log.entry("Resumed", {"Asked By": asked.by})
         return asked.paused
 
     def _recover(self) -> None:
@@ -172,6 +171,7 @@ class LearnerLoop:
         self.stats = self._stats_of_run()
         self.stats.errors, self.stats.last_error = before.errors, before.last_error
         self.stats.games_salvaged = before.games_salvaged
+        self.stats.skipped, self.stats.skipped_at = before.skipped, before.skipped_at
         self._to_recover = self._troubled = False
 
     def _pass(self, request: StopRequest, at_least: int) -> bool:
@@ -229,7 +229,7 @@ class LearnerLoop:
             self.stats.state = "training"
             self.stats.active_workers = self._jobs.workers.running + 1
             self.stats.jobs = self.stats.jobs | {"train running": 1}
-            self._say(f"Training on {len(batch)} game files...")
+            self._log.say(f"Training on {len(batch)} game files...")
             try:
                 self._training.learn(
                     batch,
@@ -267,7 +267,7 @@ class LearnerLoop:
         numbers = {**facts, "games": trained.games, "version": trained.version}
         reports.append_entry(self._run.log, "Batch Training Complete", entry, time.time(), numbers)
         self._write_status()
-        self._say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {trained.games} files")
+        self._log.say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {trained.games} files")
 
     def _wait(self, request: StopRequest, seen: float) -> None:
         """Until a game comes, the time for another look, or the end."""
@@ -316,7 +316,7 @@ class LearnerLoop:
         except RunDirError as error:
             reports.say(f"No replays are analysed. {error}")
             return None
-        self._say(f"Watching {folder} for replays")
+        self._log.say(f"Watching {folder} for replays")
         return ReplayJobs(folder, self._run, self._ledger, settings.replays)
 
     def _close_jobs(self) -> None:
@@ -340,18 +340,8 @@ class LearnerLoop:
         asked_to_pause = stats.state.startswith(PAUSED)
         state = stats.state if self._troubled or asked_to_pause else self._jobs.state(self._state)
         if state != stats.state and "training" not in (state, stats.state):
-            self._log_state(state)
+            self._log.state(state, stats)
         stats.state = state
-
-    def _log_state(self, state: str) -> None:
-        """Log a state; one that comes and goes, as on a crowded machine, at most once a minute."""
-        now = time.monotonic()
-        if now < self._state_logged_at.get(state, -math.inf) + _STATE_LOG_SECONDS:
-            return
-        self._state_logged_at[state] = now
-        stats = self.stats
-        facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
-        reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
 
     def _collect_replays(self, replays: ReplayJobs) -> None:
         self.stats.replays_analyzed, self.stats.replays_rejected = replays.done, replays.set_aside
@@ -369,7 +359,7 @@ class LearnerLoop:
             self._evaluation_reported = latest.version
             text = reports.evaluation(self.stats.evaluation)
             reports.append_entry(self._run.log, "Model Evaluated", {"Result": text}, time.time())
-            self._say(f"Evaluation: {text}")
+            self._log.say(f"Evaluation: {text}")
         if evaluation.trouble is not None:
             self._count_error(evaluation.trouble)
             evaluation.trouble = None
@@ -382,29 +372,16 @@ class LearnerLoop:
         stats.archive_files, stats.archive_bytes = self._ledger.archive_size()
         passed, spool.passed = spool.passed, Passed()
         if passed.rejected:
-            self._log_rejections(passed.rejected)
+            self._log.rejections(self._ledger, passed.rejected)
         stats.files_rejected += passed.rejected
         stats.add_skipped(self._skips.note(passed), time.time())
         stats.games_salvaged += passed.salvaged
-
-    def _log_rejections(self, count: int) -> None:
-        for name, reason in self._ledger.rejections(newest=min(count, _LOGGED_REJECTIONS)):
-            self._log("File Rejected", {"File": name, "Reason": reason})
-        if count > _LOGGED_REJECTIONS:
-            self._log("Files Rejected", {"And": f"{count - _LOGGED_REJECTIONS} more; see {self._run.rejected}"})
-
-    def _log(self, title: str, facts: Mapping[str, str]) -> None:
-        """An entry that is worth having, but not worth stopping for."""
-        try:
-            reports.append_entry(self._run.log, title, facts, time.time())
-        except OSError as error:
-            logger.debug("Not logged: %s (%s)", title, error)
 
     def _trouble(self, request: StopRequest, message: str) -> None:
         """Something outside is wrong: say it, keep everything, and try again in a while."""
         if message != self.stats.last_error:
             reports.say(f"Waiting: {message} Nothing is lost; trying again every {_TROUBLE_SECONDS:g} s.")
-            self._log("Trouble", {"Waiting": message})
+            self._log.entry("Trouble", {"Waiting": message})
         self._count_error(message)
         self._to_recover = self._troubled = True
         self.stats.state = f"waiting: {message}"
@@ -414,10 +391,6 @@ class LearnerLoop:
     def _count_error(self, message: str) -> None:
         self.stats.errors += 1
         self.stats.last_error = message
-
-    def _say(self, text: str) -> None:
-        if self._settings.verbose:
-            reports.say(text)
 
 
 def _backlog(settings: LearnerSettings) -> int:
