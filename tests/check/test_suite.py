@@ -16,7 +16,7 @@ from understudy.check.measure import Outcome, Watch
 from understudy.check.runs import live, self_play
 from understudy.check.suite import OURS, planned, require_defaults, write_results
 from understudy.check.table import best_peer, mean_steps, table, verdict
-from understudy.check.tasks import TASKS, Task, named
+from understudy.check.tasks import TASKS, Task, named, task_of
 from understudy.errors import SettingsError
 
 pytest.importorskip("gymnasium")
@@ -97,6 +97,15 @@ def test_tasks_have_names_of_their_own_and_an_unknown_one_is_an_error() -> None:
     assert len({task.name for task in TASKS}) == len(TASKS)
     with pytest.raises(SettingsError, match="no task chess; there is cartpole"):
         named(["cartpole", "chess"])
+
+
+def test_any_environment_is_a_task_whose_goal_is_its_registered_threshold() -> None:
+    assert task_of("Acrobot-v1", way="live", steps=7, goal=None) == Task("Acrobot-v1", "live", "Acrobot-v1", 7, -100.0)
+    assert task_of("Acrobot-v1", way="self-play", steps=7, goal=-90.0).goal == -90.0
+    with pytest.raises(SettingsError, match="without a reward threshold"):
+        task_of("CliffWalking-v1", way="live", steps=7, goal=None)
+    with pytest.raises(SettingsError, match="Gymnasium cannot make 'Nowhere-v0'"):
+        task_of("Nowhere-v0", way="live", steps=7, goal=None)
 
 
 def test_changed_settings_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,11 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
     check.add_argument("--out", type=Path, metavar="FILE", help="default: learn-check-SUITE.json")
     general = check.add_argument_group("of the suite general")
     general.add_argument("--tasks", nargs="+", metavar="NAME", help="default: all of them")
+    general.add_argument("--env", metavar="ID", help="any Gymnasium environment, in place of --tasks")
+    general.add_argument("--import", dest="package", default="", metavar="PACKAGE", help="with --env: registers it")
+    general.add_argument("--live", action="store_true", help="with --env: by the live loop, not by self-play")
+    general.add_argument("--steps", type=int, default=300_000, metavar="N", help="with --env; default: 300,000")
+    general.add_argument("--goal", type=float, metavar="X", help="with --env; default: its registered threshold")
     general.add_argument("--no-peer", action="store_true", help="without Stable-Baselines3")
     general.add_argument("--only-peer", action="store_true", help="only Stable-Baselines3")
     general.add_argument("--stop-at-goal", action="store_true", help="end a run when its training games reach the goal")
@@ -48,10 +53,14 @@ def _check(options: argparse.Namespace, main: Callable[[list[str]], int]) -> int
 
 def _general(options: argparse.Namespace, out: Path) -> bool:
     from understudy.check.suite import check
-    from understudy.check.tasks import named
+    from understudy.check.tasks import named, task_of
 
+    tasks = named(options.tasks)
+    if options.env is not None:
+        way: Any = "live" if options.live else "self-play"
+        tasks = (task_of(options.env, way=way, steps=options.steps, goal=options.goal, package=options.package),)
     return check(
-        named(options.tasks),
+        tasks,
         options.seeds or [0, 1, 2],
         ours=not options.only_peer,
         peers=not options.no_peer,

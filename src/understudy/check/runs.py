@@ -12,7 +12,7 @@ from understudy.agent import RLAgent
 from understudy.background.holding import StopRequest
 from understudy.background.learner import BackgroundParallelLearner
 from understudy.check.measure import FRESH_SEED, Outcome, Watch
-from understudy.check.tasks import Task, prepare
+from understudy.check.tasks import Task
 from understudy.check.worlds import World, open_world
 from understudy.errors import LearnerFailed
 from understudy.games.game import open_game
@@ -24,8 +24,7 @@ from understudy.settings import ParallelSettings, Settings
 
 def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> Outcome:
     """Train by self-play with default settings, in this process or in workers, then evaluate."""
-    prepare(task)
-    game, request, before = f"gym:{task.env}", StopRequest(), 0
+    request, before = StopRequest(), 0
 
     def on_update(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
         nonlocal before
@@ -37,9 +36,9 @@ def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False
             request.stop()
 
     settings = Settings(parallel=ParallelSettings(enabled=task.way == "workers"))
-    loop = TrainingLoopManager(game, settings, seed=seed, on_update=on_update)
+    loop = TrainingLoopManager(task.game, settings, seed=seed, on_update=on_update)
     loop.run(request, decisions=task.steps)
-    return watch.end(lambda: greedy_return(game, loop.model, task.fresh, seed + FRESH_SEED))
+    return watch.end(lambda: greedy_return(task.game, loop.model, task.fresh, seed + FRESH_SEED))
 
 
 def ended_games(rollouts: Sequence[Rollout], before: int) -> Iterator[tuple[int, float]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from understudy.errors import SettingsError
+from understudy.games.game import open_game
 
 LADDER = "ladder"
 """Stands for an environment id where the task is the one of ladder.py."""
@@ -34,21 +35,25 @@ class Task:
     """Whether the steps to the goal are to be no more than those of Stable-Baselines3."""
     marks: tuple[tuple[int, float], ...] = ()
     """After so many games, the greedy policy is to have this mean return."""
-    register: str = ""
-    """package.module:function to call so that Gymnasium knows the environment."""
+    package: str = ""
+    """What has to be imported so that Gymnasium knows the environment."""
+
+    @property
+    def game(self) -> str:
+        """The name that self-play knows the environment by."""
+        return ":".join(filter(None, ("gym", self.package, self.env)))
 
 
 # The goals of CartPole, Acrobot, LunarLander and FrozenLake are the reward thresholds that Gymnasium registers. Taxi's
 # threshold of 8 is more than the 7.9 of optimal play, so its goal is 7. Games of FrozenLake and of the ladder task are
 # lost or won, 0 or 1, hence the longer window and more fresh games.
-_MINATAR = "minatar.gym:register_envs"
 TASKS = (
     Task("cartpole", "self-play", "CartPole-v1", 200_000, 475.0, compared=True),
     Task("acrobot", "self-play", "Acrobot-v1", 300_000, -100.0, compared=True),
     Task("lunarlander", "self-play", "LunarLander-v3", 1_000_000, 200.0, compared=True),
     Task("taxi", "self-play", "Taxi-v4", 1_000_000, 7.0),
     Task("frozenlake", "self-play", "FrozenLake-v1", 300_000, 0.7, window=500, fresh=1000),
-    Task("breakout", "self-play", "MinAtar/Breakout-v1", 1_000_000, 8.0, register=_MINATAR),
+    Task("breakout", "self-play", "MinAtar/Breakout-v1", 1_000_000, 8.0, package="minatar"),
     Task("workers-cartpole", "workers", "CartPole-v1", 200_000, 475.0),
     Task("live-cartpole", "live", "CartPole-v1", 200_000, 475.0, compared=True),
     Task("live-acrobot", "live", "Acrobot-v1", 300_000, -100.0, compared=True),
@@ -67,6 +72,18 @@ def named(names: list[str] | None) -> tuple[Task, ...]:
 
 def prepare(task: Task) -> None:
     """Make the environment of a task known to Gymnasium, in this process."""
-    if task.register:
-        module, _, function = task.register.partition(":")
-        getattr(importlib.import_module(module), function)()
+    if task.package:
+        open_game(task.game, 1).close()
+
+
+def task_of(env: str, *, way: Way, steps: int, goal: float | None, package: str = "") -> Task:
+    """A task of any Gymnasium environment; without a goal, that is the reward threshold that it is registered with."""
+    task = Task(env, way, env, steps, math.nan, package=package)
+    if goal is None:
+        open_game(task.game, 1).close()  # says so if there is no such environment
+        import gymnasium  # noqa: PLC0415 - the door is games/gym.py; by now it is open
+
+        goal = gymnasium.spec(env).reward_threshold
+    if goal is None:
+        raise SettingsError(f"{env} is registered without a reward threshold: name a mean return to reach with --goal.")
+    return replace(task, goal=goal)
