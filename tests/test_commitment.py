@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,6 +66,28 @@ def test_a_game_that_is_told_what_to_try_keeps_to_that(tmp_path: Path) -> None:
         for trial in (0, 3, 3, 1):
             agent.begin_episode(trial=trial)
             assert game(agent)[0] == trial
+
+
+def learned_to_sustain(folder: Path, **training: Any) -> float:
+    """How probable the right action is after 300 games that only those win which keep to it for most of the time."""
+    settings = Settings(training=TrainingSettings(gamma=1.0, commitment_half_life=1e9, **training))
+    states = np.stack([np.linspace(-1, 1, 20), np.linspace(0, 1, 20) ** 2], axis=1)
+    with RLAgent(2, ACTIONS, run_dir=folder, settings=settings, seed=0, online_training=False) as agent:
+        for _ in range(30):
+            batch = []
+            for _ in range(10):
+                kept = sum(agent.select_action(state).action == 2 for state in states)
+                agent.observe_reward(float(kept >= 16))
+                batch.append(read_episode(agent.end_episode("Tie")["saved"], StorageSettings()))
+            agent.train_from_batch(batch)
+        model = agent._model
+    logits, _ = model.network.evaluate(model.trainer.normalizer.apply(states.astype(np.float32)))
+    return float(np.mean(np.exp(logits[:, 2]) / np.exp(logits).sum(axis=1)))
+
+
+def test_an_action_that_pays_only_when_sustained_is_found_by_trials(tmp_path: Path) -> None:
+    assert learned_to_sustain(tmp_path / "none") < 0.6
+    assert learned_to_sustain(tmp_path / "trials", commitment=0.5, trial_weight=1.0) > 0.9
 
 
 @pytest.mark.parametrize("trial", [-1, ACTIONS])
