@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import os
 import re
@@ -52,24 +53,26 @@ def list_games(folder: Path, most: int, *, newest_first: bool) -> tuple[int, lis
 
 def surplus(folder: Path, storage: StorageSettings) -> list[WaitingFile]:
     """The oldest games of a buffer that holds more than its bounds, oldest first; [] while it is within them."""
-    files: list[WaitingFile] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if is_game(entry.name):
-                try:
-                    stat = entry.stat()
-                except OSError:  # taken away, or a link that leads nowhere
-                    continue
-                files.append(WaitingFile(_age_key(entry), entry.name, stat.st_size, stat.st_mtime))
-    count, size = len(files), sum(file.bytes for file in files)
+    count = size = 0
+    for _, stat in _measured(folder):
+        count, size = count + 1, size + stat.st_size
     if count <= storage.buffer_games and size <= storage.buffer_bytes:
         return []
-    files.sort()
+    files = sorted(WaitingFile(_age_key(e), e.name, stat.st_size, stat.st_mtime) for e, stat in _measured(folder))
+    count, size = len(files), sum(file.bytes for file in files)
     leaving = 0
     while leaving < len(files) and (count > _ROOM * storage.buffer_games or size > _ROOM * storage.buffer_bytes):
         count, size = count - 1, size - files[leaving].bytes
         leaving += 1
     return files[:leaving]
+
+
+def _measured(folder: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_game(entry.name):
+                with contextlib.suppress(OSError):  # taken away, or a link that leads nowhere
+                    yield entry, entry.stat()
 
 
 def is_game(name: str) -> bool:
