@@ -123,7 +123,7 @@ class LearnerSettings(_Section):
     batch_games: int = _setting(10, "most games in one batch, unless a backlog waits", 1)
     batch_decisions: int = _setting(
         16_384,
-        "when over four batches wait, a batch takes up to this many decisions, newest games first; 0 = never",
+        "when over four batches wait, batches grow with what comes, to this many decisions, newest first; 0 = never",
         0,
     )
     min_batch_games: int = _setting(

@@ -16,7 +16,7 @@ from game_files import ACTIONS, STATE_DIM, put_game
 from understudy.experience.clock import FileClock
 from understudy.experience.episode import EpisodeMeta, Expected
 from understudy.experience.journal import Journal
-from understudy.experience.spool import Spool
+from understudy.experience.spool import Spool, WaitingGame
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
@@ -131,19 +131,43 @@ def test_games_do_not_get_too_old_while_nobody_can_learn_from_them(run: RunDir, 
     assert ledger.games_by_outcome()["skipped"] == 0
 
 
-def test_of_a_backlog_the_newest_games_come_first_in_a_batch_as_large_as_its_decisions(
-    run: RunDir, ledger: Ledger
-) -> None:
-    paths = [put_game(run.buffer, seed, age=100 - seed) for seed in range(21)]  # of 12 decisions each
-    spool = Spool(run, ledger, StorageSettings(), backlog=20)
+def test_of_a_backlog_the_newest_games_come_first(run: RunDir, ledger: Ledger) -> None:
+    paths = [put_game(run.buffer, seed, age=100 - seed) for seed in range(12)]
+    spool = Spool(run, ledger, StorageSettings(), backlog=10)
+    take(spool, ledger, 1)
+    batch = spool.next_batch(EXPECTED, 3, 0)
+    assert [game.path for game in batch] == paths[10:7:-1]
+    settle(spool, ledger, batch)
     spool.scan()
-    batch = spool.next_batch(EXPECTED, 5, 0, decisions=100)
-    assert [game.path for game in batch] == paths[:-10:-1]
-    ledger.record_version(1, None, "learner", [game.record for game in batch])
+    assert [game.path for game in spool.next_batch(EXPECTED, 3, 0)] == paths[:3]  # no backlog any more
+
+
+def settle(spool: Spool, ledger: Ledger, batch: list[WaitingGame]) -> None:
+    ledger.record_version((ledger.head() or 0) + 1, None, "learner", [game.record for game in batch])
     spool.settle(batch)
-    assert [game.path for game in spool.next_batch(EXPECTED, 5, 0, decisions=100)] == paths[11:6:-1]  # no backlog now
-    spool.scan()
-    assert [game.path for game in spool.next_batch(EXPECTED, 5, 0, decisions=100)] == paths[:5]
+
+
+def take(spool: Spool, ledger: Ledger, most: int, decisions: int = 10_000) -> int:
+    """Learn from one batch, and return how many games it had."""
+    spool._scan_seconds = 0.0  # as if another look cost nothing
+    batch = spool.next_batch(EXPECTED, most, 0, decisions)
+    settle(spool, ledger, batch)
+    return len(batch)
+
+
+def test_batches_grow_with_what_comes_and_with_what_waits_up_to_a_bound(run: RunDir, ledger: Ledger) -> None:
+    for seed in range(100):  # of 12 decisions each
+        put_game(run.buffer, seed, age=100)
+    spool = Spool(run, ledger, StorageSettings(), backlog=8)
+    take(spool, ledger, 2)
+    assert take(spool, ledger, 2) == 5  # a twentieth: nothing has come
+    for seed in range(10):
+        put_game(run.buffer, seed)
+    assert take(spool, ledger, 2) == 15  # half as many again as have come
+    for seed in range(10):
+        put_game(run.buffer, seed)
+    assert take(spool, ledger, 2, decisions=72) == 6
+    assert take(spool, ledger, 2, decisions=0) == 2
 
 
 def test_games_of_the_same_second_come_in_an_order_that_their_result_has_no_part_in(

@@ -37,6 +37,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # how Python shows bytes in a name 
 _NAME_BYTES = 200  # leaves room for what the names of notes and temporary files add
 _LOOKAHEAD = 1000  # names taken from one scan of the buffer; bounds memory however many files wait
 _SCAN_SHARE = 5  # a scan for fresh games may cost this part of the time: a fifth
+_CATCH_UP = 1.5
+_BACKLOG_SHARE = 0.05
 _AT_A_TIME = 500  # games that one transaction sees off
 _READ_SECONDS = 1.0  # on a machine that is too busy for it a batch stays small, so that the learner heeds what is asked
 
@@ -79,6 +81,7 @@ class Spool:
         self._newest_first = False
         self._scanned_at = -math.inf
         self._scan_seconds = 0.0
+        self._arrived = 0
         self.clock = FileClock()
         self.waiting = 0
         self.passed = Passed()
@@ -104,6 +107,7 @@ class Spool:
     def scan(self, *, newest_first: bool = False) -> int:
         """Look into the buffer and return how many games wait. Costs no more for a large archive."""
         self.clock.look()
+        known = math.inf if self._scanned_at == -math.inf else self.waiting  # at the first look none is new
         self._scanned_at = time.monotonic()
         newest = newest_first or self._newest_first
         while True:
@@ -113,6 +117,7 @@ class Spool:
                 break
             newest = not newest
         self._newest_first = self.behind
+        self._arrived += int(max(count - known, 0))
         self._names = deque(names)
         self._scan_seconds = time.monotonic() - self._scanned_at
         return count
@@ -136,15 +141,16 @@ class Spool:
     def next_batch(self, expected: Expected, most: int, max_age: float, decisions: int = 0) -> list[WaitingGame]:
         """The games to learn from next, at most `most`; whatever cannot be learned from leaves the buffer on the way.
 
-        With a backlog as many games as make up `decisions`, if that is more. `max_age` is in seconds, 0 for no limit.
-        The games stay in the buffer until `settle`.
+        With a backlog more of them, up to so many `decisions`. `max_age` is in seconds, 0 for no limit. The games stay
+        in the buffer until `settle`.
         """
         batch: dict[str, WaitingGame] = {}
         size = steps = 0
         if self.behind and time.monotonic() - self._scanned_at > _SCAN_SHARE * self._scan_seconds:
             self.scan()  # fresh games have come
+        wanted = self._wanted(most)
         until = time.monotonic() + _READ_SECONDS
-        while len(batch) < most or (self.behind and steps < decisions and time.monotonic() < until):
+        while len(batch) < most or (len(batch) < wanted and steps < decisions and time.monotonic() < until):
             if not self._names:
                 # The games of this batch are still in the buffer: another scan would find them again.
                 if batch:
@@ -162,6 +168,16 @@ class Spool:
             self._names.popleft()
         self._see_off()
         return list(batch.values())
+
+    def _wanted(self, most: int) -> int:
+        """How many games a batch takes: with a backlog, more than have come since the last one, so that it shrinks.
+
+        Of a backlog that nothing is added to, a small part at a time: many updates teach more than a few large ones.
+        """
+        arrived, self._arrived = self._arrived, 0
+        if not self.behind:
+            return most
+        return max(most, math.ceil(_CATCH_UP * arrived), math.ceil(_BACKLOG_SHARE * self.waiting))
 
     def skip(self, games: Sequence[WaitingGame]) -> None:
         """Archive games unlearned: the policy that played them was too unlike the one that learns."""
