@@ -23,10 +23,11 @@ from understudy.background.resources import write_step_time
 from understudy.errors import LearnerBusy, LearnerFailed, RunDirError, SettingsError
 from understudy.experience.episode import read_episode, write_episode
 from understudy.ledger import Ledger
+from understudy.models.live import Interface, new_model
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.settings import LearnerSettings, Settings, StorageSettings, TrainingSettings
+from understudy.settings import LearnerSettings, NetworkSettings, Settings, StorageSettings, TrainingSettings
 from understudy.status import read_status
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
@@ -109,6 +110,20 @@ def test_each_batch_has_an_entry_in_the_log(run: RunDir) -> None:
     log = run.log.read_text()
     assert "] Batch Training Complete\n  Batch Size:      3 games\n  Total Steps:     36\n  Loss:" in log
     assert "  Total Processed: 3 files\n  Total Batches:   1\n" in log
+
+
+def test_a_transformer_that_looks_back_less_than_games_last_is_in_the_log_once(tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path)
+    run.create()
+    network = NetworkSettings(policy="transformer", context=4, width=8, heads=2, layers=2)
+    model = new_model(Interface(STATE_DIM, ACTIONS), network, TrainingSettings(), 0)
+    ModelStore(run.model, run.ledger).create(model)
+    for seed in range(3):
+        put_game(run.buffer, seed)  # of twelve decisions
+    assert learn_once(run, "--learner.batch-games", "1", "--learner.batch-decisions", "0").returncode == 0
+    log = run.log.read_text(encoding="utf-8")
+    assert log.count("looks back 6 decisions") == 1
+    assert "games last 12" in log
 
 
 def test_a_live_bot_gets_new_weights_without_asking(tmp_path: Path) -> None:

@@ -154,6 +154,33 @@ def test_minibatches_of_a_sequential_network_are_whole_episodes() -> None:
     assert sorted(seen) == begins
 
 
+def test_minibatches_of_episodes_hold_what_is_only_seen_and_say_where_the_decisions_are() -> None:
+    before, lengths, after = [2, 0, 3, 0, 1], [4, 1, 5, 3, 2], [1, 0, 0, 1, 1]
+    kinds = [[-1] * b + [0] * n + [-1] * a for b, n, a in zip(before, lengths, after, strict=True)]
+    rows = np.flatnonzero(np.concatenate(kinds) == 0)
+    starts = np.cumsum([0, *(len(kind) for kind in kinds[:-1])])
+    states = np.arange(sum(len(kind) for kind in kinds), dtype=np.float32)[:, None]
+    n = np.arange(sum(lengths))
+    whole = Samples(states, n, None, n + 0.25, n + 0.5, n + 0.75, starts, rows)
+    parts = list(whole.minibatches(6, np.random.default_rng(0)))
+    assert 1 < len(parts) < 5
+    begins = []
+    for part in parts:
+        assert part.rows is not None
+        assert part.starts is not None
+        np.testing.assert_array_equal(part.states[part.rows, 0], rows[part.actions])
+        np.testing.assert_array_equal(part.old_log_probs, part.actions + 0.25)
+        np.testing.assert_array_equal(part.advantages, part.actions + 0.5)
+        np.testing.assert_array_equal(part.targets, part.actions + 0.75)
+        for episode in np.split(part.states[:, 0], part.starts[1:]):
+            begins.append(int(episode[0]))
+            assert episode.tolist() == list(
+                range(begins[-1], begins[-1] + len(kinds[starts.tolist().index(begins[-1])]))
+            )
+    assert sorted(begins) == starts.tolist()
+    assert sorted(np.concatenate([part.actions for part in parts]).tolist()) == n.tolist()
+
+
 def test_minibatches_are_shuffled_by_the_generator_given() -> None:
     first, again, other = (
         np.concatenate([part.actions for part in samples(None, 50).minibatches(10, np.random.default_rng(seed))])

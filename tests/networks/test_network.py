@@ -119,6 +119,32 @@ def test_a_step_in_play_gives_what_forward_gives_for_that_row(kind: str, rng: np
     np.testing.assert_allclose(played, outputs(network, states), atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_many_matches_in_play_give_what_forward_gives_for_each_of_them(kind: str, rng: np.random.Generator) -> None:
+    network = make(kind, rng)
+    network.parameters += rng.normal(scale=0.3, size=network.parameters.size).astype(np.float32)
+    B, T, R = 4, 40, network.reach
+    states = rng.normal(size=(B, T, network.state_dim)).astype(np.float32)
+    ended = rng.random((B, T)) < 0.08
+    expected = []
+    for match in range(B):
+        starts = np.flatnonzero(np.concatenate(([True], ended[match, :-1])))
+        expected.append(np.column_stack(network.forward(states[match], starts)))
+    in_play = network.in_play(B)
+    lengths = np.zeros(B, np.int64)
+    some = np.array([3, 1])
+    for t in range(T):
+        if t in (0, 25):  # in the middle all is computed again, from the states
+            in_play = network.in_play(B)
+            in_play.begin(states[:, t - R : t] if t else np.zeros((B, R, network.state_dim), np.float32), lengths)
+        looked = in_play.value(states[some, t], some).copy()
+        logits, values = in_play.decide(states[:, t])
+        np.testing.assert_allclose(np.column_stack([logits, values]), [rows[t] for rows in expected], atol=2e-5)
+        np.testing.assert_allclose(looked, values[some], atol=2e-5)
+        in_play.forget(ended[:, t])
+        lengths = np.where(ended[:, t], 0, np.minimum(lengths + 1, R))
+
+
 def test_a_step_between_forward_and_backward_changes_neither(network: Network, rng: np.random.Generator) -> None:
     states, d_logits, d_values = rng.normal(size=(N, network.state_dim)), rng.normal(size=(N, A)), rng.normal(size=N)
     network.forward(states, STARTS)

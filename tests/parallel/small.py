@@ -116,6 +116,37 @@ class Walk(Game):
         return which
 
 
+class Recall(Game):
+    """The first of six states shows a cue, the others do not: 1 for naming it in the end, 0 otherwise."""
+
+    name, players, state_dim, masked = "recall", 1, 4, False
+    actions = ("A", "B")
+    length = 6
+
+    def reset(self, seed: np.random.SeedSequence) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._age = np.zeros(self.matches, np.int64)
+        self._cue = self._rng.integers(0, 2, self.matches)
+
+    def observe(self, out: Singles) -> None:
+        first = self._age == 0
+        last = self._age == self.length - 1
+        out[:] = np.stack([first & (self._cue == 0), first & (self._cue == 1), last, ~first & ~last], axis=1)
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        over = self._age == self.length - 1
+        rewards = (over & (actions == self._cue)).astype(np.float32)
+        self._age += 1
+        self.begin_anew(over)
+        no = np.zeros(self.matches, np.bool_)
+        return Step(rewards, over, no, np.zeros((self.matches, 4), np.float32), no.view("i1"))
+
+    def begin_anew(self, which: Bools) -> Bools:
+        self._age[which] = 0
+        self._cue[which] = self._rng.integers(0, 2, int(which.sum()))
+        return which
+
+
 class AlwaysCut(Bandit):
     """Every decision ends its match, by a limit."""
 

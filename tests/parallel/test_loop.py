@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import logging
 import os
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from parallel.small import settings
 from understudy.background.holding import StopRequest
 from understudy.cli import main
-from understudy.errors import NonFiniteError, SettingsError
+from understudy.errors import NonFiniteError
 from understudy.games.tictactoe import LINES
 from understudy.learning.losses import chosen as chosen_entries
 from understudy.learning.losses import log_softmax
@@ -327,12 +326,6 @@ def test_a_machine_without_room_for_workers_runs_sequentially(
     loop = TrainingLoopManager(BANDIT, settings(enabled=True), seed=1)
     assert loop.run(updates=2).mode == "sequential"
     assert "bytes of shared memory cannot be had: [Errno 28] only 7 bytes are free" in caplog.text
-
-
-def test_a_network_that_remembers_is_refused_before_anything_starts() -> None:
-    chosen = dataclasses.replace(settings(enabled=True), network=NetworkSettings(policy="transformer"))
-    with pytest.raises(SettingsError, match="use mlp"):
-        TrainingLoopManager(BANDIT, chosen)
 
 
 def test_a_poisoned_batch_is_refused_and_the_model_stays_as_it_was() -> None:

@@ -3,17 +3,15 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from parallel.small import AlwaysCut, Counting, make_model, player_spec
-from understudy.errors import SettingsError
 from understudy.learning.batch import Batch, check_fit
 from understudy.learning.trainer import Trainer
-from understudy.parallel.player import Player, draw_all
+from understudy.parallel.player import draw_all
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch, in_order
 from understudy.parallel.synchronizer import ModelSynchronizer
-from understudy.settings import NetworkSettings, ParallelSettings
+from understudy.settings import ParallelSettings
 
 SETTINGS = ParallelSettings(num_workers=2, games_per_worker=5, batch_size=100)
 
@@ -184,11 +182,3 @@ def test_actions_are_drawn_with_the_probability_that_is_recorded() -> None:
         expected = (1 - exploration) * weights / weights.sum() + exploration * np.array([1, 1, 0, 1]) / 3
         np.testing.assert_allclose(shares, expected, atol=0.01)
         np.testing.assert_allclose(np.exp(log_probs), expected[actions], atol=1e-5)
-
-
-def test_a_network_that_remembers_is_refused() -> None:
-    model = make_model(Counting)
-    spec = model.base.spec.__class__(4, ("A", "B", "C"), None, NetworkSettings(policy="transformer"), ())
-    with pytest.raises(SettingsError, match=r"network\.policy"):
-        player_spec("Counting", model, 2).__class__("parallel.small:Counting", 2, spec, True, 0, 1000).open(0)
-    assert isinstance(player_spec("Counting", model, 2).open(0), Player)

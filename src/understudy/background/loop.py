@@ -81,6 +81,7 @@ class LearnerLoop:
         self._jobs = Dispatcher(run, settings, works, store=self._ledger)
         self._state = "running"
         self._build_orders_reported = 0
+        self._short_memory: str | None = None
         self._evaluation_reported: int | None = None
         self._started_at = time.time()
         self._to_recover = True  # the first pass begins with what was left behind
@@ -266,6 +267,11 @@ class LearnerLoop:
         entry = reports.batch_facts(trained.games, facts, stats.as_dict())
         numbers = {**facts, "games": trained.games, "version": trained.version}
         reports.append_entry(self._run.log, "Batch Training Complete", entry, time.time(), numbers)
+        if self._short_memory is None:
+            self._short_memory = self._training.short_memory(facts["total_steps"] / max(trained.games, 1))
+            if self._short_memory is not None:
+                self._log.say(self._short_memory)
+                self._log.entry("Short Memory", {"Network": self._short_memory})
         self._write_status()
         self._log.say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {trained.games} files")
 

@@ -69,6 +69,10 @@ class Training:
         """The version that training goes on from."""
         return None if self._model is None else self._model.version
 
+    def short_memory(self, game_length: float) -> str | None:
+        """See Network.short_memory."""
+        return None if self._model is None else self._model.network.short_memory(game_length)
+
     def forget(self) -> None:
         """Load the model anew before the next batch: the store has been mended."""
         self._signature = None

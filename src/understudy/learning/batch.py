@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """N decisions of E episodes. `states` also has the final states of games that were cut, each after its game."""
+    """N decisions of E episodes. `states` also has the final states of games that were cut, each after its game.
+
+    Where an episode is part of a game, it may have states of that game before its first decision: they are only seen.
+    """
 
     states: NDArray[np.float32]  # (M, S), M ≥ N
     state_starts: Integers  # (E,) where episodes begin in `states`
@@ -93,7 +96,10 @@ def lay_out(episodes: Sequence[Episode], state_dim: int, n_actions: int) -> Batc
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Decisions and what is to be learned from them; with `starts`, whole episodes."""
+    """Decisions and what is to be learned from them; with `starts`, whole episodes.
+
+    With `rows`, these rows of `states` are the decisions: the others are seen by a network that looks back, no more.
+    """
 
     states: Floats
     actions: Integers
@@ -102,9 +108,13 @@ class Samples:
     advantages: Floats
     targets: Floats
     starts: Integers | None
+    rows: Integers | None = None
 
     def minibatches(self, size: int, rng: np.random.Generator) -> Iterator[Samples]:
         """All samples once, shuffled, in nearly equal parts of about `size` rows; whole episodes stay whole."""
+        if self.rows is not None and self.starts is not None:
+            yield from self._episodes(self.rows, self.starts, size, rng)
+            return
         n = len(self.actions)
         if self.starts is None:
             order, ends = rng.permutation(n), np.arange(n + 1)
@@ -128,6 +138,28 @@ class Samples:
                 starts=None if self.starts is None else ends[first:last] - ends[first],
             )
 
+    def _episodes(self, rows: Integers, starts: Integers, size: int, rng: np.random.Generator) -> Iterator[Samples]:
+        """The same where episodes have rows that are no decisions; parts have about `size` decisions."""
+        ends = np.append(starts[1:], len(self.states))
+        bounds = np.append(np.searchsorted(rows, starts), len(rows))  # where episodes begin among the decisions
+        counts = np.diff(bounds)
+        units = rng.permutation(len(starts))
+        totals = np.concatenate(([0], np.cumsum(counts[units])))
+        for first, last in itertools.pairwise(_cuts(totals, size).tolist()):
+            chosen = units[first:last]
+            taken, begun = _ranges(starts[chosen], ends[chosen])
+            order, _ = _ranges(bounds[chosen], bounds[chosen + 1])
+            yield Samples(
+                states=self.states[taken],
+                actions=self.actions[order],
+                legal=None if self.legal is None else self.legal[order],
+                old_log_probs=self.old_log_probs[order],
+                advantages=self.advantages[order],
+                targets=self.targets[order],
+                starts=begun,
+                rows=rows[order] - np.repeat(starts[chosen] - begun, counts[chosen]),
+            )
+
     def part(self, rows: slice) -> Samples:
         """Some of them, as views; of samples whose rows stand alone."""
         return Samples(
@@ -139,6 +171,13 @@ class Samples:
             targets=self.targets[rows],
             starts=self.starts,
         )
+
+
+def _ranges(firsts: Integers, lasts: Integers) -> tuple[Integers, Integers]:
+    """The numbers from each first up to its last, one range after the other, and where each range begins in that."""
+    lengths = lasts - firsts
+    begun = np.cumsum(lengths) - lengths
+    return np.arange(int(lengths.sum())) + np.repeat(firsts - begun, lengths), begun
 
 
 def _cuts(ends: Integers, size: int) -> Integers:

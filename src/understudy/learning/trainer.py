@@ -179,13 +179,14 @@ class Trainer:
         _require_finite("the value targets, which rewards and values make", *targets)
 
         samples = Samples(
-            states=batch.of_decisions(states),
+            states=states if self.network.sequential else batch.of_decisions(states),
             actions=batch.actions,
             legal=batch.legal,
             old_log_probs=prox,
             advantages=spare_improbable(normalize_advantages(targets.advantages), prox, settings.probability_floor),
             targets=targets.values,
-            starts=batch.starts if self.network.sequential else None,
+            starts=batch.state_starts if self.network.sequential else None,
+            rows=batch.decisions if self.network.sequential else None,
         )
         # Value errors are about as large as advantages, and those are normalised: without this, large rewards would
         # leave the policy little of the shared layers.
@@ -274,6 +275,12 @@ class Trainer:
         n = len(samples.actions)
 
         def objective(rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, Found]:
+            if samples.rows is not None:  # what else the network has seen is not learned from
+                taken = samples.rows
+                d_taken, d_values_taken, found = self._objective(samples, logits[taken], values[taken], value_weight)
+                d_logits, d_values = np.zeros_like(logits), np.zeros_like(values)
+                d_logits[taken], d_values[taken] = d_taken, d_values_taken
+                return d_logits, d_values, found
             if len(values) == n:
                 return self._objective(samples, logits, values, value_weight)
             with _quiet():  # once more: other threads do not inherit it

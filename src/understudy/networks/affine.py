@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from understudy.networks.network import Floats
 from understudy.networks.workspace import Workspace
+
+if TYPE_CHECKING:
+    from understudy.networks.network import Floats
 
 EPSILON = 1e-5
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.networks.in_play import InPlay
 from understudy.networks.workspace import aligned
 from understudy.settings import NetworkSettings
 
@@ -89,6 +90,25 @@ class Network(ABC):
     def compile(self) -> None:
         """Use compiled code where there is some for this network; needs numba. Results differ by rounding at most."""
         return
+
+    @property
+    def reach(self) -> int:
+        """How many states before a decision can make a difference to it."""
+        return 0
+
+    def short_memory(self, game_length: float) -> str | None:
+        """What to tell people if games of so many decisions are longer than a network looks back that is made to."""
+        if not self.sequential or game_length <= self.reach + 1:
+            return None
+        return (
+            f"The {self.settings.policy} looks back {self.reach} decisions (network.layers × (network.context − 1)); "
+            f"games last {game_length:.0f}. What happened earlier it does not know: raise network.context, for a new "
+            "model, unless that is enough."
+        )
+
+    def in_play(self, matches: int) -> InPlay:
+        """This network, with the parameters of any time, as it decides in many matches at once."""
+        return InPlay(self.evaluate)
 
     @abstractmethod
     def begin_episode(self) -> None:

@@ -18,13 +18,14 @@ from understudy.networks.affine import (
     layer_norm_backward,
 )
 from understudy.networks.attention import Attended, attend, attend_backward, hiding
+from understudy.networks.in_play import InPlay, TransformerInPlay
 from understudy.networks.network import Floats, Integers, Layout, Network, initialise_head, orthogonal
 from understudy.networks.workspace import Workspace
 from understudy.settings import NetworkSettings
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class Block:
     """The parameters of one layer, or their gradients. Biases are the last rows of matrices."""
 
     attention_norm: Floats
@@ -110,6 +111,15 @@ class TransformerDecisionModel(Network):
                     self._block_backward(block, d_block, trace, d_x)
             affine_gradient(d_x, self._states, self._d_input)
 
+    @property
+    def reach(self) -> int:
+        """See Network.reach: each layer sees what the layer below has made of `context` states."""
+        return self.settings.layers * (self.settings.context - 1)
+
+    def in_play(self, matches: int) -> InPlay:
+        """See Network.in_play."""
+        return TransformerInPlay((self._input, self._blocks, self._final_norm, self._head), matches)
+
     def begin_episode(self) -> None:
         """See Network.begin_episode."""
         self._player.begin_episode()
@@ -118,7 +128,7 @@ class TransformerDecisionModel(Network):
         """See Network.step."""
         return self._player.step(state)
 
-    def _block_forward(self, block: _Block, x: Floats, mask: Floats) -> _Trace:
+    def _block_forward(self, block: Block, x: Floats, mask: Floats) -> _Trace:
         """Add the block's output to `x` in place."""
         space = self._space
         attention_input, attention_norm = layer_norm(x, block.attention_norm, space)
@@ -133,7 +143,7 @@ class TransformerDecisionModel(Network):
             x += affine(active, block.down, space)
         return _Trace(attention_norm, attention_input, attended, mixed, mlp_norm, mlp_input, active)
 
-    def _block_backward(self, block: _Block, d_block: _Block, trace: _Trace, d_x: Floats) -> None:
+    def _block_backward(self, block: Block, d_block: Block, trace: _Trace, d_x: Floats) -> None:
         """Turn the derivative by the block's output, in place, into that by its input; write the gradients."""
         space = self._space
         d_active = affine_backward(d_x, trace.active, block.down, d_block.down, space)
@@ -148,10 +158,10 @@ class TransformerDecisionModel(Network):
             d_attention, trace.attention_norm, block.attention_norm, d_block.attention_norm, space
         )
 
-    def _parts(self, vector: Floats) -> tuple[Floats, list[_Block], Floats, Floats]:
+    def _parts(self, vector: Floats) -> tuple[Floats, list[Block], Floats, Floats]:
         views = list(self.views(vector).values())
-        per_block = len(_Block.__slots__)
-        blocks = [_Block(*views[i : i + per_block]) for i in range(1, len(views) - 2, per_block)]
+        per_block = len(Block.__slots__)
+        blocks = [Block(*views[i : i + per_block]) for i in range(1, len(views) - 2, per_block)]
         return views[0], blocks, views[-2], views[-1]
 
     def _initialise(self, rng: np.random.Generator) -> None:
@@ -176,7 +186,7 @@ class _Player:
     """
 
     def __init__(
-        self, input_: Floats, blocks: list[_Block], final_norm: Floats, head: Floats, settings: NetworkSettings
+        self, input_: Floats, blocks: list[Block], final_norm: Floats, head: Floats, settings: NetworkSettings
     ) -> None:
         self._input, self._blocks, self._final_norm, self._head = input_, blocks, final_norm, head
         self._context, heads, width = settings.context, settings.heads, settings.width

@@ -25,7 +25,7 @@ from understudy.learning.trainer import UpdateStats
 from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.store import ModelStore
 from understudy.parallel.manager import ParallelManager
-from understudy.parallel.player import PlayerSpec, require_batches
+from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
 from understudy.parallel.saved_matches import MatchFiles, SavedMatches, digest
 from understudy.parallel.sequential import SequentialWorkers
@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 _STATUS_SECONDS = 1.0
 _PAUSE_SECONDS = 0.5  # between two looks at whether a pause is over
 _MOST_REFUSED = 10  # updates in a row
+_FEW_GAMES = 20  # say little about how long games are
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ class TrainingLoopManager:
         matches = settings.parallel.games_per_worker
         opened = open_game(game, matches)
         try:
-            self._shape = RolloutShape.of(opened, settings.parallel)
+            shape = RolloutShape.of(opened, settings.parallel)
             game_name, recommended = opened.name, opened.model_settings()
             interface = Interface(opened.state_dim, opened.actions, opened.features_hash)
         finally:
@@ -117,7 +118,7 @@ class TrainingLoopManager:
             own = {}  # it is advice for another kind of network
         network, training = ({**own.get(name, {}), **given[name]} for name in ("network", "training"))
         self.model: LiveModel = open_model(store, interface, None, network, training, seed=seed, publish=True)
-        require_batches(self.model.network)
+        self._shape = dataclasses.replace(shape, reach=self.model.network.reach)
         self.model.network.use_threads(settings.parallel.learner_threads)
         model = self.model.base
         offset = settings.parallel.worker_seed_offset
@@ -126,6 +127,8 @@ class TrainingLoopManager:
         self._matches_of = {"game": game_name, "seed": seed, "seed_offset": offset, "matches": matches}
         self._saved: SavedMatches | None = None  # at the end of the last run of this loop
         self._generation = 0
+        self._game_lengths: deque[int] = deque(maxlen=100)
+        self._short_memory: str | None = None
         self._published_at = self.model.trainer.updates
         self._published = (0, 0, 0.0)  # games, decisions and seconds of this loop that a version has told of
         self._started_at = time.time()
@@ -224,8 +227,18 @@ class TrainingLoopManager:
         stats.effective_sample_size = update.effective_sample_size
         stats.last = update
         for rollout in rollouts:
-            stats.returns.extend(rollout.results()[0].tolist())
+            returns, lengths = rollout.results()
+            stats.returns.extend(returns.tolist())
+            self._game_lengths.extend(lengths.tolist())
+        self._look_at_memory()
         return update
+
+    def _look_at_memory(self) -> None:
+        """Say, once, if games are longer than the network looks back."""
+        if self._short_memory is None and len(self._game_lengths) >= _FEW_GAMES:
+            self._short_memory = self.model.network.short_memory(sum(self._game_lengths) / len(self._game_lengths))
+            if self._short_memory is not None:
+                logger.warning("%s", self._short_memory)
 
     def _learn(self, workers: Workers, rollouts: Sequence[Rollout], began: float, over: Callable[[], bool]) -> None:
         learned = self.perform_ppo_update(rollouts)

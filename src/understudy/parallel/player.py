@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import MatchesDamaged, SettingsError
+from understudy.errors import MatchesDamaged
 from understudy.games.game import Game, Singles, open_game
 from understudy.games.saved import generator_of, pack, unpack, unpacking
 from understudy.learning.losses import chosen, log_softmax
@@ -61,7 +61,6 @@ class Player:
     """Plays the matches of one game with one network, rollout after rollout."""
 
     def __init__(self, game: Game, network: Network, normalizer: StateNormalizer) -> None:
-        require_batches(network)
         self.game = game
         self.network = network
         self.normalizer = normalizer
@@ -78,6 +77,9 @@ class Player:
         self._returns, self._lengths = np.zeros(B, np.float32), np.zeros(B, np.int32)
         self._steps = 0
         self._anew_at = np.zeros(B, np.int64)
+        self._in_play = network.in_play(B)
+        self._before = np.zeros((B, network.reach, game.state_dim), np.float32)  # the newest last
+        self._before_lengths = np.zeros(B, np.int64)
 
     def begin(self, generation: int) -> None:
         """Begin all matches anew. The same seed, generation and incarnation give the same matches."""
@@ -87,7 +89,7 @@ class Player:
         self._rng = np.random.default_rng(decisions)
         self.generation = generation
         self._number = 0
-        self._returns[:], self._lengths[:] = 0, 0
+        self._returns[:], self._lengths[:], self._before_lengths[:] = 0, 0, 0
         self._steps = 0
         self._anew_at[:] = staggered(len(self._anew_at), np.random.default_rng(phases))
 
@@ -104,8 +106,17 @@ class Player:
             "steps": self._steps,
         }
         arrays: dict[str, NDArray[Any]] = {"matches": np.frombuffer(matches, np.uint8)}
-        arrays |= {"returns": self._returns, "lengths": self._lengths, "anew_at": self._anew_at}
-        return pack(facts, arrays)
+        return pack(facts, arrays | self._kept_arrays())
+
+    def _kept_arrays(self) -> dict[str, NDArray[Any]]:
+        """What is kept of each match."""
+        return {
+            "returns": self._returns,
+            "lengths": self._lengths,
+            "anew_at": self._anew_at,
+            "before": self._before,
+            "before_lengths": self._before_lengths,
+        }
 
     def restore(self, saved: bytes) -> None:
         """Go on from a snapshot of such a player. Raises MatchesDamaged if that cannot be; `begin` helps then."""
@@ -116,23 +127,27 @@ class Player:
             generation, incarnation, number, steps = (
                 int(facts[name]) for name in ("generation", "incarnation", "number", "steps")
             )
-            for name, mine in (("returns", self._returns), ("lengths", self._lengths), ("anew_at", self._anew_at)):
+            for name, mine in self._kept_arrays().items():
                 np.copyto(mine, arrays[name])
         going = self.game.restore(matches)
-        self._returns[~going], self._lengths[~going] = 0, 0
+        self._returns[~going], self._lengths[~going], self._before_lengths[~going] = 0, 0, 0
         self._rng, self._number, self._steps = rng, number, steps
         self.generation, self.incarnation = generation, incarnation
 
     def play(self, rollout: Rollout, go_on: Callable[[], bool] = lambda: True) -> bool:
         """Fill a rollout; False, leaving the matches where they are, as soon as `go_on` says no."""
         t = finals = games = 0
+        rollout.before[:], rollout.before_lengths[:] = self._before, self._before_lengths
+        self._in_play.begin(self.normalizer.apply(self._before), self._before_lengths)
         while t < rollout.shape.steps and finals + self.game.matches <= rollout.shape.finals:
             if not go_on():
+                self._remember(rollout, t)
                 return False
             ended, finals = self._step(rollout, t, finals)
             games += ended
             t += 1
         finals = self._write_tails(rollout, t - 1, finals)
+        self._remember(rollout, t)
         rollout.stamp(
             steps=t,
             finals=finals,
@@ -155,7 +170,7 @@ class Player:
             game.legal(self._legal)
             rollout.legal[t] = np.packbits(self._legal, axis=1)
             legal = self._legal
-        logits, rollout.values[t] = self.network.evaluate(self.normalizer.apply(states, self._inputs))
+        logits, rollout.values[t] = self._in_play.decide(self.normalizer.apply(states, self._inputs))
         actions, rollout.log_probs[t] = draw_all(logits, legal, self.exploration, self._rng)
         sides = game.to_move()
         rollout.actions[t], rollout.sides[t] = actions, sides
@@ -171,6 +186,7 @@ class Player:
             cut = np.flatnonzero(step.cut)
             after = t * game.matches + cut
             finals = self._write_finals(rollout, finals, step.finals[cut], step.final_sides[cut], after)
+            self._in_play.forget(ended)
         self._steps += 1
         if self._steps < STAGGER:
             finals = self._stagger(rollout, t, finals)
@@ -186,7 +202,20 @@ class Player:
         anew = np.flatnonzero(self.game.begin_anew(due) & ~rollout.ended[t])
         rollout.ended[t, anew], rollout.lengths[t, anew] = True, NO_RESULT
         self._returns[anew], self._lengths[anew] = 0, 0
-        return self._write_finals(rollout, finals, states[anew], sides[anew], t * self.game.matches + anew)
+        finals = self._write_finals(rollout, finals, states[anew], sides[anew], t * self.game.matches + anew)
+        self._in_play.forget(rollout.ended[t])
+        return finals
+
+    def _remember(self, rollout: Rollout, steps: int) -> None:
+        """Keep the last states of the running matches, as many as the network looks back."""
+        reach = self._before.shape[1]
+        if not reach or not steps:
+            return
+        ends = rollout.ended[:steps]
+        since = np.where(ends.any(axis=0), ends[::-1].argmax(axis=0), steps + self._before_lengths)
+        seen = np.concatenate((self._before, rollout.states[:steps].swapaxes(0, 1)), axis=1)
+        self._before[:] = seen[:, seen.shape[1] - reach :]
+        np.minimum(since, reach, out=self._before_lengths)
 
     def _write_tails(self, rollout: Rollout, t: int, finals: int) -> int:
         """The positions of the matches that go on in the next rollout."""
@@ -203,22 +232,13 @@ class Player:
             return at
         to = slice(at, at + len(after))
         rollout.final_states[to], rollout.final_sides[to], rollout.final_after[to] = states, sides, after
-        _, rollout.final_values[to] = self.network.evaluate(self.normalizer.apply(states))
+        rollout.final_values[to] = self._in_play.value(self.normalizer.apply(states), after % self.game.matches)
         return to.stop
 
 
 def staggered(matches: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """For each match the step at which it begins anew: evenly spread, in random order."""
     return ((rng.permutation(matches) + rng.random(matches)) * STAGGER / matches).astype(np.int64)
-
-
-def require_batches(network: Network) -> None:
-    """Raise SettingsError for a network that must see the states of a match one after the other."""
-    if network.sequential:
-        raise SettingsError(
-            f"network.policy is {network.settings.policy}; self-play decides for many matches at once, each from its "
-            "state alone: use mlp."
-        )
 
 
 def draw_all(

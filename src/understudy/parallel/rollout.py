@@ -6,6 +6,7 @@ from one rollout to the next. Where it stops, its last position is among the fin
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
@@ -34,12 +35,14 @@ class RolloutShape:
     n_actions: int
     masked: bool
     two_players: bool
+    reach: int = 0
+    """Of how many states before it each match tells: as many as the network looks back."""
 
     @classmethod
-    def of(cls, game: Game, settings: ParallelSettings) -> RolloutShape:
+    def of(cls, game: Game, settings: ParallelSettings, reach: int = 0) -> RolloutShape:
         """As many steps as make up `batch_size` decisions."""
         steps = -(-settings.batch_size // game.matches)
-        return cls(steps, game.matches, game.state_dim, len(game.actions), game.masked, game.players == 2)
+        return cls(steps, game.matches, game.state_dim, len(game.actions), game.masked, game.players == 2, reach)
 
     @property
     def finals(self) -> int:
@@ -66,6 +69,8 @@ class RolloutShape:
             "final_values": (np.float32, (F,)),
             "final_sides": (np.int8, (F,)),
             "final_after": (np.int64, (F,)),
+            "before": (np.float32, (B, self.reach, self.state_dim)),
+            "before_lengths": (np.int64, (B,)),
         }
 
     @property
@@ -91,6 +96,8 @@ class Rollout:
     final_values: NDArray[np.float32]  # (F,) what the network that acted expected of them
     final_sides: NDArray[np.int8]  # (F,)
     final_after: NDArray[np.int64]  # (F,) the decision before each, as t·B + b
+    before: NDArray[np.float32]  # (B, R, S) the last states of running matches before it, the newest last
+    before_lengths: NDArray[np.int64]  # (B,) how many of them there are
     header: NDArray[np.int64]
 
     def __init__(self, shape: RolloutShape, memory: memoryview | NDArray[np.uint8] | None = None) -> None:
@@ -138,9 +145,15 @@ class Rollout:
 def as_batch(rollouts: Sequence[Rollout], version: int = -1) -> Batch:
     """Lay rollouts end to end, match by match: the parts of a match that ended, or that the rollout cut, are episodes.
 
-    Last positions come after all decisions, which is right for networks that see one state at a time. `version` is that
-    of the weights that learn: if they played too, what they thought of the states is known.
+    Last positions come after all decisions, which is right for networks that see one state at a time; for others
+    (`reach` above 0) they come after their episodes, and the states before the rollout at the beginning. `version` is
+    that of the weights that learn: if they played too, what they thought of the states is known.
     """
+    batch = _end_to_end(rollouts, version)
+    return _with_states_before(batch, rollouts) if rollouts[0].shape.reach else batch
+
+
+def _end_to_end(rollouts: Sequence[Rollout], version: int) -> Batch:
     parts = [_Part(rollout) for rollout in rollouts]
     decisions = sum(len(part.actions) for part in parts)
     offsets = np.cumsum([0, *(len(part.actions) for part in parts)])
@@ -168,6 +181,32 @@ def as_batch(rollouts: Sequence[Rollout], version: int = -1) -> Batch:
         sides=sides,
         final_sides=final_sides,
         values=_all_values(parts) if all(rollout["version"] == version for rollout in rollouts) else None,
+    )
+
+
+def _with_states_before(batch: Batch, rollouts: Sequence[Rollout]) -> Batch:
+    """The same batch with the states of an episode together: those before it, its own, and its last position."""
+    n, starts = len(batch.actions), batch.starts
+    lengths = np.diff(starts, append=n)
+    before, is_cut = np.zeros_like(lengths), np.zeros_like(lengths)
+    decisions = np.repeat([r["steps"] for r in rollouts], [r.shape.matches for r in rollouts])  # of each match
+    of_match = np.searchsorted(starts, np.cumsum(decisions) - decisions)  # the first episode of each match
+    before[of_match] = np.concatenate([rollout.before_lengths for rollout in rollouts])
+    is_cut[batch.cut] = 1
+    state_starts = np.cumsum(before + lengths + is_cut) - (before + lengths + is_cut)
+    rows = np.arange(n) + np.repeat(state_starts + before - starts, lengths)
+    finals = (state_starts + before + lengths)[batch.cut]
+    states = np.empty((n + int(before.sum()) + len(finals), batch.states.shape[1]), np.float32)
+    states[rows], states[finals] = batch.states[:n], batch.states[n:]
+    seen = [(rollout.before[b], at) for rollout in rollouts for b, at in enumerate(rollout.before_lengths.tolist())]
+    for (past, count), start in zip(seen, state_starts[of_match].tolist(), strict=True):
+        states[start : start + count] = past[len(past) - count :]
+    values = None
+    if batch.values is not None:
+        values = np.zeros(len(states), np.float32)
+        values[rows], values[finals] = batch.values[:n], batch.values[n:]
+    return dataclasses.replace(
+        batch, states=states, state_starts=state_starts, decisions=rows, finals=finals, values=values
     )
 
 
