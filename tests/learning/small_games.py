@@ -57,7 +57,7 @@ def best(trainer: Trainer, states: Singles) -> Integers:
 def steer(
     trainer: Trainer, rng: np.random.Generator, games: int, scale: float = 1.0, offset: float = 0.0
 ) -> list[Episode]:
-    """Push a point to the origin: 40 decisions each, the reward is minus its distance (at most 2)."""
+    """Push a point to the origin. The reward is minus its distance (at most 2). It never ends, but is cut after 40."""
     S, A, L, R = _empty(games, STEER_LENGTH)
     x, v = rng.uniform(-1, 1, games), np.zeros(games)
     for t in range(STEER_LENGTH):
@@ -65,7 +65,8 @@ def steer(
         A[:, t], L[:, t] = draw(trainer, S[:, t], rng, exploration(trainer))
         x, v = _steered(x, v, A[:, t], rng)
         R[:, t] = scale * (offset - np.minimum(np.abs(x), 2))
-    return [Episode(S[g], A[g], R[g], L[g]) for g in range(games)]
+    finals = np.column_stack([x, v]).astype(np.float32)
+    return [Episode(S[g], A[g], R[g], L[g], final_state=finals[g]) for g in range(games)]
 
 
 def steer_well(trainer: Trainer, games: int = 200) -> float:

@@ -38,10 +38,13 @@ def learned_later(reason: str) -> pytest.MarkDecorator:
 # ---- the direction of a batch --------------------------------------------------------------------------------------
 
 
-def finished(trainer: Trainer, rng: np.random.Generator, won: Bools) -> list[Episode]:
-    """Games of the ladder task that end as told: what is learned from them must not depend on luck."""
+def finished(trainer: Trainer, rng: np.random.Generator, won: Bools, action: int | None = None) -> list[Episode]:
+    """Games of the ladder task that end as told, and in which all decisions are as told or drawn from the policy."""
     games = draw_games(rng, len(won))
     actions, log_probs = draw(trainer, games.states, rng, 0.0)
+    if action is not None:
+        actions[:] = action
+        log_probs = log_policy(trainer, games.states)[..., action]
     rewards = np.zeros(actions.shape, np.float32)
     rewards[:, -1] = won
     return [Episode(games.states[g], actions[g], rewards[g], log_probs[g]) for g in range(len(won))]
@@ -52,15 +55,15 @@ def chosen(trainer: Trainer, games: list[Episode]) -> Singles:
     return np.take_along_axis(log_policy(trainer, states), actions[..., None], axis=-1)[..., 0]
 
 
-def changes(won: Bools, repetitions: int = 60) -> Singles:
+def changes(won: Bools, action: int | None = None, repetitions: int = 60) -> Singles:
     """(G, 20) how an update on games with these results changes log π of their own decisions, in the mean."""
     trainer, rng = default_trainer(FEATURES, ACTIONS, 0), np.random.default_rng(1)
-    for _ in range(10):  # half of them won, in batches that tell nothing of a decision: it knows what to expect
+    for _ in range(60):  # half of them are won, whatever is decided: it knows what to expect
         trainer.update(finished(trainer, rng, np.arange(10) % 2 == 0))
     before, seen = (trainer.state_arrays(), trainer.counters()), []
     for _ in range(repetitions):
         trainer.restore(*before)
-        games = finished(trainer, rng, won)
+        games = finished(trainer, rng, won, action)
         old = chosen(trainer, games)
         trainer.update(games)
         seen.append(chosen(trainer, games) - old)
@@ -68,16 +71,35 @@ def changes(won: Bools, repetitions: int = 60) -> Singles:
     return mean
 
 
-@pytest.mark.parametrize("games", [1, 2, 10])
-@learned_later("advantages lose the mean of their batch, which is the result")
-def test_games_won_make_every_one_of_their_decisions_more_probable(games: int) -> None:
-    assert (changes(np.ones(games, np.bool_)).mean(axis=0) > 0).all()
+def smooth(change: Singles) -> Singles:
+    """The mean over games and over three neighbouring decisions: less of the noise that other decisions make."""
+    return np.convolve(change.mean(axis=0), np.full(3, 1 / 3, np.float32), mode="valid")
+
+
+CENTRED = learned_later("advantages lose the mean of their batch, which is the result")
 
 
 @pytest.mark.parametrize("games", [1, 2, 10])
-@learned_later("advantages lose the mean of their batch, which is the result")
-def test_games_lost_make_every_one_of_their_decisions_less_probable(games: int) -> None:
-    assert (changes(np.zeros(games, np.bool_)).mean(axis=0) < 0).all()
+@CENTRED
+def test_games_that_an_action_won_make_it_more_probable_at_every_decision(games: int) -> None:
+    assert (changes(np.ones(games, np.bool_), action=2, repetitions=20).mean(axis=0) > 0.003).all()
+
+
+@pytest.mark.parametrize("games", [pytest.param(1, marks=CENTRED), pytest.param(2, marks=CENTRED), 10])
+def test_games_that_an_action_lost_make_it_less_probable_at_every_decision(games: int) -> None:
+    assert (changes(np.zeros(games, np.bool_), action=2, repetitions=20).mean(axis=0) < -0.003).all()
+
+
+@pytest.mark.parametrize("games", [1, 2])
+@CENTRED
+def test_few_games_won_make_each_of_their_decisions_more_probable(games: int) -> None:
+    assert (smooth(changes(np.ones(games, np.bool_), repetitions=150)) > 0).all()
+
+
+@pytest.mark.parametrize("games", [1, 2])
+@CENTRED
+def test_few_games_lost_make_each_of_their_decisions_less_probable(games: int) -> None:
+    assert (smooth(changes(np.zeros(games, np.bool_), repetitions=150)) < 0).all()
 
 
 @pytest.mark.parametrize("games", [2, 10])
