@@ -46,14 +46,15 @@ class Task:
 
 # The goals of CartPole, Acrobot, LunarLander and FrozenLake are the reward thresholds that Gymnasium registers. Taxi's
 # threshold of 8 is more than the 7.9 of optimal play, so its goal is 7. Games of FrozenLake and of the ladder task are
-# lost or won, 0 or 1, hence the longer window and more fresh games.
+# lost or won, 0 or 1, hence the longer window and more fresh games. Breakout has no threshold: PPO of Stable-Baselines3
+# with its defaults stayed below 6 for 300,000 steps (docs/results.md), so 8 asks for clearly more.
 TASKS = (
     Task("cartpole", "self-play", "CartPole-v1", 200_000, 475.0, compared=True),
     Task("acrobot", "self-play", "Acrobot-v1", 300_000, -100.0, compared=True),
     Task("lunarlander", "self-play", "LunarLander-v3", 1_000_000, 200.0, compared=True),
     Task("taxi", "self-play", "Taxi-v4", 1_000_000, 7.0),
     Task("frozenlake", "self-play", "FrozenLake-v1", 300_000, 0.7, window=500, fresh=1000),
-    Task("breakout", "self-play", "MinAtar/Breakout-v1", 1_000_000, 8.0, package="minatar"),
+    Task("breakout", "self-play", "MinAtar/Breakout-v1", 500_000, 8.0, package="minatar"),
     Task("workers-cartpole", "workers", "CartPole-v1", 200_000, 475.0),
     Task("live-cartpole", "live", "CartPole-v1", 200_000, 475.0, compared=True),
     Task("live-acrobot", "live", "Acrobot-v1", 300_000, -100.0, compared=True),
