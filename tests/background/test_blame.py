@@ -14,6 +14,7 @@ from game_files import STATE_DIM, make_model, put_game
 from understudy.background.holding import StopRequest
 from understudy.background.loop import LearnerLoop
 from understudy.background.soundness import newest_sound_version, trouble_with
+from understudy.learning.trainer import Trainer, UpdateStats
 from understudy.ledger import Ledger
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model, to_bytes
@@ -135,6 +136,22 @@ def test_games_that_come_one_by_one_count_in_a_row_too(run: RunDir) -> None:
     assert (waiting(run), outcomes(run)["learned"], outcomes(run)["rejected"]) == (0, 1, 4)
     reasons = [json.loads(note.read_text())["reason"] for note in run.rejected.glob("*.reason.json")]
     assert all("Training on this game fails" in reason for reason in reasons)
+
+
+def test_games_that_need_more_memory_than_there_is_are_not_the_fault_of_the_model(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_much(*_: object) -> UpdateStats:
+        raise MemoryError("Unable to allocate 100 GiB")
+
+    for seed in range(4):
+        put_game(run.buffer, seed)
+    loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)))
+    assert loop._has_model()
+    monkeypatch.setattr(Trainer, "update", too_much)
+    assert loop.run(hurried()) is True
+    assert (waiting(run), outcomes(run)["rejected"]) == (0, 4)
+    assert "not enough memory" in read_status(run.status)["last_error"]
 
 
 def test_a_sound_model_is_as_it_was_after_it_was_examined() -> None:

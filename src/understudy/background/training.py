@@ -41,6 +41,7 @@ class _Tried:
 
     learned: int = 0
     failed: list[tuple[WaitingGame, str]] = dataclasses.field(default_factory=list)
+    too_large: list[WaitingGame] = dataclasses.field(default_factory=list)
     examined: bool = False
 
 
@@ -137,6 +138,8 @@ class Training:
         assert self._model is not None
         tried = _Tried()
         self._try(self._model, batch, tried, interrupted, published)
+        for game in tried.too_large:
+            self._reject(game, "There is not enough memory for it.", refused)
         if self.broken:
             return
         if tried.learned:
@@ -172,7 +175,10 @@ class Training:
                 if not self._is_sound(model):
                     return
             if len(batch) == 1:
-                tried.failed.append((batch[0], f"{error}" or "There is not enough memory for it."))
+                if isinstance(error, NonFiniteError):
+                    tried.failed.append((batch[0], f"{error}"))
+                else:
+                    tried.too_large.append(batch[0])
                 return
             middle = len(batch) // 2
             for half in (batch[:middle], batch[middle:]):
