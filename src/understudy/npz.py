@@ -243,7 +243,8 @@ def _at_data(file: _File, member: _Member) -> _Member:
         raise _Unusable(f"has no member {member.name} where its directory says")
     if method != member.method or flags & ~_HARMLESS_FLAGS:
         raise _Unusable(f"describes its member {member.name} in two ways that differ")
-    return member._replace(start=member.start + len(raw) + extra)
+    data = member.start + len(raw) + extra
+    return _Member(member.name, member.method, member.crc, member.compressed, member.size, data)
 
 
 def _beginning(file: _File, member: _Member) -> bytes:
@@ -333,6 +334,8 @@ def _array(file: _File, member: _Member, header: _Header) -> NDArray[Any]:
         raise _Unusable(f"holds {member.name}, with bools that are neither 0 nor 1")
     if header.dtype.kind == "U" and raw.size and array.view(f"{header.dtype.byteorder}u4").max() > sys.maxunicode:
         raise _Unusable(f"holds {member.name}, with text that is no Unicode")
+    if header.dtype.isnative and not header.fortran:
+        return array.reshape(header.shape)
     array = array.reshape(header.shape, order="F" if header.fortran else "C")
     return np.ascontiguousarray(array, header.dtype.newbyteorder("=")).reshape(header.shape)  # 0-d ones became 1-d
 

@@ -24,8 +24,9 @@ _LATEST_VERSION = 2**53
 def archive(run: RunDir, ledger: Ledger, storage: StorageSettings, games: Iterable[tuple[Path, str]]) -> None:
     """Move games (file, id) that the ledger knows into the archive, and let the oldest go where it is full."""
     arrived = []
+    folder = run.archive
     for path, game_id in games:
-        target = run.archive / path.name
+        target = folder / path.name
         with contextlib.suppress(FileNotFoundError):  # moved before, or taken away
             if path != target:
                 move(path, target)
@@ -35,11 +36,12 @@ def archive(run: RunDir, ledger: Ledger, storage: StorageSettings, games: Iterab
 
 
 def _prune(run: RunDir, ledger: Ledger, storage: StorageSettings) -> None:
+    folder = run.archive
     count, size = ledger.archive_size()
     while count > storage.archive_games or size > storage.archive_bytes:
         oldest = ledger.oldest_archived(min(max(count - storage.archive_games, 1), 500))
         for _, name, _ in oldest:
-            remove_if_there(run.archive / name)
+            remove_if_there(folder / name)
         ledger.mark_deleted(game_id for game_id, _, _ in oldest)
         count -= len(oldest)
         size -= sum(freed for _, _, freed in oldest)

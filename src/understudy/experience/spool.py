@@ -73,6 +73,7 @@ class Spool:
 
     def __init__(self, run: RunDir, ledger: Ledger, storage: StorageSettings, backlog: int = 0) -> None:
         self._run = run
+        self._buffer = run.buffer
         self._ledger = ledger
         self._storage = storage
         self._backlog = backlog
@@ -111,7 +112,7 @@ class Spool:
         self._scanned_at = time.monotonic()
         newest = newest_first or self._newest_first
         while True:
-            count, names = list_games(self._run.buffer, _LOOKAHEAD, newest_first=newest)
+            count, names = list_games(self._buffer, _LOOKAHEAD, newest_first=newest)
             self.waiting = count
             if (self.behind or newest_first) == newest:
                 break
@@ -126,7 +127,7 @@ class Spool:
         """Turn the journals of bots that died into games, and return how many there were."""
         games = 0
         for journal in orphans(self._run.live):
-            saved = salvage(journal, self._run.buffer, self._run.rejected, self._storage)
+            saved = salvage(journal, self._buffer, self._run.rejected, self._storage)
             if saved is None:  # its owner lives after all
                 continue
             if saved.path is not None:
@@ -158,7 +159,7 @@ class Spool:
                 self._see_off()
                 if not self.scan():
                     break
-            game = self._open(self._run.buffer / self._names[0], expected, max_age)
+            game = self._open(self._buffer / self._names[0], expected, max_age)
             if game is not None:
                 size += game.episode.nbytes
                 if batch and size > self._storage.episode_bytes:  # the rest comes with the next batch
@@ -188,9 +189,9 @@ class Spool:
     def make_room(self, seconds: float = math.inf) -> bool:
         """Archive the oldest games unlearned if more wait than the disk is to hold; False if that took too long."""
         until = time.monotonic() + seconds
-        files = surplus(self._run.buffer, self._storage)
+        files = surplus(self._buffer, self._storage)
         for number, file in enumerate(files):
-            path = self._run.buffer / file.name
+            path = self._buffer / file.name
             record = file.record or self._record_of(path)
             if record is not None:
                 self._leaving.append((path, record, "skipped"))
