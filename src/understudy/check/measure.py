@@ -101,6 +101,7 @@ class Watch:
         if self.stopped():
             self.outcome.error = "interrupted"
         else:
+            self.say(f"trained for {self.outcome.steps:,} steps, now plays {self._task.fresh:,} fresh games")
             self.outcome.greedy = evaluate()
             self.outcome.seconds = time.monotonic() - self._began
             self.say(f"ends with {self.outcome.greedy:.4g} in fresh games, {self.outcome.seconds:.0f} s")
