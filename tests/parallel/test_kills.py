@@ -5,18 +5,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from understudy.background.priority import ONE_BLAS_THREAD
 
 KILLS = Path(__file__).parent.parent.parent / "tools" / "selfplay_kills.py"
 
 
-def test_a_run_that_was_killed_at_random_ends_as_if_nothing_had_happened() -> None:
+@pytest.mark.parametrize(("game", "updates"), [("tictactoe", "400"), ("gym:CartPole-v1", "100")])
+def test_a_run_that_was_killed_at_random_ends_as_if_nothing_had_happened(game: str, updates: str) -> None:
     done = subprocess.run(
-        [sys.executable, str(KILLS), "--game", "tictactoe", "--kills", "3", "--updates", "400"],
+        [sys.executable, str(KILLS), "--game", game, "--kills", "3", "--updates", updates],
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
         env={**os.environ, **ONE_BLAS_THREAD},
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -350,6 +350,31 @@ def test_a_request_to_stop_ends_the_run(enabled: bool) -> None:
     assert not runner.is_alive()
 
 
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_run_that_was_stopped_in_the_middle_of_a_rollout_goes_on_with_its_matches(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, enabled: bool
+) -> None:
+    recorder, again = Recorder(), Recorder()
+    request = StopRequest()
+    chosen = settings(enabled=enabled, max_staleness=0, batch_size=4096, checkpoint_updates=1000)
+    loop = TrainingLoopManager(COUNTING, chosen, store=store_at(tmp_path), seed=1, on_update=recorder)
+    runner = threading.Thread(target=loop.run, args=(request,))
+    runner.start()
+    while loop.stats.updates < 2:
+        time.sleep(0.001)
+    time.sleep(0.02)
+    request.stop()
+    runner.join(20)
+    assert not runner.is_alive()
+    with caplog.at_level(logging.INFO):
+        TrainingLoopManager(COUNTING, chosen, store=store_at(tmp_path), seed=1, on_update=again).run(updates=1)
+    assert "begin anew" not in caplog.text
+    last, first = recorder.rollouts[-1], again.rollouts[0]
+    assert first["generation"] == 0
+    assert 1 <= first["number"] - last["number"] <= 2  # a worker may have handed one over that nobody learned from
+    assert (first.states[0, :, 1] >= last.states[last["steps"] - 1, :, 1]).all()  # no match has lost a game
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_ctrl_c_ends_workers_and_publishes(tmp_path: Path) -> None:
     TrainingLoopManager("tictactoe", Settings()).model.trainer.compile()  # here, or the run would say that it does

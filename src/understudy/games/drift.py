@@ -56,7 +56,7 @@ class Drift(Game):
         cut = self._age >= LENGTH
         if not cut.any():
             return Step(rewards, self._never, self._never, self._finals, self._sides)
-        np.copyto(self._finals, self._x)
+        self._finals[cut] = self._x[cut]
         self.begin_anew(cut)
         return Step(rewards, self._never, cut, self._finals, self._sides)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class InPlay:
     """For a network that sees one state at a time: there is nothing to remember."""
 
+    remembers = False
+
     def __init__(self, evaluate: Callable[[Floats], tuple[Floats, Floats]]) -> None:
         self._evaluate = evaluate
 
@@ -41,6 +43,8 @@ class InPlay:
 
 class TransformerInPlay(InPlay):
     """Keys and values of the last `context` states of every match and layer, the newest last."""
+
+    remembers = True
 
     def __init__(self, parts: tuple[Floats, Sequence[Block], Floats, Floats], matches: int) -> None:
         self._input, self._blocks, self._final_norm, self._head = parts

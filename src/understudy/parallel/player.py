@@ -147,6 +147,8 @@ class Player:
             games += ended
             t += 1
         finals = self._write_tails(rollout, t - 1, finals)
+        if not self._in_play.remembers:  # all at once is faster
+            self._value_finals(rollout, slice(finals))
         self._remember(rollout, t)
         rollout.stamp(
             steps=t,
@@ -232,8 +234,13 @@ class Player:
             return at
         to = slice(at, at + len(after))
         rollout.final_states[to], rollout.final_sides[to], rollout.final_after[to] = states, sides, after
-        rollout.final_values[to] = self._in_play.value(self.normalizer.apply(states), after % self.game.matches)
+        if self._in_play.remembers:  # now is the moment that it remembers what came before
+            self._value_finals(rollout, to)
         return to.stop
+
+    def _value_finals(self, rollout: Rollout, which: slice) -> None:
+        states, matches = rollout.final_states[which], rollout.final_after[which] % self.game.matches
+        rollout.final_values[which] = self._in_play.value(self.normalizer.apply(states), matches)
 
 
 def staggered(matches: int, rng: np.random.Generator) -> NDArray[np.int64]:
