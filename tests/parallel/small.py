@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,6 +145,12 @@ class Recall(Game):
         self._age[which] = 0
         self._cue[which] = self._rng.integers(0, 2, int(which.sum()))
         return which
+
+
+class Advised(Bandit):
+    """Comes with a training of its own, and leaves the network to others."""
+
+    settings: ClassVar = {"training": {"gamma": 0.25}}
 
 
 class AlwaysCut(Bandit):

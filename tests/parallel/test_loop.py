@@ -113,7 +113,13 @@ def test_another_network_for_images_is_made_when_it_is_asked_for() -> None:
     given = {"network": {"policy": "mlp"}, "training": {}}
     loop = TrainingLoopManager("gym:parallel.small_envs:Dots-v0", settings(), given, seed=1)
     assert loop.model.base.spec.network == NetworkSettings()
-    assert loop.model.trainer.normalizer.enabled
+
+
+def test_a_network_of_ones_own_choice_keeps_the_training_that_the_game_recommends() -> None:
+    given = {"network": {"policy": "transformer"}, "training": {}}
+    loop = TrainingLoopManager("parallel.small:Advised", settings(), given, seed=1)
+    assert loop.model.base.spec.network.policy == "transformer"
+    assert loop.model.base.training.gamma == 0.25
 
 
 @pytest.mark.parametrize("enabled", [False, True])

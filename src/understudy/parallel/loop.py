@@ -27,7 +27,7 @@ from understudy.models.store import ModelStore
 from understudy.parallel.manager import ParallelManager
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
-from understudy.parallel.saved_matches import MatchFiles, SavedMatches, digest
+from understudy.parallel.saved_matches import MatchKeeper
 from understudy.parallel.sequential import SequentialWorkers
 from understudy.settings import NetworkSettings, Settings, TrainingSettings
 from understudy.status import write_status
@@ -114,18 +114,18 @@ class TrainingLoopManager:
                 name: _changes(getattr(settings, name), getattr(defaults, name)) for name in ("network", "training")
             }
         own = recommended if store is None or not store.model.exists() else {}
-        if given["network"].get("policy", own.get("network", {}).get("policy")) != own.get("network", {}).get("policy"):
-            own = {}  # it is advice for another kind of network
-        network, training = ({**own.get(name, {}), **given[name]} for name in ("network", "training"))
+        advised, training = dict(own.get("network", {})), {**own.get("training", {}), **given["training"]}
+        if "policy" in advised and given["network"].get("policy", advised["policy"]) != advised["policy"]:
+            advised = {}  # it is advice for another kind of network
+        network = advised | dict(given["network"])
         self.model: LiveModel = open_model(store, interface, None, network, training, seed=seed, publish=True)
         self._shape = dataclasses.replace(shape, reach=self.model.network.reach)
         self.model.network.use_threads(settings.parallel.learner_threads)
         model = self.model.base
         offset = settings.parallel.worker_seed_offset
         self._players = PlayerSpec(game, matches, model.spec, model.training.normalize_states, seed, offset)
-        self._match_files = None if store is None else MatchFiles(store)
-        self._matches_of = {"game": game_name, "seed": seed, "seed_offset": offset, "matches": matches}
-        self._saved: SavedMatches | None = None  # at the end of the last run of this loop
+        of = {"game": game_name, "seed": seed, "seed_offset": offset, "matches": matches}
+        self._matches = MatchKeeper(store, settings.parallel.num_workers, of)
         self._generation = 0
         self._game_lengths: deque[int] = deque(maxlen=100)
         self._short_memory: str | None = None
@@ -255,14 +255,8 @@ class TrainingLoopManager:
 
     def _checkpoint(self, workers: Workers) -> None:
         """Publish what is new; a synchronous run saves its matches first, so that it can go on from there exactly."""
-        weights = digest(self.model)
-        if self._synchronous and (self._saved is None or self._saved.weights != weights):
-            players = workers.save_matches()
-            self._saved = None
-            if players is not None:
-                self._saved = SavedMatches(self._matches_of, weights, self._generation, tuple(players))
-            if self._saved is not None and self._match_files is not None:
-                self._match_files.write(self.model.version + 1, self._saved)
+        if self._synchronous:
+            self._matches.save(self.model, self._generation, workers.save_matches)
         self._publish()
 
     @property
@@ -271,7 +265,7 @@ class TrainingLoopManager:
 
     def _start(self) -> Workers:
         self.stats.mode = "parallel" if self.settings.parallel.enabled else "sequential"
-        saved = self._matches_to_go_on_with()
+        saved = self._matches.find(self.model) if self._synchronous and self.model.trainer.updates else None
         self._generation = self.model.trainer.updates if saved is None else saved.generation
         players = () if saved is None else saved.players
         if self.settings.parallel.enabled:
@@ -284,23 +278,6 @@ class TrainingLoopManager:
         workers = SequentialWorkers(self._players, self._shape, self.settings.parallel)
         workers.start_workers(self.model, self._generation, players)
         return workers
-
-    def _matches_to_go_on_with(self) -> SavedMatches | None:
-        """Those that were saved with the model, if this run is to go on with them."""
-        if not self._synchronous or not self.model.trainer.updates:
-            return None
-        saved = self._saved
-        if saved is None or saved.weights != digest(self.model):
-            saved = None if self._match_files is None else self._match_files.read(self.model)
-        reason = "none were saved with this model, or the game cannot save them"
-        if saved is not None:
-            workers = self.settings.parallel.num_workers
-            if saved.of == self._matches_of and len(saved.players) == workers:
-                self._saved = saved
-                return saved
-            reason = f"those saved are {len(saved.players)} × {dict(saved.of)}, not {workers} × {self._matches_of}"
-        logger.info("Matches begin anew, so the run does not go on bit for bit: %s.", reason)
-        return None
 
     def _worker_processes(self) -> ParallelManager | RayWorkers:
         if self.settings.parallel.backend == "local":
@@ -329,8 +306,7 @@ class TrainingLoopManager:
         last = {} if stats.last is None else dataclasses.asdict(stats.last)
         facts = last | stats.as_dict() | {"games": games, "total_steps": steps, "seconds": seconds}
         self.model.publish(self._store, publisher="selfplay", stats=facts)
-        if self._match_files is not None:
-            self._match_files.prune(self.model.version)
+        self._matches.prune(self.model.version)
         self._published_at, self._published = self.model.trainer.updates, done
 
     def _say(self, state: str, workers: Workers | None) -> None:

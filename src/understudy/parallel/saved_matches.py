@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,47 @@ def digest(model: LiveModel) -> str:
     found = hashlib.blake2b(json.dumps(model.trainer.counters(), sort_keys=True).encode(), digest_size=16)
     found.update(np.ascontiguousarray(model.network.parameters).data)
     return found.hexdigest()
+
+
+class MatchKeeper:
+    """Saves the matches of one run with its versions, and finds those that it goes on with."""
+
+    def __init__(self, store: ModelStore | None, workers: int, of: Mapping[str, Any]) -> None:
+        self._files = None if store is None else MatchFiles(store)
+        self._workers = workers
+        self._of = of
+        self._last: SavedMatches | None = None
+        """What was saved or found last: without a store, this is all there is."""
+
+    def save(self, model: LiveModel, generation: int, snapshots: Callable[[], Sequence[bytes] | None]) -> None:
+        """Save where all players are before this model is published; nothing if that is done, or cannot be."""
+        weights = digest(model)
+        if self._last is not None and self._last.weights == weights:
+            return
+        players = snapshots()
+        self._last = None if players is None else SavedMatches(self._of, weights, generation, tuple(players))
+        if self._last is not None and self._files is not None:
+            self._files.write(model.version + 1, self._last)
+
+    def find(self, model: LiveModel) -> SavedMatches | None:
+        """Those that were saved with this model, if this run can go on with them; it says why it cannot."""
+        saved = self._last
+        if saved is None or saved.weights != digest(model):
+            saved = None if self._files is None else self._files.read(model)
+        if saved is None:
+            reason = "none were saved with this model, or the game cannot save them"
+        elif saved.of == self._of and len(saved.players) == self._workers:
+            self._last = saved
+            return saved
+        else:
+            reason = f"those saved are {len(saved.players)} × {dict(saved.of)}, not {self._workers} × {dict(self._of)}"
+        logger.info("Matches begin anew, so the run does not go on bit for bit: %s.", reason)
+        return None
+
+    def prune(self, newest: int) -> None:
+        """See MatchFiles.prune."""
+        if self._files is not None:
+            self._files.prune(newest)
 
 
 class MatchFiles:
