@@ -43,6 +43,8 @@ class Game(ABC):
     actions: tuple[str, ...]
     features_hash: str | None = None
     """Of the names of the features, where a model must know that they are the same."""
+    features: tuple[str, ...] | None = None
+    """These names, for the model to keep."""
     masked: bool
     """Whether `legal` says something."""
     settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

@@ -105,7 +105,7 @@ class TrainingLoopManager:
         try:
             shape = RolloutShape.of(opened, settings.parallel)
             game_name, recommended = opened.name, opened.model_settings()
-            interface = Interface(opened.state_dim, opened.actions, opened.features_hash)
+            interface = Interface(opened.state_dim, opened.actions, opened.features_hash, opened.features)
         finally:
             opened.close()
         if given is None:

@@ -32,6 +32,7 @@ class ZergMatches(Game):
     name, players, state_dim, masked = "zerg", 1, state.STATE_DIM, False
     actions = STRATEGIES
     features_hash = features_hash(state.NAMES)
+    features = tuple(state.NAMES)
     # A decision costs milliseconds of simulation: batches are small, and learned from often.
     settings: ClassVar = {
         "training": dataclasses.asdict(SETTINGS.training),  # all of them, so that the live bot goes on with the model
