@@ -1,6 +1,8 @@
-"""Kill a sequential self-play run at random moments, and compare what it ends with to a run that nobody disturbed.
+"""Kill a self-play run at random moments, and compare what it ends with to a run that nobody disturbed.
 
 python tools/selfplay_kills.py --kills 20
+
+With --workers, synchronous worker processes play in the run that is killed, and none in the other one.
 
 After every kill the model on disk must load. In the end all arrays and counters must be the same bit for bit: so every
 game was counted once, and learned from once.
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +34,11 @@ SMALL = [
 TINY_TOWER = ["--network.blocks", "1", "--network.channels", "8"]
 
 
-def start(run: RunDir, game: str, updates: int) -> subprocess.Popen[bytes]:
+def start(run: RunDir, game: str, updates: int, workers: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """The command that people use, for so many more updates."""
     command = [sys.executable, "-m", "understudy", "selfplay", game, "--run-dir", str(run.root)]
     return subprocess.Popen(
-        [*command, "--updates", str(updates), *SMALL, *(TINY_TOWER if game == "shogi" else ())],
+        [*command, "--updates", str(updates), *SMALL, *workers, *(TINY_TOWER if game == "shogi" else ())],
         env={**os.environ, **ONE_BLAS_THREAD},
         stdout=subprocess.DEVNULL,
     )
@@ -59,11 +62,13 @@ def finish(run: RunDir, game: str, updates: int) -> ModelState:
     return ModelStore(run.model, run.ledger).load()
 
 
-def kill_at_random(run: RunDir, game: str, updates: int, kills: int, chance: random.Random) -> int:
+def kill_at_random(
+    run: RunDir, game: str, updates: int, kills: int, chance: random.Random, workers: Sequence[str]
+) -> int:
     """Kill the run again and again, a random while after it began or made some progress; how often it took place."""
     killed = 0
     while killed < kills and (before := published(run)) < updates:
-        process = start(run, game, updates - before)
+        process = start(run, game, updates - before, workers)
         progress = chance.choice((0, 0, 1, 3))
         while process.poll() is None and done(run) < before + progress:
             time.sleep(0.01)
@@ -92,11 +97,13 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--updates", type=int, default=100, help="an even number (default: 100)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", action="store_true", help="let worker processes play in the run that is killed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         whole, parts = RunDir.at(Path(folder) / "whole"), RunDir.at(Path(folder) / "parts")
         chance = random.Random(options.seed)
-        killed = kill_at_random(parts, options.game, options.updates, options.kills, chance)
+        workers = ["--workers", "2", "--parallel.max-staleness", "0"] if options.workers else []
+        killed = kill_at_random(parts, options.game, options.updates, options.kills, chance, workers)
         disturbed = finish(parts, options.game, options.updates)
         undisturbed = finish(whole, options.game, options.updates)
     found = differences(undisturbed, disturbed)

@@ -12,10 +12,13 @@ from understudy.background.priority import ONE_BLAS_THREAD
 KILLS = Path(__file__).parent.parent.parent / "tools" / "selfplay_kills.py"
 
 
-@pytest.mark.parametrize(("game", "updates"), [("tictactoe", "400"), ("gym:CartPole-v1", "100")])
-def test_a_run_that_was_killed_at_random_ends_as_if_nothing_had_happened(game: str, updates: str) -> None:
+@pytest.mark.parametrize(
+    "flags",
+    [["--game", "tictactoe", "--updates", "400"], ["--game", "gym:CartPole-v1", "--updates", "60", "--workers"]],
+)
+def test_a_run_that_was_killed_at_random_ends_as_if_nothing_had_happened(flags: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, str(KILLS), "--game", game, "--kills", "3", "--updates", updates],
+        [sys.executable, str(KILLS), "--kills", "3", *flags],
         capture_output=True,
         text=True,
         check=False,
