@@ -1,10 +1,10 @@
 """CartPole played by a live loop, and learned by the background learner in another process.
 
-    python examples/cartpole.py                     one run, about ten seconds
+    python examples/cartpole.py                     one run, 10 to 20 seconds
     python examples/cartpole.py --check 0 1 2       three seeds; fails unless each reaches a mean return of 475
 
 This process only plays: it never computes a gradient. Its games go to the run directory; the learner trains on them and
-publishes new weights, which the next game picks up.
+publishes new weights, which the next game picks up. All settings are the defaults.
 """
 
 from __future__ import annotations
@@ -19,15 +19,9 @@ from pathlib import Path
 
 import gymnasium
 
-from understudy import BackgroundParallelLearner, RLAgent, Settings
-from understudy.settings import LearnerSettings, TrainingSettings
+from understudy import BackgroundParallelLearner, RLAgent
 
 GOAL = 475.0
-BATCH_GAMES = 4
-SETTINGS = Settings(
-    training=TrainingSettings(gamma=0.98, gae_lambda=0.9, epochs=10, exploration=0.0),
-    learner=LearnerSettings(min_batch_games=BATCH_GAMES),
-)
 
 
 def main() -> int:
@@ -55,17 +49,17 @@ def main() -> int:
 def run(folder: Path, seed: int, most_steps: int) -> bool:
     """Play until the mean return of 100 games reaches the goal or the steps are used up; True if it did."""
     env = gymnasium.make("CartPole-v1")
-    agent = RLAgent(4, ("LEFT", "RIGHT"), run_dir=folder, online_training=False, seed=seed, settings=SETTINGS)
+    agent = RLAgent(4, ("LEFT", "RIGHT"), run_dir=folder, online_training=False, seed=seed)
     returns: deque[float] = deque(maxlen=100)
     steps = games = 0
     start = time.perf_counter()
     print(f"CartPole-v1, seed {seed}: playing here, learning in another process ({folder})")
-    with BackgroundParallelLearner(run_dir=folder, verbose=False, settings=SETTINGS) as learner:
+    with BackgroundParallelLearner(run_dir=folder, verbose=False) as learner:
         while steps < most_steps and (len(returns) < 100 or mean(returns) < GOAL):
             returns.append(play(env, agent, seed=seed if games == 0 else None))
             steps += int(returns[-1])
             games += 1
-            agent.wait_for_learner(backlog=BATCH_GAMES - 1)  # a simulation outruns any learner; a real game does not
+            agent.wait_for_learner()  # a simulation outruns any learner; a real game does not
             if games % 50 == 0:
                 progress = f"{steps:>7} steps  {games:>5} games  mean return {mean(returns):6.1f}"
                 print(f"  {progress}  model {agent.model_version}")

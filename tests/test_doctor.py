@@ -121,6 +121,17 @@ def test_games_archived_unlearned_are_said_with_the_reason(run: RunDir, capsys: 
     assert "games archived unlearned: 7 waited longer than learner.max_file_age" in out
 
 
+def test_a_value_out_of_range_is_said_with_what_to_do(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    found = {"outliers": [{"feature": "minerals", "value": 1e12, "game": "game_1.npz"}]}
+    write_status(run.status, {"state": "stopped", **found, "outliers_at": time.time() - 60})
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert "range of its feature was learned from: minerals was 1e+12 in game_1.npz." in out
+    assert "Check the bot's code that computes it" in out
+    write_status(run.status, {"state": "stopped", **found, "outliers_at": time.time() - 7200})
+    assert doctor(run, capsys)[0] == 0
+
+
 def test_a_model_of_nan_is_said_with_what_to_do(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     state = read_model(run.model)
     broken = {**state.arrays, "parameters": np.full_like(state.arrays["parameters"], np.nan)}

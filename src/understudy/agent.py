@@ -151,6 +151,7 @@ class RLAgent:
         logits, value = self._step(self._normalize(self._state, self._normalized))
         if not math.isfinite(value):
             logits, value = self._step_without_broken_features()
+        value = self._mean + self._spread * value
         kept = None
         if explore:
             if self._commitment is not None:
@@ -255,6 +256,8 @@ class RLAgent:
         self._commitment = self._draw_commitment(trial)
         self._step = self._model.network.step
         self._normalize = self._model.trainer.normalizer.apply
+        values = self._model.trainer.values
+        self._mean, self._spread = values.mean, values.spread
         self._model.network.begin_episode()
         self._reward = 0.0
         meta = EpisodeMeta(
@@ -323,16 +326,21 @@ class RLAgent:
         return episode, journal
 
     def wait_for_learner(self, backlog: int = 0, timeout: float = 60.0) -> bool:
-        """Wait until at most `backlog` games are waiting to be learned from; False if no learner does it in time.
+        """Wait until at most `backlog` games are waiting to be learned from, or the learner waits for more itself.
+
+        False if no learner does it in time.
 
         For loops faster than the learner, a simulation for instance: their experience would be old before it is used.
         """
         if self._run is None:
             return True
         deadline = time.monotonic() + timeout
-        while sum(1 for _ in self._run.buffer.glob("*.npz")) > backlog:
-            if time.monotonic() > deadline or not is_alive(read_status(self._run.status)):
+        while (waiting := sum(1 for _ in self._run.buffer.glob("*.npz"))) > backlog:
+            status = read_status(self._run.status)
+            if time.monotonic() > deadline or not is_alive(status):
                 return False
+            if waiting < status.get("batch_wanted", 1):
+                return True
             time.sleep(0.002)
         return True
 
@@ -346,7 +354,7 @@ class RLAgent:
         episodes = [episode_from(experience, self._model.expected) for experience in experiences]
         if not episodes:
             return {"loss": 0.0, "total_steps": 0}
-        return dataclasses.asdict(self._model.trainer.update(episodes))
+        return self._model.facts(self._model.trainer.update(episodes))
 
     def _learn_online(self, episode: Episode) -> UpdateStats | None:
         """Train on a finished game and publish, if nobody else will; None if the game is left to the learner."""
@@ -362,7 +370,7 @@ class RLAgent:
         game = record_of(episode, file_name(episode.meta), 0)
         try:
             update = self._model.trainer.update([episode], deadline=deadline)
-            self._publish("bot", [game], dataclasses.asdict(update))
+            self._publish("bot", [game], self._model.facts(update, [game.name]))
         except (ModelError, OSError, RunDirError) as error:
             logger.warning("The game was not learned from here (%s); it is left to the learner.", error)
             self._model.adopt(self._model.base)

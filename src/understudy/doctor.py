@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from understudy.errors import ModelDamaged, ModelMissing, NonFiniteError, RunDirError, UnderstudyError
+from understudy.experience import outliers
 from understudy.experience.journal import orphans
 from understudy.experience.skipped import advice, summary
 from understudy.files import FileLock, move, read_holder, remove_stale_temporaries
@@ -68,6 +69,7 @@ def findings(run: RunDir) -> Iterator[Finding]:
         yield from _files(run)
     yield from _learner(run)
     yield from _skipped(run)
+    yield from _outliers(run)
     yield from _machine(run)
 
 
@@ -217,6 +219,14 @@ def _skipped(run: RunDir) -> Iterator[Finding]:
     skipped, at = status.get("skipped") or {}, status.get("skipped_at")
     if at is not None and time.time() - at < _RECENT_SECONDS and (why := summary(skipped)):
         yield Finding(f"Games were archived unlearned: {why}.", advice(skipped))
+
+
+def _outliers(run: RunDir) -> Iterator[Finding]:
+    status = read_status(run.status)
+    at = status.get("outliers_at")
+    if at is not None and time.time() - at < _RECENT_SECONDS:
+        what = outliers.summary(status.get("outliers") or [])
+        yield Finding(f"A value far outside of the range of its feature was learned from: {what}.", outliers.ADVICE)
 
 
 def _machine(run: RunDir) -> Iterator[Finding]:

@@ -73,19 +73,27 @@ class TrainingSettings(_Section):
     algorithm: Literal["ppo", "reinforce"] = _setting(
         "ppo", "ppo corrects for experience of an older policy; reinforce does not"
     )
-    learning_rate: float = _setting(1e-3, "Adam's step size", 0)
+    learning_rate: float = _setting(6e-4, "Adam's learning rate at most; it adjusts itself, down to 3 % of this", 0)
     learning_rate_half_life: float = _setting(
         0.0, "games learned from until the step size is half, in the long run a tenth, of that; 0 = it stays", 0
     )
     gamma: float = _setting(0.99, "discount of a reward one decision later", 0, 1)
-    gae_lambda: float = _setting(0.95, "trust in observed rewards (1) over the value estimate (0)", 0, 1)
-    epochs: int = _setting(4, "ppo: passes over a batch", 1)
+    gae_lambda: float = _setting(0.97, "trust in observed rewards (1) over the value estimate (0)", 0, 1)
+    epochs: int = _setting(10, "ppo: most passes over a batch", 1)
     minibatch: int = _setting(256, "ppo: decisions per gradient step", 1)
     clip: float = _setting(0.2, "ppo: how far one update may move a probability ratio from 1", 0)
-    target_kl: float = _setting(0.02, "ppo: passes over a batch end when the policy has moved this far; 0 = never", 0)
+    target_kl: float = _setting(
+        0.02,
+        "ppo: an update of 2,048 decisions moves the policy by this KL at most, one of fewer by less; 0 = no limit",
+        0,
+    )
     rho_max: float = _setting(1.0, "V-trace: cap on the importance weight of old experience", 0)
     value_coefficient: float = _setting(0.5, "weight of the value loss", 0)
-    entropy_coefficient: float = _setting(0.01, "weight of the entropy gradient that keeps the policy trying things", 0)
+    entropy_coefficient: float = _setting(
+        0.01,
+        "most weight of the entropy gradient that keeps the policy trying things; falls with the learning rate",
+        0,
+    )
     probability_floor: float = _setting(
         0.0, "an action less probable than this is not made less probable still by games that it did badly in", 0, 1
     )
@@ -120,14 +128,17 @@ class LearnerSettings(_Section):
     """The background learner."""
 
     max_workers: int = _setting(2, "most worker processes at a time (also NUM_INSTANCES)", 1)
-    batch_games: int = _setting(10, "most games in one batch, unless a backlog waits", 1)
+    batch_games: int = _setting(10, "most games in one batch, unless a backlog waits or min_batch_games is 0", 1)
     batch_decisions: int = _setting(
         16_384,
         "when over four batches wait, batches grow with what comes, to this many decisions, newest first; 0 = never",
         0,
     )
     min_batch_games: int = _setting(
-        1, "wait for this many games before training; what waits is learned when the learner stops", 1
+        0,
+        "wait for this many games before training; 0 = one at first, later up to 2,048 decisions; "
+        "what waits is learned when the learner stops",
+        0,
     )
     batch_growth: int = _setting(
         0, "games learned from until batches wait for one game more, up to batch_games; 0 = they do not grow", 0
@@ -228,8 +239,8 @@ class ParallelSettings(_Section):
         "local", "where workers live: processes of this machine, or actors of Ray (the extra `ray`)"
     )
     num_workers: int = _setting(2, "how many workers play", 1)
-    games_per_worker: int = _setting(32, "matches that a worker plays at the same time", 1)
-    batch_size: int = _setting(2048, "decisions that a worker hands over at a time", 1)
+    games_per_worker: int = _setting(8, "matches that a worker plays at the same time", 1)
+    batch_size: int = _setting(1024, "decisions that a worker hands over at a time", 1)
     sync_interval: int = _setting(100, "decisions learned from between two deliveries of weights to the workers", 1)
     max_staleness: int = _setting(
         1, "batches that a worker may be ahead of the learner; 0 = synchronous, it waits for the newest weights", 0

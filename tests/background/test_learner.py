@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from game_files import ACTIONS, STATE_DIM, make_model, put_game
+from game_files import ACTIONS, STATE_DIM, make_episode, make_model, put_game
 from understudy import BackgroundParallelLearner, RLAgent
 from understudy.background.resources import write_step_time
 from understudy.errors import LearnerBusy, LearnerFailed, RunDirError, SettingsError
-from understudy.experience.episode import read_episode, write_episode
+from understudy.experience.episode import file_name, read_episode, write_episode
 from understudy.ledger import Ledger
 from understudy.models.live import Interface, new_model
 from understudy.models.state import read_model
@@ -53,6 +53,9 @@ def outcomes(run: RunDir) -> dict[str, int]:
         return ledger.games_by_outcome()
 
 
+_FIXED = ("--learner.min-batch-games", "1")  # as large as the other settings say, not as is worth it
+
+
 def learn_once(run: RunDir, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "understudy", "learn", str(run.root), "--once", *flags]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -82,7 +85,7 @@ def test_games_are_learned_from_archived_and_counted(run: RunDir) -> None:
 def test_the_average_loss_is_an_average(run: RunDir) -> None:
     for seed in range(4):
         put_game(run.buffer, seed)
-    assert learn_once(run, "--learner.batch-games", "1").returncode == 0
+    assert learn_once(run, *_FIXED, "--learner.batch-games", "1").returncode == 0
     with Ledger(run.ledger) as ledger:
         losses = [version.loss for version in ledger.versions() if version.loss is not None]
     status = read_status(run.status)
@@ -178,7 +181,7 @@ def test_the_age_limit_given_to_the_learner_wins_over_that_of_its_settings(run: 
 def test_batches_grow_with_the_backlog_and_fresh_games_are_learned_first(run: RunDir) -> None:
     for seed in range(70):
         put_game(run.buffer, seed, age=100 - seed, id=f"{seed:016x}")
-    learn_once(run, "--learner.batch-games", "1", "--learner.batch-decisions", "36")
+    learn_once(run, *_FIXED, "--learner.batch-games", "1", "--learner.batch-decisions", "36")
     with Ledger(run.ledger) as ledger:
         sizes = [version.games for version in ledger.versions() if version.games]
         first = {int(game.id, 16) for game, _, version in ledger.games() if version == 2}
@@ -192,7 +195,7 @@ def test_batches_grow_with_the_backlog_and_fresh_games_are_learned_first(run: Ru
 def test_batches_do_not_grow_if_they_are_told_not_to(run: RunDir) -> None:
     for seed in range(12):
         put_game(run.buffer, seed)
-    learn_once(run, "--learner.batch-games", "2", "--learner.batch-decisions", "0")
+    learn_once(run, *_FIXED, "--learner.batch-games", "2", "--learner.batch-decisions", "0")
     with Ledger(run.ledger) as ledger:
         assert [version.games for version in ledger.versions() if version.games] == [2] * 6
 
@@ -324,6 +327,72 @@ def test_batches_that_grow_wait_for_more_games_the_more_were_learned_from(run: R
             time.sleep(0.2)  # it has the time to take what it should leave
             assert stand_at(last - learned, learned)
         assert learner.get_stats()["batches_trained"] == 4
+
+
+def test_batches_that_grow_begin_with_one_game_if_nothing_else_is_said(run: RunDir) -> None:
+    settings = Settings(learner=LearnerSettings(batch_growth=2, batch_games=3, poll_seconds=0.05, verbose=False))
+    with BackgroundParallelLearner(run_dir=run.root, settings=settings) as learner:
+        for games, learned in ((1, 1), (2, 2), (3, 2), (4, 4), (6, 4), (7, 7)):
+            for seed in range(learner.get_stats()["files_processed"] + learner.get_stats()["buffer_files"], games):
+                put_game(run.buffer, seed)
+            until(partial(_stands_at, learner, games - learned, learned))
+            time.sleep(0.1)  # it has the time to take what it should leave
+            assert _stands_at(learner, games - learned, learned)
+
+
+def _stands_at(learner: BackgroundParallelLearner, waiting: int, learned: int) -> bool:
+    stats = learner.get_stats()
+    return (stats["buffer_files"], stats["files_processed"]) == (waiting, learned)
+
+
+def test_by_default_batches_grow_with_what_was_learned_and_nobody_waits_for_more_than_there_can_be(run: RunDir) -> None:
+    for seed in range(60):
+        put_game(run.buffer, seed)
+    learn_once(run, *_FIXED)
+    agent = RLAgent(STATE_DIM, ACTIONS, run_dir=run.root, record=False)
+    with BackgroundParallelLearner(run_dir=run.root, verbose=False, poll_seconds=0.05) as learner:
+        until(lambda: learner.get_stats()["batch_wanted"] > 1)
+        wanted = learner.get_stats()["batch_wanted"]  # 720 decisions, in games of 12, if it is all noise
+        assert 24 < wanted <= 60
+        for seed in range(wanted - 1):
+            put_game(run.buffer, seed)
+        until(partial(_stands_at, learner, wanted - 1, 60))
+        assert agent.wait_for_learner(timeout=20.0)  # at once: the learner waits for games
+        assert _stands_at(learner, wanted - 1, 60)
+        put_game(run.buffer, wanted)
+        until(partial(_stands_at, learner, 0, 60 + wanted))
+    agent.close()
+    bounded = Settings(storage=StorageSettings(buffer_games=2), learner=LearnerSettings(verbose=False))
+    with BackgroundParallelLearner(run_dir=run.root, settings=bounded) as learner:
+        until(lambda: learner.get_stats()["batch_wanted"] == 2)
+        put_game(run.buffer, 0)
+        until(partial(_stands_at, learner, 1, 60 + wanted))
+        time.sleep(0.1)  # it has the time to take what it should leave
+        assert _stands_at(learner, 1, 60 + wanted)
+        put_game(run.buffer, 1)
+        until(partial(_stands_at, learner, 0, 62 + wanted))
+
+
+def test_a_value_far_out_of_range_is_reported_with_its_feature_and_game(run: RunDir) -> None:
+    for seed in range(9):
+        put_game(run.buffer, seed)
+    game = make_episode(9)
+    game.states[5, 1] = 1e12
+    path = run.buffer / file_name(game.meta)
+    write_episode(path, game, compress=False)
+    said = learn_once(run, *_FIXED).stdout
+    what = f"feature 1 was 1e+12 in {path.name}"
+    assert f"Far outside of its range: {what}. It counted as" in said
+    assert f"  Out of Range:    {what}\n" in run.log.read_text()
+    status = read_status(run.status)
+    found = [{"feature": "feature 1", "value": pytest.approx(1e12), "game": path.name}]
+    assert (status["outliers"], status["files_processed"]) == (found, 10)
+    assert time.time() - status["outliers_at"] < 60
+    with Ledger(run.ledger) as ledger:
+        assert ledger.versions()[-1].stats["outliers"] == found
+    put_game(run.buffer, 10)
+    assert "Far outside" not in learn_once(run).stdout
+    assert read_status(run.status)["outliers"] == found  # the next learner remembers
 
 
 @pytest.fixture

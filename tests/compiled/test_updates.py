@@ -13,7 +13,7 @@ from understudy.compiled import updates
 from understudy.errors import NonFiniteError
 from understudy.learning.batch import Samples
 from understudy.learning.optimizers import Adam
-from understudy.learning.trainer import Trainer
+from understudy.learning.trainer import Trainer, Weights
 from understudy.networks.factory import model_factory
 from understudy.networks.mlp import Mlp
 from understudy.settings import NetworkSettings, TrainingSettings
@@ -40,10 +40,10 @@ def test_the_objective_is_that_of_the_losses(rows: int, masked: bool) -> None:
         starts=None,
     )
     outputs = rng.normal(0, 2, (A + 1, rows)).astype(np.float32).T
-    plain, fast = make(entropy_coefficient=0.05), make(entropy_coefficient=0.05)
+    plain, fast, weights = make(), make(), Weights(value=0.7, entropy=0.05)
     assert fast.compile()
-    expected = plain._objective(samples, outputs[:, :-1], outputs[:, -1], 0.7)
-    found = fast._objective(samples, outputs[:, :-1], outputs[:, -1], 0.7)
+    expected = plain._objective(samples, outputs[:, :-1], outputs[:, -1], weights)
+    found = fast._objective(samples, outputs[:, :-1], outputs[:, -1], weights)
     for theirs, ours in zip(expected, found, strict=True):
         assert_same(ours, theirs)
     clip_fraction = found[-1][-1]
@@ -58,7 +58,7 @@ def test_what_is_not_a_number_is_not_swallowed() -> None:
     for bad in (np.nan, np.inf):
         logits = np.zeros((A, 3), np.float32).T
         logits[1, 2] = bad
-        d_logits, _, found = trainer._objective(samples, logits, zeros, 1.0)
+        d_logits, _, found = trainer._objective(samples, logits, zeros, Weights(1.0, 0.01))
         assert not np.isfinite(d_logits[1]).any()
         assert not np.isfinite(found[0])
 

@@ -5,6 +5,7 @@ All with default settings; a bandit's decisions have no consequences, hence its 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -26,7 +27,7 @@ from learning.small_games import (
 from understudy.check.ladder import ACTIONS, DECISIONS, FEATURES, draw_games, win_probability
 from understudy.experience.episode import Episode
 from understudy.learning.trainer import Trainer
-from understudy.settings import Settings
+from understudy.learning.trust_region import worthwhile_batch
 
 Bools = NDArray[np.bool_]
 
@@ -76,28 +77,22 @@ def smooth(change: Singles) -> Singles:
     return np.convolve(change.mean(axis=0), np.full(3, 1 / 3, np.float32), mode="valid")
 
 
-CENTRED = learned_later("advantages lose the mean of their batch, which is the result")
-
-
 @pytest.mark.parametrize("games", [1, 2, 10])
-@CENTRED
 def test_games_that_an_action_won_make_it_more_probable_at_every_decision(games: int) -> None:
     assert (changes(np.ones(games, np.bool_), action=2, repetitions=20).mean(axis=0) > 0.003).all()
 
 
-@pytest.mark.parametrize("games", [pytest.param(1, marks=CENTRED), pytest.param(2, marks=CENTRED), 10])
+@pytest.mark.parametrize("games", [1, 2, 10])
 def test_games_that_an_action_lost_make_it_less_probable_at_every_decision(games: int) -> None:
     assert (changes(np.zeros(games, np.bool_), action=2, repetitions=20).mean(axis=0) < -0.003).all()
 
 
 @pytest.mark.parametrize("games", [1, 2])
-@CENTRED
 def test_few_games_won_make_each_of_their_decisions_more_probable(games: int) -> None:
     assert (smooth(changes(np.ones(games, np.bool_), repetitions=150)) > 0).all()
 
 
 @pytest.mark.parametrize("games", [1, 2])
-@CENTRED
 def test_few_games_lost_make_each_of_their_decisions_less_probable(games: int) -> None:
     assert (smooth(changes(np.zeros(games, np.bool_), repetitions=150)) < 0).all()
 
@@ -112,11 +107,16 @@ def test_in_a_mixed_batch_games_won_and_lost_go_their_own_ways(games: int) -> No
         assert change[~won, part].mean() < 0
 
 
-@learned_later("a single game is too noisy a batch, and its result is centred away")
+def games_of_a_batch(trainer: Trainer, decisions: int) -> int:
+    """How many games of so many decisions the live learner waits for before its next update."""
+    return math.ceil(worthwhile_batch(trainer.steps, trainer.adjusted.agreement) / decisions)
+
+
+@learned_later("after 1,500 games it wins 0.26 to 0.33, by seed")
 def test_the_ladder_task_is_learned_from_batches_as_small_as_the_learner_makes_them() -> None:
     trainer, rng = default_trainer(FEATURES, ACTIONS, 0), np.random.default_rng(0)
-    batch = Settings().learner.min_batch_games
-    for _ in range(1500 // batch):
+    while trainer.games < 1500:
+        batch = games_of_a_batch(trainer, DECISIONS)
         games = draw_games(rng, batch)
         actions, log_probs = draw(trainer, games.states, rng, exploration(trainer))
         rewards = np.zeros(actions.shape, np.float32)
@@ -128,13 +128,8 @@ def test_the_ladder_task_is_learned_from_batches_as_small_as_the_learner_makes_t
 
 # ---- rewards -------------------------------------------------------------------------------------------------------
 
-TINY = learned_later("the value head and its targets are not normalised")
 
-
-@pytest.mark.parametrize(
-    "scale",
-    [1.0, pytest.param(1e-4, marks=TINY), pytest.param(10.0, marks=TINY), pytest.param(1e4, marks=TINY)],
-)
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 10.0, 1e4])
 def test_rewards_of_any_scale_are_learned_from_alike(scale: float) -> None:
     lengths = []
     for seed in (2, 3):
@@ -145,15 +140,20 @@ def test_rewards_of_any_scale_are_learned_from_alike(scale: float) -> None:
     assert min(lengths) >= 90
 
 
+OFFSET = learned_later(
+    "a large constant in every reward hides what decisions change: with some seeds nothing is learned"
+)
+
+
 @pytest.mark.parametrize(
     ("scale", "offset"),
     [
         (1.0, 0.0),
         (1000.0, 0.0),
-        pytest.param(1e-4, 0.0, marks=TINY),
-        pytest.param(1.0, 10.0, marks=TINY),
-        pytest.param(1.0, -10.0, marks=TINY),
-        pytest.param(1000.0, 100.0, marks=TINY),
+        (1e-4, 0.0),
+        pytest.param(1.0, 10.0, marks=OFFSET),
+        (1.0, -10.0),
+        pytest.param(1000.0, 100.0, marks=OFFSET),
     ],
 )
 def test_a_constant_that_every_reward_has_besides_changes_nothing(scale: float, offset: float) -> None:
@@ -195,7 +195,7 @@ def accuracy(trainer: Trainer, right: Right) -> float:
 @pytest.mark.parametrize("value", [1e9, -1e30])
 @pytest.mark.parametrize(
     "feature",
-    [pytest.param(0, marks=learned_later("an outlier decides the mean and the spread of its feature")), 5],
+    [0, 5],
     ids=["of the feature that matters", "of another feature"],
 )
 def test_one_wild_value_does_no_harm(feature: int, value: float) -> None:
@@ -212,23 +212,34 @@ def test_one_wild_value_does_no_harm(feature: int, value: float) -> None:
     assert min(after, accuracy(trainer, positive)) >= 0.9
 
 
+@pytest.mark.parametrize("reward", [1e9, -1e30])
+def test_one_wild_reward_does_not_end_learning(reward: float) -> None:
+    trainer, rng = default_trainer(WIDTH, 2, 0, gamma=0.0), np.random.default_rng(0)
+    for _ in range(15):
+        trainer.update(bandit_games(trainer, rng, 5, 20, positive))
+    game = bandit_games(trainer, rng, 5, 20, positive)
+    game[0].rewards[3] = reward
+    trainer.update(game)
+    for _ in range(60):
+        trainer.update(bandit_games(trainer, rng, 5, 20, positive))
+    assert accuracy(trainer, positive) >= 0.95
+
+
 # ---- time ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@learned_later("a policy that is certain of itself does not try anything else")
 def test_when_the_other_action_becomes_the_right_one_the_policy_follows(seed: int) -> None:
     trainer, rng = default_trainer(WIDTH, 2, seed, gamma=0.0), np.random.default_rng(seed)
-    for _ in range(300):
-        trainer.update(bandit_games(trainer, rng, 1, 10, positive))
+    while trainer.games < 300:
+        trainer.update(bandit_games(trainer, rng, games_of_a_batch(trainer, 10), 10, positive))
     assert accuracy(trainer, positive) >= 0.9
-    for _ in range(600):
-        trainer.update(bandit_games(trainer, rng, 1, 10, negative))
+    while trainer.games < 1500:
+        trainer.update(bandit_games(trainer, rng, games_of_a_batch(trainer, 10), 10, negative))
     assert accuracy(trainer, negative) >= 0.9
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@learned_later("advantages are centred after they are weighted by ρ: explored decisions are learned from in full")
 def test_a_policy_does_not_dissolve_when_rewards_tell_nothing(seed: int) -> None:
     contexts = np.eye(3, dtype=np.float32)
     trainer, rng = default_trainer(3, 3, seed), np.random.default_rng(seed)
@@ -251,7 +262,6 @@ def test_a_policy_does_not_dissolve_when_rewards_tell_nothing(seed: int) -> None
     assert certainty() >= 0.98
 
 
-@learned_later("the statistics of states move before π_prox is computed, and advantages are centred after ρ")
 def test_experience_that_is_one_update_old_is_as_good() -> None:
     lengths = []
     for seed in (0, 1):
@@ -265,10 +275,7 @@ def test_experience_that_is_one_update_old_is_as_good() -> None:
     assert min(lengths) >= 90
 
 
-@pytest.mark.parametrize(
-    "learning_rate",
-    [1e-3, pytest.param(3e-2, marks=learned_later("a step that goes too far is not undone"))],
-)
+@pytest.mark.parametrize("learning_rate", [1e-3, 3e-2])
 def test_an_update_does_not_move_the_policy_much_farther_than_the_target(learning_rate: float) -> None:
     trainer, rng = default_trainer(3, 3, 0, learning_rate=learning_rate), np.random.default_rng(0)
     states = np.eye(3, dtype=np.float32)[rng.integers(0, 3, (64, 64))]

@@ -11,7 +11,7 @@ from understudy.learning.returns import (
     effective_sample_size,
     explained_variance,
     gae,
-    normalize_advantages,
+    less_common_mode,
     spare_improbable,
     vtrace,
 )
@@ -139,15 +139,52 @@ def test_results_are_float32() -> None:
     assert {array.dtype for array in (*targets, *others)} == {np.dtype(np.float32)}
 
 
-def test_normalized_advantages_have_mean_zero_and_spread_one() -> None:
-    advantages = normalize_advantages(np.random.default_rng(0).normal(50, 3, 100).astype(np.float32))
-    assert advantages.mean() == pytest.approx(0, abs=1e-5)
-    assert advantages.std() == pytest.approx(1, abs=1e-5)
+def test_a_game_loses_what_the_other_games_have_in_common_each_weighted_by_its_ratio() -> None:
+    rng = np.random.default_rng(0)
+    starts, ends = [0, 1, 6, 18], [1, 6, 18, 25]
+    advantages = rng.normal(3, 2, 25).astype(np.float32)
+    log_ratios = rng.normal(scale=0.7, size=25).astype(np.float32)
+    rho = [min(math.exp(x), 1.2) for x in log_ratios.tolist()]
+    expected = []
+    for game in range(4):
+        total = weight = 0.0
+        for other in range(4):
+            if other != game:
+                total += sum(advantages[starts[other] : ends[other]].tolist())
+                weight += sum(rho[starts[other] : ends[other]])
+        common = total / weight * 3 / (3 + 4)
+        expected += [advantages[t] - rho[t] * common for t in range(starts[game], ends[game])]
+    less = less_common_mode(advantages, log_ratios, 1.2, np.array(starts))
+    assert less.dtype == np.float32
+    np.testing.assert_allclose(less, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("advantages", [[2.5], [-1.0], [3.0, 3.0, 3.0], [0.0, 0.0]])
-def test_advantages_without_spread_stay_as_they_are(advantages: list[float]) -> None:
-    np.testing.assert_array_equal(normalize_advantages(np.array(advantages, np.float32)), advantages)
+def test_a_game_alone_keeps_its_advantages() -> None:
+    p = Played()
+    less = less_common_mode(p.rewards, p.log_ratios, 1.0, np.array([0]))
+    np.testing.assert_array_equal(less, p.rewards)
+
+
+def test_nothing_is_taken_off_a_game_because_of_its_own_result() -> None:
+    p = Played()
+    one = less_common_mode(p.rewards, p.log_ratios, 1.0, p.starts)
+    p.rewards[1:6] += 100
+    other = less_common_mode(p.rewards, p.log_ratios, 1.0, p.starts)
+    np.testing.assert_allclose(other[1:6] - one[1:6], 100, rtol=1e-5)
+    assert (other[6:] < one[6:] - 1).all()
+
+
+def test_what_a_large_batch_has_in_common_is_nearly_all_taken_off() -> None:
+    starts, zeros = np.arange(0, 400, 2), np.zeros(400)
+    less = less_common_mode(np.full(400, 5, np.float32), zeros, 1.0, starts)
+    np.testing.assert_allclose(less, 5 * 4 / (199 + 4), rtol=1e-5)
+
+
+def test_games_of_which_nothing_counts_leave_the_others_finite() -> None:
+    p = Played()
+    p.log_ratios[:] = -5000
+    targets = vtrace(p.rewards, p.values, p.bootstraps, p.log_ratios, GAMMA, LAM, 1.0, starts=p.starts)
+    np.testing.assert_array_equal(less_common_mode(targets.advantages, p.log_ratios, 1.0, p.starts), np.zeros(18))
 
 
 def test_only_what_would_lower_an_improbable_action_further_is_not_learned() -> None:

@@ -12,7 +12,10 @@ from learning.small import ALGORITHMS, NETWORKS, A, S, assert_same_state, games,
 from understudy.errors import EpisodeError, ModelMismatch, NonFiniteError
 from understudy.experience.episode import Episode
 from understudy.learning.trainer import Trainer
+from understudy.learning.trust_region import Adjusted
 from understudy.networks.factory import model_factory
+
+NEW = ("value_statistics", "clock_statistics", "adjusted")  # models of the first version do not have these
 
 # Same seed, same result; restarts included
 
@@ -51,6 +54,60 @@ def test_a_restored_trainer_continues_bit_for_bit(algorithm: str, network: str) 
     assert_same_state(second, uninterrupted)
 
 
+def test_running_statistics_and_adjustments_are_part_of_what_is_saved() -> None:
+    trainer, fresh = make(learning_rate=0.1), make(learning_rate=0.1)
+    for seed in range(5):
+        trainer.update(games(seed))
+    assert trainer.adjusted.rate < 1
+    assert trainer.adjusted.agreement != 0
+    numbers, outputs = np.arange(10), np.linspace(-1, 1, 10, dtype=np.float32)
+    fresh.restore(trainer.state_arrays(), trainer.counters())
+    assert fresh.adjusted == trainer.adjusted
+    assert fresh.clock.of(numbers).any()
+    np.testing.assert_array_equal(fresh.clock.of(numbers), trainer.clock.of(numbers))
+    np.testing.assert_array_equal(fresh.values.expand(outputs), trainer.values.expand(outputs))
+    assert not np.array_equal(fresh.values.expand(outputs), outputs)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_state_of_the_first_version_begins_its_new_statistics_afresh(network: str) -> None:
+    donor, trainer = make(network), make(network, seed=5)
+    for seed in range(3):
+        donor.update(games(seed))
+    old = donor.state_arrays()
+    for name in NEW:
+        del old[name]
+    trainer.update(games(7))  # what it has learned itself must not remain
+    trainer.restore(old, donor.counters())
+    restored = trainer.state_arrays()
+    for name, array in old.items():
+        np.testing.assert_array_equal(restored[name], array, err_msg=name)
+    assert trainer.adjusted == Adjusted()
+    assert (trainer.values.mean, trainer.values.spread) == (0, 1)  # its values were in units of the rewards
+    assert not restored["value_statistics"].any()
+    assert not restored["clock_statistics"].any()
+    trainer.update(games(8))
+    assert trainer.counters()["updates"] == 4
+    other = make(network)  # nor does what begins afresh change with a trainer that goes on from it
+    other.restore(old, donor.counters())
+    assert not other.state_arrays()["clock_statistics"].any()
+    assert not other.state_arrays()["value_statistics"].any()
+
+
+def test_values_that_a_state_of_the_first_version_has_learned_stay_what_they_are() -> None:
+    trainer = make(learning_rate=1e-6)
+    trainer.network.views(trainer.network.parameters)["head"][-1, -1] = 10
+    old = {name: array for name, array in trainer.state_arrays().items() if name not in NEW}
+    trainer.restore(old, {"updates": 20, "games": 100, "steps": 5000, "adam_steps": 80})
+    state = np.ones((1, S), np.float32)
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        rewards = rng.normal(10, 3, (50, 1)).astype(np.float32)
+        trainer.update([Episode(state, np.array([0]), reward) for reward in rewards])
+        _, outputs = trainer.network.forward(trainer.normalizer.apply(state))
+        assert trainer.values.expand(outputs)[0] == pytest.approx(10, abs=0.5)
+
+
 @pytest.mark.parametrize("change", ["missing", "shape", "counter"])
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(change: str) -> None:
     trainer, untouched = make(), make()
@@ -79,7 +136,6 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(change: str) -
         ({"states": np.array([[1, np.inf, 0, 0]], np.float32)}, "the states"),
         ({"rewards": np.array([np.nan], np.float32)}, "the value targets"),
         ({"rewards": np.array([-np.inf], np.float32)}, "the value targets"),
-        ({"rewards": np.array([3e38], np.float32)}, "the value loss"),
         ({"log_probs": np.array([-np.inf], np.float32)}, "the recorded log_probs"),
     ],
 )
@@ -95,6 +151,17 @@ def test_an_update_with_nan_or_infinity_is_undone_and_says_where(
     assert_same_state(trainer, twin)
     assert trainer.update(games(2)) == twin.update(games(2))
     assert_same_state(trainer, twin)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("reward", [3e38, -3e38])
+def test_a_huge_reward_can_be_learned_from(network: str, reward: float) -> None:
+    trainer = make(network)
+    single = Episode(np.ones((1, S), np.float32), np.array([0]), np.array([reward], np.float32))
+    trainer.update([*games(0), single])
+    for seed in range(1, 4):
+        trainer.update(games(seed))
+    assert all(np.isfinite(array).all() for array in trainer.state_arrays().values())
 
 
 def test_parameters_that_overflow_are_undone() -> None:

@@ -485,7 +485,7 @@ def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
     assert status["selfplay"]["mean_return"] > 60  # a beginner's is about 20
     model = read_model(RunDir.at(tmp_path).model)
     assert (model.publisher, model.version) == ("selfplay", status["model_version"])
-    assert f"64 matches at a time, in {where}" in capsys.readouterr().out
+    assert f"16 matches at a time, in {where}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("workers", [[], ["--workers", "1", "--parallel.max-staleness", "0"]])

@@ -13,6 +13,7 @@ import pytest
 from parallel.small import settings
 from parallel.test_loop import COUNTING, Recorder, assert_same, store_at
 from understudy.learning.losses import chosen, log_softmax
+from understudy.learning.normalizers import ValueNormalizer
 from understudy.parallel.loop import TrainingLoopManager
 from understudy.parallel.rollout import as_batch
 from understudy.settings import NetworkSettings, Settings
@@ -34,6 +35,10 @@ def test_what_was_thought_in_play_is_what_the_learner_computes_from_the_states(g
     given = small(nothing_learned, enabled=enabled, num_workers=2, batch_size=40, max_staleness=0)
     loop = TrainingLoopManager(game, given, seed=1, on_update=recorder)
     network = loop.model.network
+    known = ValueNormalizer()
+    known.restore(np.array([96.0, 128.0, 640.0, 0.0, 0.0]))  # a mean of 1 and a spread of 2, which stay
+    loop.model.trainer.values.enabled = False
+    loop.model.trainer.values.restore(known.sums)
     network.parameters += np.random.default_rng(0).normal(scale=0.3, size=network.parameters.size).astype(np.float32)
     loop.run(updates=12)
     looked_back = 0
@@ -45,8 +50,9 @@ def test_what_was_thought_in_play_is_what_the_learner_computes_from_the_states(g
         logits, values = network.forward(batch.states, batch.state_starts)
         log_probs = chosen(log_softmax(logits[batch.decisions], batch.legal), batch.actions)
         np.testing.assert_allclose(batch.log_probs, log_probs, atol=1e-4)
-        np.testing.assert_allclose(batch.of_decisions(batch.values), batch.of_decisions(values), atol=1e-4)
-        np.testing.assert_allclose(batch.values[batch.finals], values[batch.finals], atol=1e-4)
+        expected = known.expand(values)
+        np.testing.assert_allclose(batch.of_decisions(batch.values), batch.of_decisions(expected), atol=1e-4)
+        np.testing.assert_allclose(batch.values[batch.finals], expected[batch.finals], atol=1e-4)
     assert looked_back == (5 if game == RECALL else network.reach)
 
 

@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from game_files import make_episode, put_game
 from understudy.cli import main
+from understudy.experience.episode import file_name, write_episode
 from understudy.ledger import Ledger
 from understudy.rundir import RunDir
-from understudy.watch.export import crc32c
+from understudy.settings import Settings
+from understudy.watch.export import crc32c, to_csv, to_tensorboard
+from understudy.watch.prometheus import exposition
+from understudy.watch.readings import read_run
+from watch.prepared import learn_all, new_run
 
 
 def test_csv_holds_every_version_and_every_game(learned: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,6 +46,29 @@ def test_an_event_file_holds_every_metric_with_checksums(learned: RunDir, tmp_pa
     assert newest.loss is not None
     assert b"\x0a\x0dlearning/loss\x15" + struct.pack("<f", newest.loss) in events[-1]
     assert struct.unpack("<d", events[-1][1:9])[0] == newest.at
+
+
+def test_a_version_with_a_value_out_of_range_is_exported_as_any(tmp_path: Path) -> None:
+    run = new_run(tmp_path / "run")
+    for seed in range(9):
+        put_game(run.buffer, seed)
+    game = make_episode(9)
+    game.states[5, 1] = 1e12
+    write_episode(run.buffer / file_name(game.meta), game, compress=False)
+    learn_all(run)
+    with Ledger(run.ledger, read_only=True) as ledger:
+        (found,) = ledger.versions()[-1].stats["outliers"]
+    assert found["feature"] == "feature 1"
+    versions, _ = to_csv(run, tmp_path / "csv")
+    *_, row = csv.DictReader(versions.read_text(encoding="utf-8").splitlines())
+    assert float(row["learning_rate"]) == pytest.approx(Settings().training.learning_rate)
+    assert "outliers" not in row
+    (events,) = to_tensorboard(run, tmp_path / "tb")
+    assert b"learning/shortened" in list(records(events.read_bytes()))[-1]
+    told = exposition([read_run(run)])
+    assert "understudy_shortened{" in told
+    assert "understudy_health{" in told
+    assert "outliers" not in told
 
 
 def records(data: bytes) -> Iterator[bytes]:

@@ -126,12 +126,18 @@ def test_a_run_without_new_games_is_amber(run: RunDir) -> None:
 
 def test_games_that_wait_while_the_learner_does_nothing_are_a_stall(run: RunDir) -> None:
     put_game(run.buffer, age=300)
+    set_status(run, batch_wanted=1)
     seen = read_run(run)
     later = dataclasses.replace(
         seen, at=seen.at + 200, learner=dataclasses.replace(seen.learner, started_at=seen.at - 500)
     )
     found = judge(later)
     assert (found.light, names(found)) == ("red", ["queue stalled"])
+    of_two = dataclasses.replace(
+        later, learner=dataclasses.replace(later.learner, stats={**later.learner.stats, "batch_wanted": 2})
+    )
+    assert judge(of_two).light == "green"  # it waits for another game
+    assert judge(of_two).sentence.endswith("1 game waits for a batch of 2.")
     training = dataclasses.replace(later, learner=dataclasses.replace(later.learner, state="training"))
     assert judge(training).light == "green"
 
@@ -217,6 +223,18 @@ def test_games_archived_unlearned_are_amber_with_the_reason_until_it_is_long_ago
     )
     assert "storage.buffer_games" in found.troubles[0].advice
     set_status(run, skipped_at=time.time() - 7200)
+    assert health(run).light == "green"
+
+
+def test_a_value_out_of_range_is_amber_with_feature_value_and_game_until_it_is_long_ago(run: RunDir) -> None:
+    found = [{"feature": f"enemy_{n}", "value": 10.0**n, "game": "game_1.npz"} for n in range(8, 13)]
+    set_status(run, outliers=found, outliers_at=time.time() - 60)
+    seen = health(run)
+    assert (seen.light, names(seen)) == ("amber", ["values out of range"])
+    assert "1m 0s ago: enemy_8 was 1e+08 in game_1.npz; enemy_9 was 1e+09 in game_1.npz; " in seen.sentence
+    assert "enemy_10 was 1e+10 in game_1.npz; 2 more features. It counted as" in seen.sentence
+    assert "Check the bot's code that computes it" in seen.troubles[0].advice
+    set_status(run, outliers_at=time.time() - 7200)
     assert health(run).light == "green"
 
 

@@ -34,6 +34,7 @@ from understudy.background.skips import Skips
 from understudy.background.statistics import Statistics
 from understudy.background.training import Trained, Training
 from understudy.errors import ModelError, RunDirError
+from understudy.experience import outliers
 from understudy.experience.spool import Passed, Spool
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
@@ -124,7 +125,7 @@ class LearnerLoop:
             seen = _changed_at(self._run.buffer)
             if self._heed(request):
                 self._stand_still(request)
-            elif not self._pass(request, self._batch_wanted()):
+            elif not self._pass(request):
                 self._wait(request, seen)
         while request.drain and (self._pass(request, 1) or (self._jobs.busy and not self._troubled)):
             pass
@@ -132,8 +133,13 @@ class LearnerLoop:
     def _batch_wanted(self) -> int:
         """Games to wait for. Early on quick updates teach most; what is to be learned later shows in many games."""
         least, growth = self._settings.min_batch_games, self._settings.batch_growth
-        grown = least + (self.stats.files_processed // growth if growth else 0)
-        return max(least, min(grown, self._settings.batch_games))
+        if growth:
+            least = max(least, 1)
+            wanted = max(least, min(least + self.stats.files_processed // growth, self._settings.batch_games))
+        else:
+            wanted = least or min(self._training.worthwhile_games, self._storage.buffer_games)
+        self.stats.batch_wanted = wanted
+        return wanted
 
     def _stand_still(self, request: StopRequest) -> None:
         """During a pause nothing is begun; what workers were at is taken in. No game gets too old by it."""
@@ -172,19 +178,20 @@ class LearnerLoop:
         self.stats = self._stats_of_run()
         self.stats.errors, self.stats.last_error = before.errors, before.last_error
         self.stats.games_salvaged = before.games_salvaged
-        self.stats.skipped, self.stats.skipped_at = before.skipped, before.skipped_at
+        self.stats.remember(before.as_dict())
         self._to_recover = self._troubled = False
 
-    def _pass(self, request: StopRequest, at_least: int) -> bool:
-        """One turn of the loop; False if there was nothing to do."""
+    def _pass(self, request: StopRequest, at_least: int | None = None) -> bool:
+        """One turn of the loop, with so many games or else a whole batch; False if there was nothing to do."""
         try:
             if self._to_recover:
                 self._recover()
             self._keep_bounds()
             self._spool.salvage()
-            if self._spool.waiting < at_least:  # else the last scan found enough to go on with
+            if self._spool.waiting < (at_least or self._batch_wanted()):  # else the last scan found enough
                 self._spool.scan()
-            if self._train and self._has_model() and self._spool.waiting >= at_least:
+            # Only a model that is loaded tells how many games are worth it.
+            if self._train and self._has_model() and self._spool.waiting >= (at_least or self._batch_wanted()):
                 self._jobs.queue.add(Job("train", "batch"))
             hurry = request.event.is_set()
             train = partial(self._take_and_learn, request)
@@ -263,6 +270,8 @@ class LearnerLoop:
         stats, facts = self.stats, trained.facts
         stats.add_batch(trained.games, facts["total_steps"], facts["loss"], facts["seconds"], time.time())
         stats.model_version = trained.version
+        self._batch_wanted()
+        stats.add_outliers(facts["outliers"], time.time())
         stats.staleness, stats.effective_sample_size = facts["staleness"], facts["effective_sample_size"]
         entry = reports.batch_facts(trained.games, facts, stats.as_dict())
         numbers = {**facts, "games": trained.games, "version": trained.version}
@@ -274,6 +283,8 @@ class LearnerLoop:
                 self._log.entry("Short Memory", {"Network": self._short_memory})
         self._write_status()
         self._log.say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {trained.games} files")
+        if unusual := outliers.summary(facts["outliers"]):
+            self._log.say(f"Far outside of its range: {unusual}. {outliers.ADVICE}")
 
     def _wait(self, request: StopRequest, seen: float) -> None:
         """Until a game comes, the time for another look, or the end."""
@@ -308,8 +319,7 @@ class LearnerLoop:
 
     def _stats_of_run(self) -> Statistics:
         stats = Statistics.of_run(self._ledger)
-        before = read_status(self._run.status)  # the ledger does not keep reasons
-        stats.skipped, stats.skipped_at = dict(before.get("skipped") or {}), before.get("skipped_at")
+        stats.remember(read_status(self._run.status))
         stats.max_workers = self._settings.max_workers
         stats.started_at = self._started_at
         return stats

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from understudy.experience import outliers
 from understudy.files import move
 from understudy.rundir import EVENTS
 
@@ -50,6 +51,7 @@ def append_bounded(path: Path, text: str, most_bytes: int) -> None:
 
 def batch_facts(games: int, stats: Mapping[str, Any], totals: Mapping[str, Any]) -> dict[str, str]:
     """The facts of one batch for the log."""
+    unusual = outliers.summary(stats.get("outliers", []))
     return {
         "Batch Size": f"{games} games",
         "Total Steps": str(stats["total_steps"]),
@@ -60,6 +62,7 @@ def batch_facts(games: int, stats: Mapping[str, Any], totals: Mapping[str, Any])
         "Model Version": str(totals["model_version"]),
         "Entropy": f"{stats['entropy']:.4f}",
         "Sample Size": f"{stats['effective_sample_size']:.0%} effective, {stats['staleness']:.1f} versions behind",
+        **({"Out of Range": unusual} if unusual else {}),
     }
 
 

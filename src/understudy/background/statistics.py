@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,11 +28,16 @@ class Statistics:
     skipped: dict[str, int] = field(default_factory=dict)
     """The same by reason, as far as status.json remembers."""
     skipped_at: float | None = None
+    outliers: list[Mapping[str, Any]] = field(default_factory=list)
+    """Features with values far outside of their range, in the last batch that had any: feature, value and game."""
+    outliers_at: float | None = None
     files_rejected: int = 0
     games_salvaged: int = 0
     active_workers: int = 0
     max_workers: int = 1
     buffer_files: int = 0
+    batch_wanted: int = 1
+    """Games that the learner waits for before it trains."""
     archive_files: int = 0
     archive_bytes: int = 0
     last_training_time: float | None = None
@@ -87,6 +92,16 @@ class Statistics:
             self.skipped[reason] = self.skipped.get(reason, 0) + count
             self.files_skipped_old += count
             self.skipped_at = at
+
+    def add_outliers(self, outliers: Sequence[Mapping[str, Any]], at: float) -> None:
+        """Keep what the last batch that had any had."""
+        if outliers:
+            self.outliers, self.outliers_at = list(outliers), at
+
+    def remember(self, before: Mapping[str, Any]) -> None:
+        """Go on with what only an earlier status.json knows."""
+        self.skipped, self.skipped_at = dict(before.get("skipped") or {}), before.get("skipped_at")
+        self.outliers, self.outliers_at = list(before.get("outliers") or []), before.get("outliers_at")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for status.json and get_stats()."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from understudy.background.soundness import trouble_with
 from understudy.errors import AlreadyLearned, ModelError, ModelMissing, NonFiniteError, RunDirError
 from understudy.experience.spool import Spool, WaitingGame
+from understudy.learning.trust_region import worthwhile_batch
 from understudy.models.live import LiveModel, trained_by
 from understudy.models.store import ModelStore, Signature
 from understudy.settings import LearnerSettings
@@ -111,14 +113,23 @@ class Training:
             self.trouble = f"Model version {model.version} is broken: {what}."
         return what is None
 
+    @property
+    def worthwhile_games(self) -> int:
+        """How many games a batch should have; 1 before there is a model."""
+        if self._model is None:
+            return 1
+        trainer = self._model.trainer
+        decisions = worthwhile_batch(trainer.steps, trainer.adjusted.agreement)
+        return math.ceil(decisions * trainer.games / trainer.steps) if trainer.steps else 1
+
     def next_batch(self) -> list[WaitingGame]:
         """The games to learn from next; they stay in the buffer until they have been."""
         assert self._model is not None
         settings = self._settings
+        fixed = settings.min_batch_games or settings.batch_growth
+        most = settings.batch_games if fixed else max(settings.batch_games, self.worthwhile_games)
         if self.trouble is None:
-            return self._spool.next_batch(
-                self._model.expected, settings.batch_games, settings.max_file_age, settings.batch_decisions
-            )
+            return self._spool.next_batch(self._model.expected, most, settings.max_file_age, settings.batch_decisions)
         self._spool.scan(newest_first=True)  # what has come since may be good
         batch = self._spool.next_batch(self._model.expected, settings.batch_games, settings.max_file_age)
         return [] if self._suspects.issuperset(game.path.name for game in batch) else batch
@@ -186,7 +197,7 @@ class Training:
                     self._try(model, half, tried, interrupted, published)
             return
         tried.learned += len(batch)
-        facts = {**dataclasses.asdict(update), "seconds": time.perf_counter() - start}
+        facts = model.facts(update, [game.path.name for game in batch]) | {"seconds": time.perf_counter() - start}
         facts["staleness"] = _versions_behind(model.version, batch)
         if self._is_useless(facts):
             model.adopt(model.base)

@@ -125,6 +125,5 @@ def _play(world: World, agent: RLAgent, game: str, *, explore: bool = True) -> t
 
 def _keep_pace(agent: RLAgent, learner: BackgroundParallelLearner) -> None:
     """Wait until the learner has taken all it takes at once: a simulation outruns it, a real game does not."""
-    waits_for = Settings().learner.min_batch_games
-    if not agent.wait_for_learner(backlog=waits_for - 1, timeout=60.0) and not learner.running:
+    if not agent.wait_for_learner(timeout=60.0) and not learner.running:
         raise LearnerFailed("The learner process ended during the check.")

@@ -36,6 +36,7 @@ class Batch:
     recorded: NDArray[np.bool_]
     legal: NDArray[np.bool_] | None
     games: int  # that ended in it; fewer than E when games are learned from in parts
+    numbers: Integers | None = None  # (N,) of the decisions, counted from 0 in each game; None where games are in parts
     sides: NDArray[np.float32] | None = None  # (N,) ±1, whose decision it was in a zero-sum game of two
     final_sides: NDArray[np.float32] | None = None  # (E,) ±1, whose turn it is after each episode
     values: NDArray[np.float32] | None = None  # (M,) of `states` by the weights to be updated, if they decided
@@ -88,6 +89,7 @@ def lay_out(episodes: Sequence[Episode], state_dim: int, n_actions: int) -> Batc
         recorded=np.repeat([e.log_probs is not None for e in episodes], lengths),
         legal=_legal(episodes, n_actions),
         games=len(episodes),
+        numbers=np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths),
         trial=_trial(episodes),
     )
     check_fit(batch, state_dim, n_actions)
@@ -159,6 +161,11 @@ class Samples:
                 starts=begun,
                 rows=rows[order] - np.repeat(starts[chosen] - begun, counts[chosen]),
             )
+
+    def thinned(self, rows: int) -> Samples:
+        """About so many of them, evenly spread, if there are twice as many and they stand alone."""
+        every = len(self.actions) // rows
+        return self if every < 2 or self.starts is not None else self.part(slice(0, None, every))
 
     def part(self, rows: slice) -> Samples:
         """Some of them, as views; of samples whose rows stand alone."""

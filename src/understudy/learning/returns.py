@@ -18,6 +18,7 @@ from understudy.networks.network import Floats, Integers
 Float32s = NDArray[np.float32]
 _Float64s = NDArray[np.float64]
 
+_UNSURE = 4.0  # games
 _SIDE_BY_SIDE = 30  # episodes that must run at the same time, on average, for a step of NumPy to be worth it
 
 
@@ -80,15 +81,20 @@ def vtrace(
     return Targets(vs.astype(np.float32), advantages.astype(np.float32))
 
 
-def normalize_advantages(advantages: Float32s) -> Float32s:
-    """Advantages with mean 0 and spread 1; if they are all alike, as with a single decision, they stay as they are."""
-    wide = advantages.astype(np.float64)
-    spread = wide.std()
-    if spread <= 1e-6 * np.abs(wide).max():
-        return advantages
-    wide -= wide.mean()
-    wide /= spread
-    return wide.astype(np.float32)
+def less_common_mode(advantages: Float32s, log_ratios: Floats, rho_max: float, starts: Integers) -> Float32s:
+    """Advantages less what all *other* games of the batch have in common: there the values were wrong, not an action.
+
+    Nothing is taken off a game because of its own result. The mean of k other games counts for k / (k + 4), so that a
+    few games won do not become the norm they are judged by. Advantages are weighted by ρ = min(π/μ, ρ̄); so is the mean.
+    """
+    games = len(starts)
+    rho = _capped_exp(log_ratios, rho_max)
+    sums = np.add.reduceat(advantages.astype(np.float64), starts)
+    weights = np.add.reduceat(rho, starts)
+    others = (sums.sum() - sums) / np.maximum(weights.sum() - weights, 1e-9)
+    common = others * (games - 1) / (games - 1 + _UNSURE)
+    less: Float32s = (advantages - rho * np.repeat(common, np.diff(starts, append=len(rho)))).astype(np.float32)
+    return less
 
 
 def spare_improbable(advantages: Float32s, log_probs: Floats, floor: float) -> Float32s:

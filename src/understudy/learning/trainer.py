@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,17 +24,26 @@ from understudy.learning.losses import (
     through_softmax,
     value_loss,
 )
-from understudy.learning.normalizer import StateNormalizer
+from understudy.learning.normalizers import (
+    BINS,
+    EARLY,
+    LIMIT,
+    STATISTICS,
+    ClockBaseline,
+    StateNormalizer,
+    ValueNormalizer,
+)
 from understudy.learning.optimizers import Adam, clip_global_norm, decayed
 from understudy.learning.returns import (
     Targets,
     discounted_returns,
     effective_sample_size,
     explained_variance,
-    normalize_advantages,
+    less_common_mode,
     spare_improbable,
     vtrace,
 )
+from understudy.learning.trust_region import Adjusted, adjust, cosine, kept_share, kl_divergence, kl_limit
 from understudy.networks.network import Floats, Network
 from understudy.settings import TrainingSettings
 
@@ -41,7 +51,25 @@ if TYPE_CHECKING:
     from understudy.experience.episode import Episode
 
 _PIECE = 1024  # rows
+_JUDGED = 1024  # rows by which the KL of an update is measured, if there are many more
+_MOST_CUTS = 8  # times that an update is shortened
+_TOO_FAR = 1.5  # times the limit: the KL of a minibatch that ends an update
+# What models of the first version do not have, and how they began.
+_FIRST = {
+    "value_statistics": np.zeros(STATISTICS),
+    "clock_statistics": np.zeros((2, BINS)),
+    "adjusted": np.array(Adjusted()),
+}
 _NO_MASK = np.empty((0, 0), np.bool_)
+
+
+class Outlier(NamedTuple):
+    """A value far outside of the range of its feature, and which game of the batch had it."""
+
+    feature: int
+    game: int
+    value: float
+
 
 Found = tuple[float, ...]
 """Policy loss, value loss, entropy, KL and clip fraction."""
@@ -56,7 +84,7 @@ class UpdateStats:
     value_loss: float
     entropy: float
     kl: float
-    """How far the policy had moved, as measured over the last pass."""
+    """How far the policy had moved in the end, KL(old ‖ new)."""
     clip_fraction: float
     explained_variance: float
     """Of the value targets, by the value head as it was before the update."""
@@ -70,10 +98,18 @@ class UpdateStats:
     epochs_done: int
     mean_return: float
     """Undiscounted sum of rewards of a game."""
+    learning_rate: float
+    """What it was in this update, after all adjustments."""
+    entropy_weight: float
+    """Likewise."""
+    shortened: float
+    """The share that was kept of a change of the policy that went beyond `target_kl`; 1 if none did."""
+    outliers: tuple[Outlier, ...]
+    """Features with values far outside of their range, and the game of the batch they were in."""
 
 
 class Trainer:
-    """Owns what learning adds to a network: Adam, the state normaliser and the counters.
+    """Owns what learning adds to a network: Adam, running statistics, adjustments and the counters.
 
     With the same seed and the same games in the same order, the result is the same bit for bit, restarts included.
     """
@@ -84,6 +120,9 @@ class Trainer:
         self.seed = seed
         self.adam = Adam(network.parameters, settings.learning_rate)
         self.normalizer = StateNormalizer(network.state_dim, settings.normalize_states)
+        self.values = ValueNormalizer(enabled=not network.bounded_value)
+        self.clock = ClockBaseline()
+        self.adjusted = Adjusted()
         self.updates = 0
         self.games = 0
         self.steps = 0
@@ -139,6 +178,9 @@ class Trainer:
             "normalizer_count": self.normalizer.count.copy(),
             "normalizer_sums": self.normalizer.sums.copy(),
             "normalizer_squares": self.normalizer.squares.copy(),
+            "value_statistics": self.values.sums.copy(),
+            "clock_statistics": self.clock.sums.copy(),
+            "adjusted": np.array(self.adjusted),
         }
 
     def counters(self) -> dict[str, int]:
@@ -147,6 +189,7 @@ class Trainer:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, int]) -> None:
         """Go on from what `state_arrays` and `counters` gave; ModelMismatch, changing nothing, if they do not fit."""
+        arrays = {**_FIRST, **arrays}
         for name, mine in self.state_arrays().items():
             if name not in arrays or arrays[name].shape != mine.shape:
                 found = f"of shape {arrays[name].shape}" if name in arrays else "missing"
@@ -157,16 +200,18 @@ class Trainer:
         np.copyto(self.adam.m, arrays["adam_m"])
         np.copyto(self.adam.v, arrays["adam_v"])
         self.normalizer.restore(arrays["normalizer_count"], arrays["normalizer_sums"], arrays["normalizer_squares"])
+        self.values.restore(arrays["value_statistics"])
+        self.clock.sums = arrays["clock_statistics"].copy()
+        self.adjusted = Adjusted(*arrays["adjusted"].tolist())
         self.updates, self.games, self.steps = counters["updates"], counters["games"], counters["steps"]
         self.adam.steps = counters["adam_steps"]
 
     def _learn(self, batch: Batch, deadline: float, interrupted: Callable[[], bool] | None) -> UpdateStats:
         settings = self.settings
-        if settings.learning_rate_half_life:
-            self.adam.learning_rate = decayed(settings.learning_rate, settings.learning_rate_half_life, self.games)
-        self.normalizer.update(batch.states)
-        _require_finite("the states", self.normalizer.squares)
-        states = self.normalizer.apply(batch.states)
+        self.adam.learning_rate = self.adjusted.rate * decayed(
+            settings.learning_rate, settings.learning_rate_half_life, self.games
+        )
+        states = self._normalized(batch.states)
 
         # The proximal policy: the one the update starts from, and stays near to.
         prox, all_values = self._proximal(batch, states)
@@ -175,7 +220,7 @@ class Trainer:
 
         log_ratios = self._log_ratios(batch, prox)
         _require_finite("the recorded log_probs", log_ratios)
-        targets = self._targets(batch, values, batch.bootstraps(all_values), log_ratios)
+        targets = self._timed_targets(batch, values, batch.bootstraps(all_values), log_ratios)
         _require_finite("the value targets, which rewards and values make", *targets)
 
         samples = Samples(
@@ -183,21 +228,91 @@ class Trainer:
             actions=batch.actions,
             legal=batch.legal,
             old_log_probs=prox,
-            advantages=spare_improbable(normalize_advantages(targets.advantages), prox, settings.probability_floor),
-            targets=targets.values,
+            advantages=spare_improbable(
+                self.values.scale_advantages(self._less_common_mode(batch, targets, log_ratios)),
+                prox,
+                settings.probability_floor,
+            ),
+            targets=self._value_targets(targets.values),
             starts=batch.state_starts if self.network.sequential else None,
             rows=batch.decisions if self.network.sequential else None,
         )
-        # Value errors are about as large as advantages, and those are normalised: without this, large rewards would
-        # leave the policy little of the shared layers.
-        value_weight = self.settings.value_coefficient / max(1.0, float(np.square(targets.values - values).mean()))
-        passes = self._passes(samples, value_weight, deadline, interrupted)
+        limit = kl_limit(settings.target_kl, len(batch.actions), self.adjusted.agreement)
+        before = self.network.parameters.copy()
+        weights = Weights(settings.value_coefficient, settings.entropy_coefficient * self.adjusted.rate)
+        passes = self._passes(samples, weights, limit, deadline, interrupted)
         _require_finite("the parameters", self.network.parameters)
+        kl, shortened = self._stay_near(samples, before, limit)
 
+        stats = _stats(batch, passes, explained_variance(values, targets.values), effective_sample_size(log_ratios))
+        stats = dataclasses.replace(
+            stats,
+            kl=kl,
+            shortened=shortened,
+            learning_rate=self.adam.learning_rate,
+            entropy_weight=weights.entropy,
+            outliers=self._outliers(batch),
+        )
+        self.adjusted = adjust(
+            self.adjusted,
+            decisions=len(batch.actions),
+            steps=sum(map(len, passes)),
+            ended_early=shortened < 1 or 0 < limit < passes[-1][-1].kl,
+            agreement=passes[0][0].agreement,
+            advantage=self.values.in_units(targets.advantages.mean()),
+        )
         self.updates += 1
         self.games += batch.games
         self.steps += len(batch.actions)
-        return _stats(batch, passes, explained_variance(values, targets.values), effective_sample_size(log_ratios))
+        return stats
+
+    def _less_common_mode(self, batch: Batch, targets: Targets, log_ratios: Floats) -> Floats:
+        if self.settings.algorithm == "reinforce":  # its advantages are not weighted by ρ, so neither is their mean
+            log_ratios = np.zeros_like(log_ratios)
+        return less_common_mode(targets.advantages, log_ratios, self.settings.rho_max, batch.starts)
+
+    def _normalized(self, states: Floats) -> Floats:
+        """The states as the network sees them, by statistics that follow them; it stays the same function of them."""
+        _require_finite("the states", states)
+        shift = self.normalizer.update(states)
+        if shift is not None:
+            self.network.absorb(*shift)
+        return self.normalizer.apply(states)
+
+    def _value_targets(self, targets: Floats) -> Floats:
+        """The targets as the network should say them, by statistics that follow them; values stay what they were."""
+        if not self.values.enabled:
+            return targets
+        # A model of the first version has learned from more decisions than these statistics know.
+        learned = self.values.sums[0] < min(self.steps, EARLY)
+        self.network.rescale_value(*self.values.update(targets, learned))
+        return self.values.normalize(targets)
+
+    def _stay_near(self, samples: Samples, before: Floats, limit: float) -> tuple[float, float]:
+        """Undo as much of the update as it takes for the KL to be within the limit; the KL, and the share kept."""
+        if not limit or self.settings.algorithm != "ppo":
+            return 0.0, 1.0
+        part, share = samples.thinned(_JUDGED), 1.0
+        after = self.network.parameters.copy()
+        for _ in range(_MOST_CUTS):
+            kl = self._kl(part)
+            if kl <= limit:
+                break
+            share *= kept_share(kl, limit)
+            np.copyto(self.network.parameters, before + share * (after - before))
+        return kl, share
+
+    def _kl(self, samples: Samples) -> float:
+        logits, _ = self.network.evaluate(samples.states, samples.starts)
+        logits = logits if samples.rows is None else logits[samples.rows]
+        return kl_divergence(chosen(log_softmax(logits, samples.legal), samples.actions) - samples.old_log_probs)
+
+    def _outliers(self, batch: Batch) -> tuple[Outlier, ...]:
+        games = np.searchsorted(batch.state_starts, [outlier.row for outlier in self.normalizer.outliers], "right") - 1
+        return tuple(
+            Outlier(outlier.feature, game, outlier.value)
+            for outlier, game in zip(self.normalizer.outliers, games.tolist(), strict=True)
+        )
 
     def _log_ratios(self, batch: Batch, prox: Floats) -> Floats:
         """log π_prox/μ of the actions taken; of those of trials only as much as `trial_weight` leaves.
@@ -215,7 +330,8 @@ class Trainer:
         """log π of the actions taken, and the values of all states: as recorded, if it was this policy that acted."""
         if batch.values is not None and not self.settings.exploration and not self.normalizer.enabled:
             return batch.log_probs, batch.values
-        return self._evaluate(batch, states)
+        log_probs, outputs = self._evaluate(batch, states)
+        return log_probs, self.values.expand(outputs)
 
     def _evaluate(self, batch: Batch, states: Floats) -> tuple[Floats, Floats]:
         """The same by the network; in pieces, so that buffers stay small."""
@@ -229,6 +345,19 @@ class Trainer:
             legal = None if batch.legal is None else batch.legal[decisions]
             log_probs[decisions] = chosen(log_softmax(logits, legal), batch.actions[decisions])
         return log_probs, values
+
+    def _timed_targets(self, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats) -> Targets:
+        """Targets for the value head, and advantages over what it and the number of the decision let expect."""
+        if batch.numbers is None or not self.values.enabled:
+            return self._targets(batch, values, bootstraps, log_ratios)
+        due = self.clock.of(batch.numbers)
+        # A cut game would have gone on as at its last decision: of later ones nothing may be known.
+        after = np.zeros(len(bootstraps))
+        after[batch.cut] = due[np.append(batch.starts[1:], len(values)) - 1][batch.cut]
+        targets = self._targets(batch, values + due, bootstraps + after, log_ratios)
+        limit = self.values.far + LIMIT * float(np.abs(due).max())  # one wild reward does not decide
+        self.clock.update(batch.numbers, (targets.values - values).clip(-limit, limit))
+        return Targets((targets.values - due).astype(np.float32), targets.advantages)
 
     def _targets(self, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats) -> Targets:
         """PPO corrects for staleness here, once; its clip then limits only this update (Hilton et al. 2022)."""
@@ -252,11 +381,16 @@ class Trainer:
         return Targets(returns, returns - values.astype(np.float32))
 
     def _passes(
-        self, samples: Samples, value_weight: float, deadline: float, interrupted: Callable[[], bool] | None
+        self,
+        samples: Samples,
+        weights: Weights,
+        limit: float,
+        deadline: float,
+        interrupted: Callable[[], bool] | None,
     ) -> list[list[_Step]]:
-        """REINFORCE: one step on everything. PPO: epochs of minibatches, fewer when the policy moves `target_kl`."""
+        """REINFORCE: one step on everything. PPO: epochs of minibatches, until the KL goes beyond the limit."""
         if self.settings.algorithm == "reinforce":
-            return [[self._gradient_step(samples, value_weight)]]
+            return [[self._gradient_step(samples, weights)]]
         # Seeded by the count of updates: no state of a generator has to be saved to continue.
         rng = np.random.default_rng([self.seed, self.updates])
         passes: list[list[_Step]] = []
@@ -264,27 +398,28 @@ class Trainer:
             steps: list[_Step] = []
             passes.append(steps)
             for part in samples.minibatches(self.settings.minibatch, rng):
-                steps.append(self._gradient_step(part, value_weight))
-                if time.monotonic() > deadline or (interrupted is not None and interrupted()):
+                steps.append(self._gradient_step(part, weights))
+                too_far = 0 < _TOO_FAR * limit < steps[-1].kl
+                if too_far or time.monotonic() > deadline or (interrupted is not None and interrupted()):
                     return passes
-            if 0 < self.settings.target_kl < _mean_kl(steps):
+            if 0 < limit < _mean_kl(steps):
                 break
         return passes
 
-    def _gradient_step(self, samples: Samples, value_weight: float) -> _Step:
+    def _gradient_step(self, samples: Samples, weights: Weights) -> _Step:
         n = len(samples.actions)
 
         def objective(rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, Found]:
             if samples.rows is not None:  # what else the network has seen is not learned from
                 taken = samples.rows
-                d_taken, d_values_taken, found = self._objective(samples, logits[taken], values[taken], value_weight)
+                d_taken, d_values_taken, found = self._objective(samples, logits[taken], values[taken], weights)
                 d_logits, d_values = np.zeros_like(logits), np.zeros_like(values)
                 d_logits[taken], d_values[taken] = d_taken, d_values_taken
                 return d_logits, d_values, found
             if len(values) == n:
-                return self._objective(samples, logits, values, value_weight)
+                return self._objective(samples, logits, values, weights)
             with _quiet():  # once more: other threads do not inherit it
-                d_logits, d_values, found = self._objective(samples.part(rows), logits, values, value_weight)
+                d_logits, d_values, found = self._objective(samples.part(rows), logits, values, weights)
             share = len(values) / n  # the objective is a mean over all rows
             d_logits *= share
             d_values *= share
@@ -297,12 +432,14 @@ class Trainer:
         for what, number in (("the policy loss", policy_loss), ("the value loss", value), ("the gradient", grad_norm)):
             if not math.isfinite(number):
                 raise _non_finite(what)
+        mine, last = (self.network.policy_part(vector) for vector in (self.network.gradients, self.adam.m))
+        agreement = cosine(mine, last)
         self.adam.step(self.network.gradients)
-        loss = policy_loss + value_weight * value - self.settings.entropy_coefficient * mean_entropy
-        return _Step(loss, policy_loss, value, mean_entropy, kl, clip_fraction, grad_norm)
+        loss = policy_loss + weights.value * value - weights.entropy * mean_entropy
+        return _Step(loss, policy_loss, value, mean_entropy, kl, clip_fraction, grad_norm, agreement)
 
     def _objective(
-        self, samples: Samples, logits: Floats, values: Floats, value_weight: float
+        self, samples: Samples, logits: Floats, values: Floats, weights: Weights
     ) -> tuple[Floats, Floats, Found]:
         """Derivatives by logits and values; policy loss, value loss, entropy, KL and clip fraction."""
         settings = self.settings
@@ -318,8 +455,8 @@ class Trainer:
                 samples.targets,
                 settings.clip,
                 MAX_LOG_RATIO,
-                settings.entropy_coefficient,
-                value_weight,
+                weights.entropy,
+                weights.value,
             )
             return d_logits, d_values, tuple(found)
         policy = softmax(logits, samples.legal)
@@ -328,10 +465,17 @@ class Trainer:
             objective = ppo_clip(policy.log_probs, taken, advantages, samples.old_log_probs, settings.clip)
         else:
             objective = policy_gradient(policy.log_probs, taken, advantages)
-        mean_entropy, d_logits = through_softmax(policy, taken, objective.d_log_probs, settings.entropy_coefficient)
+        mean_entropy, d_logits = through_softmax(policy, taken, objective.d_log_probs, weights.entropy)
         value, d_values = value_loss(values, samples.targets)
-        d_values *= value_weight
+        d_values *= weights.value
         return d_logits, d_values, (objective.loss, value, mean_entropy, objective.kl, objective.clip_fraction)
+
+
+class Weights(NamedTuple):
+    """Of the value loss and of the entropy in the objective."""
+
+    value: float
+    entropy: float
 
 
 class _Step(NamedTuple):
@@ -342,6 +486,8 @@ class _Step(NamedTuple):
     kl: float
     clip_fraction: float
     grad_norm: float
+    agreement: float
+    """The cosine with Adam's mean of earlier policy gradients."""
 
 
 def _stats(batch: Batch, passes: list[list[_Step]], explained: float, sample_size: float) -> UpdateStats:
@@ -351,7 +497,7 @@ def _stats(batch: Batch, passes: list[list[_Step]], explained: float, sample_siz
         policy_loss=mean.policy_loss,
         value_loss=mean.value_loss,
         entropy=mean.entropy,
-        kl=_mean_kl(passes[-1]),
+        kl=0.0,
         clip_fraction=mean.clip_fraction,
         explained_variance=explained,
         effective_sample_size=sample_size,
@@ -360,6 +506,10 @@ def _stats(batch: Batch, passes: list[list[_Step]], explained: float, sample_siz
         games=batch.games,
         epochs_done=len(passes),
         mean_return=float(batch.rewards.sum(dtype=np.float64)) / len(batch.starts),
+        learning_rate=0.0,
+        entropy_weight=0.0,
+        shortened=1.0,
+        outliers=(),
     )
 
 

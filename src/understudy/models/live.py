@@ -16,7 +16,7 @@ import numpy as np
 
 from understudy.errors import ModelMissing, RunDirError
 from understudy.experience.episode import Expected
-from understudy.learning.trainer import Trainer
+from understudy.learning.trainer import Trainer, UpdateStats
 from understudy.ledger import Game, Outcome
 from understudy.models.state import ModelSpec, ModelState, rebase
 from understudy.models.store import ModelStore
@@ -24,6 +24,8 @@ from understudy.networks.factory import model_factory
 from understudy.settings import NetworkSettings, Settings, TrainingSettings
 
 logger = logging.getLogger(__name__)
+
+_MOST_OUTLIERS = 20  # features that are named; of a state that is wrong altogether it need not be all
 
 
 class Interface(NamedTuple):
@@ -126,6 +128,18 @@ class LiveModel:
         """What to call a feature in front of people."""
         names = self.base.features
         return f"feature {index}" if names is None or index >= len(names) else names[index]
+
+    def facts(self, update: UpdateStats, games: Sequence[str] = ()) -> dict[str, Any]:
+        """What an update did, as plain values for ledger and log; its outliers by the names of feature and game."""
+        outliers = [
+            {
+                "feature": self.feature_name(outlier.feature),
+                "value": outlier.value,
+                "game": games[outlier.game] if games else None,
+            }
+            for outlier in update.outliers[:_MOST_OUTLIERS]
+        ]
+        return dataclasses.asdict(update) | {"outliers": outliers}
 
     @property
     def exploration(self) -> float:

@@ -12,7 +12,15 @@ from understudy.errors import SettingsError
 from understudy.networks.affine import affine, affine_backward, affine_gradient
 from understudy.networks.layers import Layers
 from understudy.networks.mlp import dense_layout
-from understudy.networks.network import Floats, Integers, Layout, Network, initialise_head, orthogonal
+from understudy.networks.network import (
+    Floats,
+    Integers,
+    Layout,
+    Network,
+    initialise_head,
+    orthogonal,
+    rescale_column,
+)
 from understudy.networks.workspace import Workspace
 from understudy.settings import NetworkSettings
 
@@ -69,6 +77,7 @@ class ConvNet(Network):
         for matrix in weights[:-1]:
             matrix[:-1] = orthogonal(rng, matrix.shape[0] - 1, matrix.shape[1], math.sqrt(2))
         initialise_head(rng, weights[-1], n_actions)
+        self._head = weights[-1]
         depth = len(filters)
         self._filters, self._d_filters = weights[:depth], gradients[:depth]
         self._dense = Layers(weights[depth:], gradients[depth:])
@@ -101,6 +110,14 @@ class ConvNet(Network):
     def compile(self) -> None:
         """See Network.compile."""
         self._dense.compile()
+
+    def policy_part(self, vector: Floats) -> Floats:
+        """See Network.policy_part."""
+        return self.views(vector)["head"][:, :-1]
+
+    def rescale_value(self, gain: float, offset: float) -> None:
+        """See Network.rescale_value."""
+        rescale_column(self._head, gain, offset)
 
     def begin_episode(self) -> None:
         """Nothing to forget: every state stands alone."""

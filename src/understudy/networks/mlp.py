@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from understudy.networks.layers import Layers
-from understudy.networks.network import Floats, Integers, Layout, Network, initialise_head, orthogonal
+from understudy.networks.network import (
+    Floats,
+    Integers,
+    Layout,
+    Network,
+    absorb_into,
+    initialise_head,
+    orthogonal,
+    rescale_column,
+)
 from understudy.settings import NetworkSettings
 
 
@@ -39,6 +48,8 @@ class Mlp(Network):
             else:
                 matrix[:-1] = orthogonal(rng, matrix.shape[0] - 1, matrix.shape[1], math.sqrt(2))
         depth = len(widths)
+        self._first = [weights[0], *weights[depth : depth + 1]]
+        self._last = weights[-1]
         self._trunk = Layers(weights[:depth], gradients[:depth])
         self._value = Layers(weights[depth:], gradients[depth:]) if settings.separate else None
 
@@ -57,6 +68,21 @@ class Mlp(Network):
         self._trunk.backward()
         if self._value is not None:
             self._value.backward()
+
+    def policy_part(self, vector: Floats) -> Floats:
+        """See Network.policy_part."""
+        if self.settings.separate:
+            return vector[: sum(math.prod(shape) for name, shape in self.layout if name.startswith("policy."))]
+        return self.views(vector)["head"][:, :-1]
+
+    def absorb(self, gain: Floats, offset: Floats) -> None:
+        """See Network.absorb."""
+        for weights in self._first:
+            absorb_into(weights, gain, offset)
+
+    def rescale_value(self, gain: float, offset: float) -> None:
+        """See Network.rescale_value."""
+        rescale_column(self._last, gain, offset)
 
     def compile(self) -> None:
         """See Network.compile."""

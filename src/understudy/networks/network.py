@@ -31,6 +31,8 @@ class Network(ABC):
 
     sequential: ClassVar[bool]
     """Whether the rows of one episode belong together (True) or every row stands alone (False)."""
+    bounded_value: ClassVar[bool] = False
+    """Whether the value is a probability of some kind, which has its own scale."""
 
     def __init__(
         self,
@@ -110,6 +112,24 @@ class Network(ABC):
         """This network, with the parameters of any time, as it decides in many matches at once."""
         return InPlay(self.evaluate)
 
+    def policy_part(self, vector: Floats) -> Floats:
+        """What of `parameters`, of `gradients` or of a vector like them belongs to the policy alone, or all of it."""
+        return vector
+
+    def absorb(self, gain: Floats, offset: Floats) -> None:
+        """Change the first layer so that states x, which were gain·x + offset before, mean what they meant.
+
+        A network that cannot do this leaves it, and learns the difference.
+        """
+        return
+
+    def rescale_value(self, gain: float, offset: float) -> None:
+        """Change the last layer so that the value v becomes gain·v + offset for every state.
+
+        A network that cannot do this leaves it, and learns the difference. Not called where the value is bounded.
+        """
+        return
+
     @abstractmethod
     def begin_episode(self) -> None:
         """Forget the states of the last game in play."""
@@ -122,6 +142,9 @@ class Network(ABC):
         """
 
 
+VALUE_GAIN = 0.01  # at first every state is worth the mean
+
+
 def orthogonal(rng: np.random.Generator, fan_in: int, fan_out: int, gain: float) -> NDArray[np.float64]:
     """A (fan_in, fan_out) matrix with orthonormal rows or columns, times `gain` (Saxe et al. 2014)."""
     tall = rng.standard_normal((max(fan_in, fan_out), min(fan_in, fan_out)))
@@ -130,11 +153,23 @@ def orthogonal(rng: np.random.Generator, fan_in: int, fan_out: int, gain: float)
     return gain * (q if fan_in >= fan_out else q.T)
 
 
+def absorb_into(weights: Floats, gain: Floats, offset: Floats) -> None:
+    """Make x·W + b, with b the last row, what (gain·x + offset)·W + b was."""
+    weights[-1] += offset @ weights[:-1]
+    weights[:-1] *= gain[:, None]
+
+
+def rescale_column(weights: Floats, gain: float, offset: float) -> None:
+    """Make gain·y + offset of the last output y of an affine map."""
+    weights[:, -1] *= gain
+    weights[-1, -1] += offset
+
+
 def initialise_head(rng: np.random.Generator, head: Floats, n_actions: int) -> None:
-    """Fill a last matrix (width + 1, outputs): nearly uniform policy, then, if there is one, a value of unit gain."""
+    """Fill a last matrix (width + 1, outputs): nearly uniform policy, then, if there is one, a value near 0."""
     width, outputs = head.shape[0] - 1, head.shape[1]
     if n_actions:
         head[:-1, :n_actions] = orthogonal(rng, width, n_actions, 0.01)
     if outputs > n_actions:
-        head[:-1, -1:] = orthogonal(rng, width, 1, 1.0)
+        head[:-1, -1:] = orthogonal(rng, width, 1, VALUE_GAIN)
     head[-1] = 0

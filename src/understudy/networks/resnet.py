@@ -35,6 +35,7 @@ class ActorCriticResTower(Network):
     """
 
     sequential = False
+    bounded_value = True
 
     def __init__(
         self,

@@ -19,7 +19,16 @@ from understudy.networks.affine import (
 )
 from understudy.networks.attention import Attended, attend, attend_backward, hiding
 from understudy.networks.in_play import InPlay, TransformerInPlay
-from understudy.networks.network import Floats, Integers, Layout, Network, initialise_head, orthogonal
+from understudy.networks.network import (
+    Floats,
+    Integers,
+    Layout,
+    Network,
+    absorb_into,
+    initialise_head,
+    orthogonal,
+    rescale_column,
+)
 from understudy.networks.workspace import Workspace
 from understudy.settings import NetworkSettings
 
@@ -119,6 +128,18 @@ class TransformerDecisionModel(Network):
     def in_play(self, matches: int) -> InPlay:
         """See Network.in_play."""
         return TransformerInPlay((self._input, self._blocks, self._final_norm, self._head), matches)
+
+    def policy_part(self, vector: Floats) -> Floats:
+        """See Network.policy_part."""
+        return self.views(vector)["head"][:, :-1]
+
+    def absorb(self, gain: Floats, offset: Floats) -> None:
+        """See Network.absorb."""
+        absorb_into(self._input, gain, offset)
+
+    def rescale_value(self, gain: float, offset: float) -> None:
+        """See Network.rescale_value."""
+        rescale_column(self._head, gain, offset)
 
     def begin_episode(self) -> None:
         """See Network.begin_episode."""

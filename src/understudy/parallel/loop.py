@@ -303,7 +303,7 @@ class TrainingLoopManager:
         stats = self.stats
         done = stats.games, stats.decisions, stats.seconds
         games, steps, seconds = (now - before for now, before in zip(done, self._published, strict=True))
-        last = {} if stats.last is None else dataclasses.asdict(stats.last)
+        last = {} if stats.last is None else self.model.facts(stats.last)
         facts = last | stats.as_dict() | {"games": games, "total_steps": steps, "seconds": seconds}
         self.model.publish(self._store, publisher="selfplay", stats=facts)
         self._matches.prune(self.model.version)

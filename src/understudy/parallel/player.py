@@ -14,7 +14,7 @@ from understudy.errors import MatchesDamaged
 from understudy.games.game import Game, Singles, open_game
 from understudy.games.saved import generator_of, pack, unpack, unpacking
 from understudy.learning.losses import chosen, log_softmax
-from understudy.learning.normalizer import StateNormalizer
+from understudy.learning.normalizers import StateNormalizer, ValueNormalizer
 from understudy.models.state import ModelSpec
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats, Network
@@ -64,6 +64,7 @@ class Player:
         self.game = game
         self.network = network
         self.normalizer = normalizer
+        self.values = ValueNormalizer(enabled=not network.bounded_value)
         self.worker = 0
         self.seed = 0
         self.exploration = 0.0
@@ -172,7 +173,8 @@ class Player:
             game.legal(self._legal)
             rollout.legal[t] = np.packbits(self._legal, axis=1)
             legal = self._legal
-        logits, rollout.values[t] = self._in_play.decide(self.normalizer.apply(states, self._inputs))
+        logits, outputs = self._in_play.decide(self.normalizer.apply(states, self._inputs))
+        rollout.values[t] = self.values.expand(outputs)
         actions, rollout.log_probs[t] = draw_all(logits, legal, self.exploration, self._rng)
         sides = game.to_move()
         rollout.actions[t], rollout.sides[t] = actions, sides
@@ -240,7 +242,8 @@ class Player:
 
     def _value_finals(self, rollout: Rollout, which: slice) -> None:
         states, matches = rollout.final_states[which], rollout.final_after[which] % self.game.matches
-        rollout.final_values[which] = self._in_play.value(self.normalizer.apply(states), matches)
+        outputs = self._in_play.value(self.normalizer.apply(states), matches)
+        rollout.final_values[which] = self.values.expand(outputs)
 
 
 def staggered(matches: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.learning.normalizers import STATISTICS
 from understudy.models.live import LiveModel
 from understudy.networks.network import Network
 from understudy.parallel.player import Player
@@ -37,7 +38,7 @@ class ModelSynchronizer:
         normalizer = model.trainer.normalizer
         numbers = np.array([model.trainer.updates, model.exploration], np.float64)
         normal = [np.asarray(part, np.float64) for part in (normalizer.count, normalizer.sums, normalizer.squares)]
-        parts = [numbers, *normal, model.network.parameters]
+        parts = [numbers, *normal, model.trainer.values.sums, model.network.parameters]
         self._block = np.concatenate([part.view(np.uint8) for part in parts], out=self._block)
         return np.frombuffer(zlib.compress(self._block.data, 1), np.uint8) if self._compress else self._block
 
@@ -64,14 +65,16 @@ class ModelSynchronizer:
     @staticmethod
     def capacity(network: Network) -> int:
         """The most bytes that a block can have, compressed or not."""
-        raw = 8 * (2 + 1 + 2 * network.state_dim) + network.parameters.nbytes
+        raw = 8 * (3 + 2 * network.state_dim + STATISTICS) + network.parameters.nbytes
         return raw + (raw >> 10) + 64
 
 
 def unpack(block: Block, player: Player) -> None:
-    """Write a block's numbers, normaliser and parameters into a player."""
+    """Write a block's numbers, normalisers and parameters into a player."""
     S = player.network.state_dim
-    numbers = block[: 8 * (3 + 2 * S)].view(np.float64).copy()  # the normaliser keeps its part
+    end = 3 + 2 * S + STATISTICS
+    numbers = block[: 8 * end].view(np.float64).copy()  # the normalisers keep their parts
     player.version, player.exploration = int(numbers[0]), float(numbers[1])
-    player.normalizer.restore(numbers[2:3], numbers[3 : 3 + S], numbers[3 + S :])
-    np.copyto(player.network.parameters, block[8 * (3 + 2 * S) :].view(player.network.parameters.dtype))
+    player.normalizer.restore(numbers[2:3], numbers[3 : 3 + S], numbers[3 + S : 3 + 2 * S])
+    player.values.restore(numbers[3 + 2 * S :])
+    np.copyto(player.network.parameters, block[8 * end :].view(player.network.parameters.dtype))

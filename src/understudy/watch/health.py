@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.confidence import Z95
+from understudy.experience import outliers
 from understudy.experience.skipped import advice, summary
 from understudy.status import FRESH_SECONDS
 from understudy.watch.history import Rates
@@ -72,6 +73,7 @@ def _troubles(seen: Snapshot) -> Iterator[Trouble]:
         _rejected,
         _not_finite,
         _skipped,
+        _outliers,
         _queue,
         _games,
         _workers,
@@ -202,6 +204,19 @@ def _skipped(seen: Snapshot) -> Iterator[Trouble]:
         )
 
 
+def _outliers(seen: Snapshot) -> Iterator[Trouble]:
+    """The model is none the worse for them; the bot that made them may be."""
+    at = seen.learner.stats.get("outliers_at")
+    if at is not None and seen.at - at < RECENT_SECONDS:
+        yield Trouble(
+            "values out of range",
+            "amber",
+            f"A value far outside of the range of its feature was learned from {duration(seen.at - at)} ago: "
+            f"{outliers.summary(seen.learner.stats.get('outliers') or [])}.",
+            outliers.ADVICE,
+        )
+
+
 def _queue(seen: Snapshot) -> Iterator[Trouble]:
     learner, waiting = seen.learner, seen.buffer.count
     if not learner.alive or not waiting or learner.paused_by_request or learner.state.startswith("waiting: "):
@@ -226,7 +241,7 @@ def _queue(seen: Snapshot) -> Iterator[Trouble]:
             f"The learner holds back ({why}); {_games_wait(waiting)}.",
             "It goes on by itself; the thresholds are in [resources] of the settings.",
         )
-    elif min(idle, waits) > STALLED_SECONDS:
+    elif min(idle, waits) > STALLED_SECONDS and waiting >= _batch_wanted(seen):
         yield Trouble(
             "queue stalled",
             "red",
@@ -273,6 +288,11 @@ def _workers(seen: Snapshot) -> Iterator[Trouble]:
         )
 
 
+def _batch_wanted(seen: Snapshot) -> int:
+    """How many games the learner waits for before it trains."""
+    return int(seen.learner.stats.get("batch_wanted") or 1)
+
+
 def _latest_rejection(seen: Snapshot) -> float:
     return seen.reasons[0].at if seen.reasons else 0.0
 
@@ -281,7 +301,9 @@ def _well(seen: Snapshot) -> str:
     parts = [f"All is well: version {seen.model.version}" if seen.model.version is not None else "All is well"]
     if seen.last_version_at is not None:
         parts.append(f"learned {duration(seen.at - seen.last_version_at)} ago")
-    parts.append(_games_wait(seen.buffer.count) if seen.buffer.count else "no game waits")
+    waiting, wanted = seen.buffer.count, _batch_wanted(seen)
+    together = f" for a batch of {wanted}" if waiting < wanted else ""
+    parts.append(f"{_games_wait(waiting)}{together}" if waiting else "no game waits")
     return ", ".join(parts) + "."
 
 

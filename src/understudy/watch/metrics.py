@@ -81,16 +81,17 @@ METRICS: tuple[Metric, ...] = (
         "",
         "learning",
         "What PPO (or REINFORCE) minimises: minus the advantage, weighted by how much more likely an action became.",
-        "Close to 0, mostly below it.",
+        "-0.8 to 0.4. Advantages are not centred: a batch of games won lies below 0, one of games lost above it.",
         "Large swings go with a large KL; see there.",
     ),
     Metric(
         "value_loss",
         "Value error",
-        "squared reward",
+        "squared spreads",
         "learning",
-        "Half the mean squared difference between the value head's estimate and what the games came to.",
-        "0.002 to 0.05 there; its scale is that of the rewards. It rises when the bot meets something new.",
+        "Half the mean squared difference between the value head's estimate and what the games came to, both in units "
+        "of the usual spread of the latter, so that it does not depend on the scale of the rewards.",
+        "0 to 0.9; a constant would have about 0.5. It rises when the bot meets something new.",
         "If it stays high, see explained variance.",
     ),
     Metric(
@@ -100,7 +101,7 @@ METRICS: tuple[Metric, ...] = (
         "learning",
         "How much of the differences between outcomes the value head foresaw before the update: 1 all, 0 none; below "
         "0 it was worse than a constant.",
-        "-5 to 0.83, half of the time above 0.12: a batch of one game, won or lost throughout, has little to explain.",
+        "-0.2 to 0.9, rising: a batch of one game, won or lost throughout, has little to explain.",
         "If it stays below 0 over batches of several games, the states do not tell what decides games: add features, "
         "or a larger network.",
     ),
@@ -110,7 +111,7 @@ METRICS: tuple[Metric, ...] = (
         "nats",
         "learning",
         "How undecided the policy is: ln(number of actions) when all are equally likely, 0 when one is certain.",
-        "It begins near ln(number of actions) and falls over hundreds of games, in that run from 1.79 to 0.1.",
+        "It begins near ln(number of actions) and falls over hundreds of games, in that run from 0.69 to 0.46.",
         "If it drops to near 0 within few games, raise training.entropy_coefficient. If it does not fall at all, "
         "rewards do not tell actions apart.",
     ),
@@ -119,9 +120,11 @@ METRICS: tuple[Metric, ...] = (
         "KL divergence",
         "nats",
         "learning",
-        "How far the policy moved in the update, measured in its last pass. Passes end at training.target_kl (0.02).",
-        "0.002 to 0.03.",
-        "Above 0.1 again and again: lower training.learning_rate or training.epochs.",
+        "How far the whole update moved the policy, measured when it was over. It is at most training.target_kl (0.02) "
+        "for batches of 2,048 decisions or more, and less for smaller ones.",
+        "0.0001 to 0.01, with batches from 11 to 3,500 decisions.",
+        "Near 0 for many updates: games teach nothing new, or the learning rate is small. With training.target_kl = 0 "
+        "or REINFORCE it is not measured, and 0.",
     ),
     Metric(
         "clip_fraction",
@@ -129,7 +132,7 @@ METRICS: tuple[Metric, ...] = (
         "share of decisions",
         "learning",
         "The share of decisions whose probability moved beyond training.clip (0.2), so that PPO left them alone.",
-        "0.004 to 0.15.",
+        "0 to 0.09.",
         "Near 0: the learning rate is small, or the games teach nothing new. Above 0.5: it is too large.",
     ),
     Metric(
@@ -138,8 +141,38 @@ METRICS: tuple[Metric, ...] = (
         "",
         "learning",
         "The length of the gradient before it is cut to training.max_grad_norm (0.5).",
-        "0.3 to 1.4.",
+        "0.16 to 1.",
         "Sudden jumps go with unusual rewards; look at the latest games.",
+    ),
+    Metric(
+        "learning_rate",
+        "Learning rate",
+        "",
+        "learning",
+        "Adam's learning rate in the update: training.learning_rate, times what is left of it by "
+        "training.learning_rate_half_life, times a factor from 0.1 to 1 that adjusts itself. The factor falls when the "
+        "KL limit ends updates after very few gradient steps, and rises when they do all their passes.",
+        "Between a tenth of training.learning_rate (0.0003) and all of it; all of it throughout that run.",
+        "At a tenth for long: even small steps move the policy far. Lower training.learning_rate.",
+    ),
+    Metric(
+        "entropy_weight",
+        "Weight of the entropy",
+        "",
+        "learning",
+        "How much the entropy of the policy counted in what the update maximised.",
+        "training.entropy_coefficient (0.01).",
+        "It changes only with the settings.",
+    ),
+    Metric(
+        "shortened",
+        "Share of the update kept",
+        "share",
+        "learning",
+        "An update that moved the policy beyond the KL limit is shortened: this share of the change of the weights was "
+        "kept. 1: it was within the limit.",
+        "0.91 to 1.",
+        "Far below 1 again and again: steps are too large. Lower training.learning_rate.",
     ),
     Metric(
         "staleness",
@@ -157,7 +190,7 @@ METRICS: tuple[Metric, ...] = (
         "share of the batch",
         "learning",
         "Which share of the batch is as good as fresh, given how far the policy has moved since the games were played.",
-        "0.94 to 1.",
+        "Above 0.99 with one bot that waits for the learner.",
         "Below 0.5 most of a game is wasted: let the bots take new models more often, or play in fewer processes.",
     ),
     Metric(
@@ -423,9 +456,9 @@ def markdown() -> Iterator[str]:
     yield "Written by `tools/write_metrics_doc.py` from `src/understudy/watch/metrics.py`; the dashboard shows the same"
     yield "texts. Prometheus gets those that are one figure of a run, each name with `understudy_` before it."
     yield ""
-    yield "Ranges given as normal are the middle nine tenths of the 212 updates of one Zerg run on the proving ground"
-    yield "(a few games of the bot, the rest practice, one game a batch). Other games have other ranges; sudden changes"
-    yield "matter more than levels."
+    yield "Ranges given as normal are the middle nine tenths of the 57 updates of one run of"
+    yield "`python examples/cartpole.py --seed 0`. Other games have other ranges; sudden changes matter more than"
+    yield "levels."
     for group, title in GROUPS.items():
         yield ""
         yield f"## {title}"

@@ -27,6 +27,9 @@ _METRICS: tuple[tuple[str, Form, float | None, float | None], ...] = (
     ("games_per_second", "number", 0, None),
     ("samples_per_second", "number", 0, None),
     ("grad_norm", "number", 0, None),
+    ("learning_rate", "number", 0, None),
+    ("entropy_weight", "number", 0, None),
+    ("shortened", "percent", 0, 1),
 )
 _BARS = 14
 

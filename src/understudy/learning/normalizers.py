@@ -1,0 +1,242 @@
+"""Running statistics of states and of value targets: scale-free learning that one wild number does not upset.
+
+All statistics are sums that fade: beyond a horizon of decisions the oldest count for less and less, so that neither
+last month's data nor a single value decides. What two processes saw can be added.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.networks.network import Floats, Integers
+
+LIMIT = 10.0
+"""Normalised states and value targets lie within ± this."""
+HORIZON = 2.0**18
+"""Decisions that the statistics of states remember."""
+_LOW, _HIGH = np.array(-LIMIT, np.float32), np.array(LIMIT, np.float32)
+EARLY = 1024
+"""Decisions; before that the past says little about what is usual."""
+_FEW = 0.01  # share of the rows of an early batch that may be outliers, and at least one row
+_SMALL = 0.1  # a change of statistics, in spreads, that the network makes up for
+_FAR = 2 * LIMIT  # spreads from the middle beyond which a value is an outlier
+
+Wide = NDArray[np.float64]
+
+
+class Shift(NamedTuple):
+    """How normalised states moved: what was x before is now (x − offset) / gain, feature by feature."""
+
+    gain: NDArray[np.float32]
+    offset: NDArray[np.float32]
+
+
+class Outlier(NamedTuple):
+    """A feature whose value, in this row of the batch, lies far outside of its range."""
+
+    feature: int
+    row: int
+    value: float
+
+
+class StateNormalizer:
+    """Brings every feature to mean 0 and spread 1 over the states seen, within ±10. Disabled, it changes nothing.
+
+    The state is `count`, `sums` and `squares`. States are float32, whose squares are exact in float64: the 53 bits
+    suffice for any spread that float32 can express.
+    """
+
+    def __init__(self, state_dim: int, enabled: bool = True) -> None:
+        self.enabled = enabled
+        self.outliers: list[Outlier] = []
+        """One for each feature that had any in the last update: the value that was farthest out."""
+        self.restore(np.zeros(1), np.zeros(state_dim), np.zeros(state_dim))
+
+    def update(self, states: Floats) -> Shift | None:
+        """Take the rows of `states` (N, S) into account; how normalised states moved, as far as it is to be absorbed.
+
+        An outlier counts as if it were at the edge of the usual: no single value decides, but a new range is followed.
+        """
+        self.outliers = []
+        if not self.enabled:
+            return None
+        mean, scale, seen = self.mean, self.scale, self.count[0]
+        wide = self._with_outliers_at_the_edge(states.astype(np.float64))
+        ones = np.ones(len(wide))
+        keep = fading(seen, len(wide), HORIZON)
+        sums = keep * self.sums + ones @ wide
+        squares = keep * self.squares + ones @ np.square(wide, out=wide)
+        self.restore(keep * self.count + len(wide), sums, squares)
+        return _small(Shift(scale / self.scale, (self.mean - mean) * scale)) if seen else None
+
+    def _with_outliers_at_the_edge(self, wide: Wide) -> Wide:
+        early = self.count[0] < EARLY
+        middle = np.median(wide, axis=0) if early else self.mean.astype(np.float64)
+        limits = _FAR * self._usual(wide, middle, early)
+        high, low = wide.max(axis=0), wide.min(axis=0)
+        far = np.flatnonzero((high > middle + limits) | (low < middle - limits))
+        if not len(far):
+            return wide
+        rows = np.abs(wide[:, far] - middle[far]).argmax(axis=0)
+        self.outliers = [Outlier(f, r, float(wide[r, f])) for f, r in zip(far.tolist(), rows.tolist(), strict=True)]
+        return wide.clip(middle - limits, middle + limits)
+
+    def _usual(self, wide: Wide, middle: Wide, early: bool) -> Wide:
+        """The spread of each feature by what was seen before; early on, or by all but a few rows of this batch."""
+        spread = np.where(self.varies, 1 / self.scale.astype(np.float64), 0)
+        if early:
+            distance = np.abs(wide - middle)
+            most = len(wide) - max(1, int(_FEW * len(wide)))
+            nearest = np.partition(distance, most, axis=0)[:most] if most else distance
+            spread = np.maximum(spread, np.sqrt(np.square(nearest).mean(axis=0)))
+        return np.where(spread > 0, spread, 1.0)
+
+    def restore(self, count: Wide, sums: Wide, squares: Wide) -> None:
+        """Go on from these sums; `count` has shape (1,)."""
+        self.count, self.sums, self.squares = count, sums, squares
+        mean = sums / np.maximum(count, 1)
+        variance = squares / np.maximum(count, 1) - np.square(mean)
+        # Below a millionth of the mean, a spread is rounding: such a feature is constant, and keeps its unit.
+        self.varies = variance > 1e-12 * np.square(mean)
+        self.mean = mean.astype(np.float32)
+        self.scale = (1 / np.sqrt(np.where(self.varies, variance, 1))).astype(np.float32)
+
+    def apply(self, states: Floats, out: Floats | None = None) -> Floats:
+        """The normalised states, (N, S) or (S,), in `out` or a new array; disabled, the states themselves."""
+        if not self.enabled:
+            return states
+        out = np.subtract(states, self.mean, out)
+        np.multiply(out, self.scale, out)
+        return out.clip(_LOW, _HIGH, out)
+
+
+VALUE_HORIZON, ADVANTAGE_HORIZON = 2.0**14, 2.0**12
+"""Decisions that the statistics of value targets and of advantages remember."""
+_PRIOR = 32.0  # decisions worth 0 that are assumed at first: one game alone does not show how much games differ
+
+
+class ValueNormalizer:
+    """Mean and spread of value targets, and the size of advantages, so that rewards of any scale are learned alike.
+
+    The network's value v stands for `mean` + `spread`·v (PopArt: van Hasselt et al. 2016). Disabled, v is the value.
+    """
+
+    def __init__(self, enabled: bool = True) -> None:
+        self.enabled = enabled
+        self.restore(np.zeros(STATISTICS))
+
+    def update(self, targets: Floats, learned: bool = False) -> tuple[float, float]:
+        """Take targets into account; the (gain, offset) that turn the old v of a value into gain·v + offset.
+
+        `learned` says that v was learned before these statistics began.
+        """
+        if not self.enabled:
+            return 1.0, 0.0
+        mean, spread, n = self.mean, self.spread, len(targets)
+        wide = targets.astype(np.float64)
+        wide = wide.clip(mean - self.far, mean + self.far)
+        count, total, squares = fading(self.sums[0], n, VALUE_HORIZON) * self.sums[:3]
+        self.restore(np.array([count + n, total + wide.sum(), squares + np.dot(wide, wide), *self.sums[3:]]))
+        gain, offset = spread / self.spread, (mean - self.mean) / self.spread
+        # Until the statistics settle, what the network says is best understood by the new ones.
+        small = abs(np.log(gain)) < _SMALL and abs(offset) < _SMALL
+        return (gain, offset) if small or learned else (1.0, 0.0)
+
+    @property
+    def far(self) -> float:
+        """How far from the mean a target is an outlier; early on none is."""
+        return _FAR * self.spread if self.sums[0] >= EARLY else np.inf
+
+    def scale_advantages(self, advantages: Floats) -> NDArray[np.float32]:
+        """Advantages in units of their usual size, and not centred: a won game stays a won game.
+
+        A batch of larger ones than usual is brought to the usual size; one of smaller ones counts for less.
+        """
+        wide = advantages.astype(np.float64)
+        square = float(np.dot(wide, wide))
+        n = len(wide)
+        usual = wide
+        if self.sums[3] >= EARLY and self.sums[4] > 0:  # a wild one must not make all later ones small
+            far = _FAR * np.sqrt(self.sums[4] / self.sums[3])
+            usual = wide.clip(-far, far)
+        count, squares = fading(self.sums[3], n, ADVANTAGE_HORIZON) * self.sums[3:] + (n, np.dot(usual, usual))
+        self.restore(np.array([*self.sums[:3], count, squares]))
+        size = np.sqrt(max(squares / count, square / n))
+        return (wide / size).clip(-LIMIT, LIMIT).astype(np.float32) if size > 0 else advantages.astype(np.float32)
+
+    def in_units(self, advantage: float) -> float:
+        """An advantage in units of their usual size."""
+        count, squares = self.sums[3:]
+        return float(advantage / np.sqrt(squares / count)) if squares > 0 else 0.0
+
+    def restore(self, sums: Wide) -> None:
+        """Go on from `sums`: count, sum and squares of targets; count and squares of advantages."""
+        self.sums = sums
+        count = sums[0] + _PRIOR * max(0.0, 1 - sums[0] / EARLY)
+        mean = sums[1] / count
+        variance = sums[2] / count - mean * mean
+        varies = self.enabled and variance > 1e-12 * mean * mean and sums[0] > 0
+        self.mean = float(mean) if self.enabled and sums[0] else 0.0
+        self.spread = float(np.sqrt(variance)) if varies else 1.0
+
+    def normalize(self, values: Floats) -> NDArray[np.float32]:
+        """Values as the network should say them."""
+        return ((values.astype(np.float64) - self.mean) / self.spread).clip(-LIMIT, LIMIT).astype(np.float32)
+
+    def expand(self, outputs: Floats) -> Floats:
+        """What the network says, in units of the rewards."""
+        if not self.enabled:
+            return outputs
+        expanded: Floats = (self.mean + self.spread * outputs.astype(np.float64)).astype(outputs.dtype)
+        return expanded
+
+
+STATISTICS = 5
+BINS = 128
+_EXACT = 64  # decisions that have a bin each; later ones share bins, eight for each doubling
+_GAMES = 256.0  # that a bin remembers
+_SHRINK = 8.0  # games without any difference that are assumed beforehand
+
+
+class ClockBaseline:
+    """What the values miss because states do not tell how late in the game it is, by the number of the decision.
+
+    In a game of fixed length that pays for every decision, what is still to come depends on the time alone. The mean
+    of (target − value) over past games, for each decision number, knows it. The state is `sums`: counts and sums.
+    """
+
+    def __init__(self) -> None:
+        self.sums = np.zeros((2, BINS))
+
+    def of(self, numbers: Integers) -> Floats:
+        """What to add to the values of decisions with these numbers, counted from 0 in each game."""
+        table = self.sums[1] / (self.sums[0] + _SHRINK)
+        return np.asarray(table[_bins(numbers)])
+
+    def update(self, numbers: Integers, residuals: Floats) -> None:
+        """Take into account how far targets lie above the values."""
+        bins = _bins(numbers)
+        counts = np.bincount(bins, minlength=BINS)
+        totals = np.bincount(bins, residuals, minlength=BINS)
+        keep = np.minimum(1.0, np.maximum(_GAMES - counts, 0) / np.maximum(self.sums[0], 1e-9))
+        keep[counts == 0] = 1.0
+        self.sums = keep * self.sums + np.array([counts, totals])
+
+
+def _bins(numbers: Integers) -> Integers:
+    late = _EXACT + np.floor(8 * np.log2(np.maximum(numbers, _EXACT) / _EXACT)).astype(np.int64)
+    return np.minimum(np.where(numbers < _EXACT, numbers, late), BINS - 1)
+
+
+def _small(shift: Shift) -> Shift:
+    """The shift of the features that hardly moved; the others still look for their range."""
+    settled = (np.abs(np.log(shift.gain)) < _SMALL) & (np.abs(shift.offset) < _SMALL)
+    return Shift(np.where(settled, shift.gain, np.float32(1)), np.where(settled, shift.offset, np.float32(0)))
+
+
+def fading(count: float, new: int, horizon: float) -> float:
+    """The factor by which `count` decisions seen before fade, so that with `new` ones there are `horizon` at most."""
+    return min(1.0, max(horizon - new, 0.0) / count) if count > 0 else 1.0
