@@ -73,7 +73,7 @@ class TrainingSettings(_Section):
     algorithm: Literal["ppo", "reinforce"] = _setting(
         "ppo", "ppo corrects for experience of an older policy; reinforce does not"
     )
-    learning_rate: float = _setting(6e-4, "Adam's learning rate at most; it adjusts itself, down to 3 % of this", 0)
+    learning_rate: float = _setting(6e-4, "Adam's learning rate at most; it adjusts itself, down to 0.03 times this", 0)
     learning_rate_half_life: float = _setting(
         0.0, "games learned from until the step size is half, in the long run a tenth, of that; 0 = it stays", 0
     )

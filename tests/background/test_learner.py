@@ -131,7 +131,7 @@ def test_a_transformer_that_looks_back_less_than_games_last_is_in_the_log_once(t
 
 def test_a_live_bot_gets_new_weights_without_asking(tmp_path: Path) -> None:
     agent = RLAgent(STATE_DIM, ACTIONS, run_dir=tmp_path, hidden=(8,))
-    with BackgroundParallelLearner(run_dir=tmp_path, verbose=False):
+    with BackgroundParallelLearner(run_dir=tmp_path, verbose=False, min_batch_games=1):
         for _ in range(3):
             for t in range(20):
                 agent.select_action(np.full(STATE_DIM, t % 3))
@@ -145,7 +145,7 @@ def test_a_live_bot_gets_new_weights_without_asking(tmp_path: Path) -> None:
 
 
 def test_a_new_game_is_seen_long_before_the_next_poll(run: RunDir) -> None:
-    with BackgroundParallelLearner(run_dir=run.root, verbose=False, poll_seconds=3600):
+    with BackgroundParallelLearner(run_dir=run.root, verbose=False, poll_seconds=3600, min_batch_games=1):
         for seed in range(3):
             put_game(run.buffer, seed)
             until(lambda: not list(run.buffer.glob("*.npz")))

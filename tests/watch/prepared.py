@@ -13,7 +13,7 @@ from understudy.background.holding import StopRequest
 from understudy.background.loop import LearnerLoop
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.settings import Settings
+from understudy.settings import LearnerSettings, Settings
 
 
 def new_run(root: Path) -> RunDir:
@@ -28,7 +28,7 @@ def learn_all(run: RunDir) -> None:
     """Learn everything that waits, and stop."""
     request = StopRequest()
     request.stop(drain=True)
-    LearnerLoop(run, Settings()).run(request)
+    LearnerLoop(run, Settings(learner=LearnerSettings(min_batch_games=1))).run(request)
 
 
 def learned_run(root: Path, games: int = 40) -> RunDir:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.background import reports
+from understudy.background.arrivals import Arrivals
 from understudy.background.control import PAUSED, Orders
 from understudy.background.dispatch import Dispatcher
 from understudy.background.evaluation import EvaluationJobs
@@ -85,6 +86,7 @@ class LearnerLoop:
         self._short_memory: str | None = None
         self._evaluation_reported: int | None = None
         self._started_at = time.time()
+        self._arrivals = Arrivals(time.monotonic())
         self._to_recover = True  # the first pass begins with what was left behind
         self._troubled = False
         self._next_look = 0.0
@@ -141,6 +143,11 @@ class LearnerLoop:
         self.stats.batch_wanted = wanted
         return wanted
 
+    def _games_needed(self) -> int:
+        """A whole batch; or whatever waits, once no more games seem to come."""
+        wanted = self._batch_wanted()
+        return 1 if self._arrivals.ended(self._spool.waiting, time.monotonic()) else wanted
+
     def _stand_still(self, request: StopRequest) -> None:
         """During a pause nothing is begun; what workers were at is taken in. No game gets too old by it."""
         self._spool.clock.count_from(time.monotonic())
@@ -188,10 +195,10 @@ class LearnerLoop:
                 self._recover()
             self._keep_bounds()
             self._spool.salvage()
-            if self._spool.waiting < (at_least or self._batch_wanted()):  # else the last scan found enough
+            if self._spool.waiting < (at_least or self._games_needed()):  # else the last scan found enough
                 self._spool.scan()
             # Only a model that is loaded tells how many games are worth it.
-            if self._train and self._has_model() and self._spool.waiting >= (at_least or self._batch_wanted()):
+            if self._train and self._has_model() and self._spool.waiting >= (at_least or self._games_needed()):
                 self._jobs.queue.add(Job("train", "batch"))
             hurry = request.event.is_set()
             train = partial(self._take_and_learn, request)
