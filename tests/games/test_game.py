@@ -110,6 +110,11 @@ def test_a_pole_that_falls_is_over_and_a_time_limit_is_a_cut() -> None:
     game.close()
 
 
+def test_a_package_with_a_function_that_registers_its_environments_is_asked_to() -> None:
+    pytest.importorskip("minatar", reason="MinAtar comes with the extra bench")
+    assert open_game("gym:minatar:MinAtar/Breakout-v1", 1).state_dim == 10 * 10 * 4
+
+
 def test_packages_that_register_environments_are_imported_from_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,8 +128,6 @@ def test_packages_that_register_environments_are_imported_from_the_current_folde
         open_game("gym:Mine-v0", 1)
     game = open_game("gym:json:my_environments:Mine-v0", 1)
     assert (game.name, game.state_dim) == ("Mine-v0", 4)
-    breakout = open_game("gym:minatar:MinAtar/Breakout-v1", 1)  # it has a function that registers
-    assert breakout.state_dim == 10 * 10 * 4
     with pytest.raises(SettingsError, match=r"--import broken_environments fails \(ZeroDivisionError"):
         open_game("gym:broken_environments:CartPole-v1", 1)
     with pytest.raises(SettingsError, match=r"--import no_such_module fails.*current folder"):
