@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -244,9 +243,11 @@ class Trainer:
         _require_finite("the parameters", self.network.parameters)
         kl, shortened = self._stay_near(samples, before, limit)
 
-        stats = _stats(batch, passes, explained_variance(values, targets.values), effective_sample_size(log_ratios))
-        stats = dataclasses.replace(
-            stats,
+        stats = _stats(
+            batch,
+            passes,
+            explained_variance=explained_variance(values, targets.values),
+            effective_sample_size=effective_sample_size(log_ratios),
             kl=kl,
             shortened=shortened,
             learning_rate=self.adam.learning_rate,
@@ -300,6 +301,9 @@ class Trainer:
                 break
             share *= kept_share(kl, limit)
             np.copyto(self.network.parameters, before + share * (after - before))
+        else:  # no share of it is near enough
+            np.copyto(self.network.parameters, before)
+            return 0.0, 0.0
         return kl, share
 
     def _kl(self, samples: Samples) -> float:
@@ -490,26 +494,21 @@ class _Step(NamedTuple):
     """The cosine with Adam's mean of earlier policy gradients."""
 
 
-def _stats(batch: Batch, passes: list[list[_Step]], explained: float, sample_size: float) -> UpdateStats:
+def _stats(batch: Batch, passes: list[list[_Step]], **measured: Any) -> UpdateStats:
+    """What an update did, from its gradient steps and what was measured besides."""
     mean = _Step(*np.mean([step for steps in passes for step in steps], axis=0).tolist())
     return UpdateStats(
         loss=mean.loss,
         policy_loss=mean.policy_loss,
         value_loss=mean.value_loss,
         entropy=mean.entropy,
-        kl=0.0,
         clip_fraction=mean.clip_fraction,
-        explained_variance=explained,
-        effective_sample_size=sample_size,
         grad_norm=mean.grad_norm,
         total_steps=len(batch.actions),
         games=batch.games,
         epochs_done=len(passes),
         mean_return=float(batch.rewards.sum(dtype=np.float64)) / len(batch.starts),
-        learning_rate=0.0,
-        entropy_weight=0.0,
-        shortened=1.0,
-        outliers=(),
+        **measured,
     )
 
 
