@@ -196,6 +196,16 @@ def test_no_update_moves_the_policy_beyond_the_limit(network: str, learning_rate
     assert (trainer.adjusted.rate < 0.9) == (learning_rate >= 0.1)
 
 
+def test_an_update_that_cannot_be_shortened_enough_is_undone_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = make(learning_rate=10.0)
+    monkeypatch.setattr(trainer_module, "kept_share", lambda kl, limit: 1.0)
+    before = [taken(trainer, game) for game in games(0)]
+    stats = trainer.update(games(0))
+    assert (stats.kl, stats.shortened) == (0.0, 0.0)
+    for game, old in zip(games(0), before, strict=True):
+        np.testing.assert_allclose(taken(trainer, game), old, atol=0.2)  # the statistics of the states have moved
+
+
 def taken(trainer: Trainer, game: Episode) -> NDArray[np.floating[Any]]:
     logits, _ = trainer.network.forward(trainer.normalizer.apply(game.states))
     return log_softmax(logits.astype(np.float64))[np.arange(len(game)), game.actions]
