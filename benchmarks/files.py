@@ -21,7 +21,7 @@ from games import ACTIONS, STATE_DIM, random_game
 from measure import Row, run_alone, take_turns, timed, typical
 from peers import TorchTrainer
 from understudy import Episode, ModelStore, RLAgent, read_episode, write_episode
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 from understudy.rundir import RunDir

@@ -21,7 +21,7 @@ from measure import Row, run_alone
 from understudy import BackgroundParallelLearner, Episode, EpisodeMeta, RLAgent, write_episode
 from understudy.experience.episode import file_name
 from understudy.learning.losses import log_softmax
-from understudy.ledger import Ledger, Version
+from understudy.ledger.connection import Ledger, Version
 from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir

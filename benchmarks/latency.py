@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from games import ACTIONS, STATE_DIM, STEPS
 from measure import Row, quantile, run_alone
 from understudy import BackgroundParallelLearner, ModelStore, RLAgent
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.models.live import LiveModel
 from understudy.rundir import RunDir
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from games import ACTIONS, STATE_DIM, STEPS, random_game
 from measure import Row, quantile, run_alone, typical
 from understudy import BackgroundParallelLearner, EpisodeMeta, RLAgent, Settings, write_episode
-from understudy.background.priority import lower_priority
 from understudy.experience.episode import file_name
+from understudy.machine.priority import lower_priority
 from understudy.rundir import RunDir
 from understudy.settings import TrainingSettings
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.machine.priority import ONE_BLAS_THREAD
 
 Unit = Literal["µs", "ms", "B", "k/s", "GB/s", "%", "versions", "games"]
 _MORE_IS_BETTER = ("k/s", "GB/s", "%")

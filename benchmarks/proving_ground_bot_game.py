@@ -21,7 +21,7 @@ from sc2.data import AIBuild, Difficulty, Race
 from sc2.player import Bot, Computer
 
 from understudy.games.zerg.bot import WickedZergBotProImpl
-from understudy.games.zerg.policy import zerg_agent
+from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.proving_ground import play
 from understudy.games.zerg.proving_ground.bot_files import load_bot
 

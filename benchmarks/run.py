@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.machine.priority import ONE_BLAS_THREAD
 
 SUBJECTS = (
     "decision",

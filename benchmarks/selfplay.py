@@ -14,12 +14,12 @@ from multiprocessing.queues import Queue
 import numpy as np
 
 from measure import Row, quantile, run_alone
-from understudy.background.holding import StopRequest
 from understudy.games.drift import Drift
+from understudy.learner.run_lock import StopRequest
 from understudy.models.live import Interface, LiveModel, new_model
 from understudy.parallel.communicator import Field, Plan, WorkerCommunicator
+from understudy.parallel.local import ParallelManager
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
-from understudy.parallel.manager import ParallelManager
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape
 from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings

@@ -26,7 +26,7 @@ def update_flops(settings: NetworkSettings) -> float:
     """Multiplications and additions of the convolutions for one position, forward and backward, in their plain form.
 
     The rest is small beside them. Nobody needs the gradient by the planes. What is computed is less: see
-    networks/boards.py and networks/winograd.py.
+    games/shogi/network/sparse_convolution.py and games/shogi/network/winograd.py.
     """
     c = settings.channels
     return 2 * 81 * 9 * (2 * PLANES * c + 3 * settings.blocks * 2 * c * c)

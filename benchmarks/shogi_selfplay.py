@@ -20,10 +20,10 @@ from shogi_network import update_flops
 from understudy.games.shogi.batch import SHAPE, ShogiBatch
 from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.matches import ShogiMatches
+from understudy.games.shogi.network.modules import expectation
 from understudy.games.shogi.policy import ACTIONS
 from understudy.models.live import Interface, LiveModel, new_model
-from understudy.networks.tower import expectation
-from understudy.parallel.manager import ParallelManager
+from understudy.parallel.local import ParallelManager
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import RolloutShape, as_batch
 from understudy.settings import NetworkSettings, ParallelSettings, TrainingSettings

@@ -20,9 +20,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from understudy import blocks
-from understudy.ledger import Game, Ledger
-from understudy.ledger_tables import insert_games
+from understudy.ledger import history
+from understudy.ledger.connection import Game, Ledger
+from understudy.ledger.tables import insert_games
 from understudy.rundir import RunDir
 
 LIMIT_SECONDS = 2.0
@@ -38,13 +38,13 @@ def fill(run: RunDir, versions: int) -> None:
     with Ledger(run.ledger) as ledger:
         for start in range(0, versions, _AT_A_TIME):
             numbers = range(start, min(start + _AT_A_TIME, versions))
-            with ledger._transaction() as db:
+            with ledger.transaction() as db:
                 rows = [(i + 1, began + 10.0 * i, _stats(i / versions, rng)) for i in numbers]
                 db.executemany(
                     "INSERT INTO versions VALUES (?, ?, 'learner', ?, 1, 40, 0.01, ?, ?)",
                     [(version, version - 1, at, stats["loss"], _json(stats)) for version, at, stats in rows],
                 )
-                blocks.add_versions(db, rows)
+                history.add_versions(db, rows)
                 games = [_game(i, began + 10.0 * i, i / versions, rng) for i in numbers]
                 insert_games(db, games, "learned", None, time.time())
 
@@ -66,8 +66,8 @@ def _game(number: int, at: float, progress: float, rng: random.Random) -> Game:
     race, level = rng.choice(_RACES), rng.choice(_LEVELS)
     chosen = {"EXPAND": rng.randrange(20), "ATTACK": rng.randrange(20), "DEFEND": 10}
     return Game(
-        f"{number:016x}", name, "Victory" if won else "Defeat", 40, 1.0, 2000, "zerg", "Map", "bot", race, level,
-        number, at - 300, at, chosen,
+        f"{number:016x}", name, "Victory" if won else "Defeat", 40, 1.0, 2000, "zerg", "Map", "bot",
+        number, at - 300, at, chosen, {"opponent_race": race, "difficulty": level},
     )  # fmt: skip
 
 

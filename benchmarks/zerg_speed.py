@@ -21,8 +21,8 @@ from sc2.player import Bot, Computer
 
 from understudy.agent import Decision
 from understudy.games.zerg.bot import WickedZergBotProImpl
+from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
-from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.proving_ground import play
 from understudy.games.zerg.strategies import NAMES
 

@@ -10,7 +10,7 @@ import argparse
 import contextlib
 from typing import Any
 
-from understudy.ledger import Game, Version
+from understudy.ledger.connection import Game, Version
 from understudy.rundir import RunDir
 from understudy.watch.callbacks import follow
 

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NoReturn
 
-from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.machine.priority import ONE_BLAS_THREAD
 
 os.environ.update(ONE_BLAS_THREAD)
 _end = os._exit

@@ -17,7 +17,7 @@ from understudy.agent import Decision
 from understudy.errors import EpisodeError, ModelMismatch, ModelMissing, RunDirError, SettingsError
 from understudy.experience.episode import Episode
 from understudy.experience.journal import orphans
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir

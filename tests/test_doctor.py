@@ -12,7 +12,7 @@ from game_files import make_model, put_game
 from understudy.cli import main
 from understudy.experience.episode import EpisodeMeta
 from understudy.experience.journal import Journal
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir

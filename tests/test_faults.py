@@ -19,14 +19,14 @@ import pytest
 
 from game_files import ACTIONS, STATE_DIM, make_model, put_game
 from understudy.agent import RLAgent
-from understudy.background.holding import StopRequest
-from understudy.background.loop import LearnerLoop
 from understudy.cli import main
 from understudy.experience.clock import FileClock
 from understudy.experience.episode import Expected
 from understudy.experience.spool import Spool
-from understudy.files import FileLock
-from understudy.ledger import Ledger
+from understudy.files.locks import FileLock
+from understudy.learner.loop import LearnerLoop
+from understudy.learner.run_lock import StopRequest
+from understudy.ledger.connection import Ledger
 from understudy.models import store as store_module
 from understudy.models.live import Interface, new_model
 from understudy.models.state import read_model

@@ -14,6 +14,7 @@ from understudy.settings import (
     describe,
     load_settings,
     section_from,
+    sections,
 )
 
 
@@ -90,7 +91,7 @@ def test_flags_made_from_settings_give_them_back() -> None:
     settings = Settings(
         NetworkSettings(policy="transformer", hidden=(32, 16, 8)), TrainingSettings(gamma=0.5, normalize_states=False)
     )
-    flags = as_flags(settings)
+    flags = as_flags(settings, sections())
     parsed = dict(zip([flag.removeprefix("--") for flag in flags[::2]], flags[1::2], strict=True))
     assert load_settings(environment={}, flags=parsed) == settings
 

@@ -26,15 +26,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from understudy.agent import RLAgent
-from understudy.background.dispatch import Dispatcher
-from understudy.background.learner import BackgroundParallelLearner
-from understudy.background.replays import ReplayJobs
-from understudy.background.resources import Sensor
+from understudy.games.zerg.replays.jobs import ReplayJobs
+from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.games.zerg.replays.loading import parse
 from understudy.games.zerg.replays.milestones import observe
-from understudy.ledger import Ledger
+from understudy.games.zerg.replays.settings import ReplaySettings
+from understudy.jobs.dispatch import Dispatcher
+from understudy.learner.process import BackgroundParallelLearner
+from understudy.ledger.connection import Ledger
+from understudy.machine.resources import Sensor
 from understudy.rundir import RunDir
-from understudy.settings import LearnerSettings, ReplaySettings, Settings
+from understudy.settings import LearnerSettings, Settings
 
 _ORDINARY_BYTES = 300_000  # one replay of the collection takes as long as thirty others
 _MANY = 400
@@ -77,7 +79,7 @@ def speed(replays: list[Path], scratch: Path) -> bool:
         with tempfile.TemporaryDirectory() as once:
             _analyse(_copied(replays, Path(once, "all")), run := RunDir.at(Path(once, "run")), 1)
             with Ledger(run.ledger) as ledger:
-                medians.append(1000 * statistics.median(row[5] for row in ledger.replays()))
+                medians.append(1000 * statistics.median(row[5] for row in ReplayTable(ledger).all()))
         for workers in (1, 2):
             began = time.perf_counter()
             _analyse(folder, RunDir.at(scratch / f"run{workers}-{attempt}"), workers)
@@ -110,7 +112,7 @@ def kills(replays: list[Path], scratch: Path) -> bool:
 
     _analyse(folder, disturbed, 2, disturb)
     with Ledger(disturbed.ledger) as ledger:
-        outcomes, failures = ledger.replays_by_outcome(), ledger.failures_by_kind()
+        outcomes, failures = ReplayTable(ledger).by_outcome(), ledger.failures_by_kind()
     same = calm.build_orders.read_bytes() == disturbed.build_orders.read_bytes()
     print(f"{killed} kills, {failures.get('analyse', 0)} of them over a replay; {outcomes}; files identical: {same}")
     return same and killed == 50 and sum(outcomes.values()) == 200
@@ -127,7 +129,7 @@ def mutants(replays: list[Path], scratch: Path) -> bool:
     run = RunDir.at(scratch / "run")
     _analyse(folder, run, 2)
     with Ledger(run.ledger) as ledger:
-        outcomes, failures = ledger.replays_by_outcome(), ledger.failures_by_kind()
+        outcomes, failures = ReplayTable(ledger).by_outcome(), ledger.failures_by_kind()
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"{outcomes}, {failures.get('analyse', 0)} failures; largest worker {largest} MB, this process {own} MB")
@@ -155,11 +157,11 @@ def interrupt(replays: list[Path], scratch: Path) -> bool:
         seconds = time.perf_counter() - began
         slowest = max(slowest, seconds)
         with Ledger(run.ledger) as ledger:
-            analysed, learned = ledger.replays_by_outcome()["analysed"], ledger.games_by_outcome()["learned"]
+            analysed, learned = ReplayTable(ledger).by_outcome()["analysed"], ledger.games_by_outcome()["learned"]
         print(f"ended {seconds:.1f} s after Ctrl-C, code {process.returncode}; {analysed} replays, {learned} games")
     subprocess.run([*command, "--once"], check=True)
     with Ledger(run.ledger) as ledger:
-        outcomes, failures = ledger.replays_by_outcome(), ledger.failures_by_kind()
+        outcomes, failures = ReplayTable(ledger).by_outcome(), ledger.failures_by_kind()
         learned = ledger.games_by_outcome()["learned"]
     print(f"after the rest: {outcomes}, {failures or 'no'} failures, {learned} games learned from")
     return slowest <= 5 and outcomes["analysed"] == 300 and learned == 1
@@ -176,7 +178,7 @@ def hog(replays: list[Path], scratch: Path) -> bool:
     idle = _p99(seconds=5.0)
     learner = BackgroundParallelLearner(
         run_dir=run.root, enable_replay_analysis=True, verbose=False, max_workers=2,
-        settings=Settings(replays=ReplaySettings(directory=str(folder))),
+        settings=Settings(games={"replays": ReplaySettings(directory=str(folder))}),
     )  # fmt: skip
     seen: dict[str, list[int]] = {}
     steps = {}
@@ -211,7 +213,7 @@ def hog(replays: list[Path], scratch: Path) -> bool:
 
 def _analyse(folder: Path, run: RunDir, workers: int, each_turn: Callable[[Dispatcher], None] | None = None) -> None:
     run.create()
-    settings = Settings(learner=LearnerSettings(max_workers=workers), replays=ReplaySettings())
+    settings = Settings(learner=LearnerSettings(max_workers=workers), games={"replays": ReplaySettings()})
     with Ledger(run.ledger) as ledger:
         replays = ReplayJobs(folder, run, ledger, settings.replays, at_once=True)
         dispatcher = Dispatcher(run, settings, [replays], governed=False)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.machine.priority import ONE_BLAS_THREAD
 from understudy.models.state import ModelState, read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
@@ -65,16 +65,16 @@ def finish(run: RunDir, game: str, updates: int) -> ModelState:
 def kill_at_random(
     run: RunDir, game: str, updates: int, kills: int, chance: random.Random, workers: Sequence[str]
 ) -> int:
-    """Kill the run again and again, a random while after it began or made some progress; how often it took place."""
+    """Kill the run again and again at a random moment, early enough to leave updates for the later kills."""
     killed = 0
     while killed < kills and (before := published(run)) < updates:
         process = start(run, game, updates - before, workers)
-        progress = chance.choice((0, 0, 1, 3))
-        while process.poll() is None and done(run) < before + progress:
-            time.sleep(0.01)
-        deadline = time.monotonic() + chance.uniform(0, 1 if progress else 4)
-        while process.poll() is None and time.monotonic() < deadline:
-            done(run)
+        wanted = before + chance.choice((0, 0, 1, 3))
+        latest = before + (updates - before) // (kills - killed + 1)
+        deadline = time.monotonic() + chance.uniform(0, 4)
+        while process.poll() is None and (now := done(run)) < latest:
+            if now >= wanted and time.monotonic() >= deadline:
+                break
             time.sleep(0.01)
         if process.poll() is None:
             process.kill()

@@ -19,9 +19,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.background.holding import StopRequest
+from understudy.learner.run_lock import StopRequest
+from understudy.parallel.local import ParallelManager
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
-from understudy.parallel.manager import ParallelManager
 from understudy.parallel.rollout import Rollout, follow_on
 from understudy.settings import ParallelSettings, Settings
 

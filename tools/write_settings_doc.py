@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.settings import SECTIONS, describe
+from understudy.settings import describe, sections
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 
@@ -27,7 +27,7 @@ def document() -> str:
         "understudy learn RUN_DIR --training.learning-rate 3e-4      # flag",
         "```",
     ]
-    for section, kind in SECTIONS.items():
+    for section, kind in sections().items():
         lines += ["", f"## [{section}]", "", str(kind.__doc__), "", "| name | default | meaning |", "|---|---|---|"]
         lines += [f"| `{name}` | `{default}` | {doc} |" for where, name, default, doc in describe() if where == section]
     return "\n".join(lines) + "\n"

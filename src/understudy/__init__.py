@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from understudy.agent import Decision, RLAgent
-    from understudy.background.learner import BackgroundParallelLearner
     from understudy.errors import UnderstudyError
     from understudy.experience.episode import Episode, EpisodeMeta, read_episode, write_episode
+    from understudy.games.shogi.network.res_tower import ActorCriticResTower
     from understudy.games.shogi.policy import PolicyOutputMapper
     from understudy.games.zerg.bot import WickedZergBotProImpl
+    from understudy.learner.process import BackgroundParallelLearner
     from understudy.models.store import ModelStore
     from understudy.networks.factory import model_factory
-    from understudy.networks.resnet import ActorCriticResTower
     from understudy.networks.transformer import TransformerDecisionModel
     from understudy.parallel.communicator import WorkerCommunicator
+    from understudy.parallel.local import ParallelManager
     from understudy.parallel.loop import TrainingLoopManager
-    from understudy.parallel.manager import ParallelManager
     from understudy.parallel.synchronizer import ModelSynchronizer
     from understudy.settings import Settings, load_settings
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ActorCriticResTower": "understudy.networks.resnet",
-    "BackgroundParallelLearner": "understudy.background.learner",
+    "ActorCriticResTower": "understudy.games.shogi.network.res_tower",
+    "BackgroundParallelLearner": "understudy.learner.process",
     "Decision": "understudy.agent",
     "Episode": "understudy.experience.episode",
     "EpisodeMeta": "understudy.experience.episode",
     "ModelStore": "understudy.models.store",
     "ModelSynchronizer": "understudy.parallel.synchronizer",
-    "ParallelManager": "understudy.parallel.manager",
+    "ParallelManager": "understudy.parallel.local",
     "PolicyOutputMapper": "understudy.games.shogi.policy",
     "RLAgent": "understudy.agent",
     "Settings": "understudy.settings",

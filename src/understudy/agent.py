@@ -17,8 +17,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.chance import Chance
-from understudy.commitment import Commitment, draw_commitment
+from understudy.acting.rng import Chance
+from understudy.acting.sampling import best, draw
+from understudy.acting.trials import Commitment, draw_commitment
 from understudy.errors import EpisodeError, ModelError, ModelMissing, NonFiniteError, RunDirError, SettingsError
 from understudy.experience.archive import archive, record_of
 from understudy.experience.episode import (
@@ -30,14 +31,13 @@ from understudy.experience.episode import (
     write_episode,
 )
 from understudy.experience.journal import Journal
-from understudy.files import write_atomically
+from understudy.files.atomic import write_atomically
 from understudy.learning.trainer import UpdateStats
-from understudy.ledger import Game, Ledger
+from understudy.ledger.connection import Game, Ledger
 from understudy.models.live import Interface, open_model, publish_if_possible
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.sampling import best, draw
 from understudy.settings import Settings
 from understudy.status import is_alive, read_status
 

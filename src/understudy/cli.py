@@ -14,27 +14,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from understudy import __version__
-from understudy.background.priority import ONE_BLAS_THREAD, lower_priority
 from understudy.check import commands as check
 from understudy.errors import LearnerBusy, SettingsError, UnderstudyError, missing_library
-from understudy.games.shogi import commands as shogi
-from understudy.games.zerg import commands as zerg
+from understudy.flags import add_settings, flags
+from understudy.games.spec import SelfPlaySetup, all_work, argument_of, find_game, registered_games, resolve
+from understudy.machine.priority import ONE_BLAS_THREAD, lower_priority
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.settings import LEARNER_SECTIONS, describe, given_settings, load_settings
+from understudy.settings import given_settings, learner_sections, load_settings
 from understudy.watch import commands as watch
 
 if TYPE_CHECKING:
-    from understudy.background.holding import StopRequest
-    from understudy.models.live import LiveModel
+    from understudy.learner.run_lock import StopRequest
     from understudy.parallel.loop import LoopStats
     from understudy.parallel.rollout import Rollout
+    from understudy.settings import Settings
 
-_PROVING_GROUND = "StarCraft II's API without StarCraft II: play, serve, install, watch and more"
-_EXTRAS = (
-    "pip install 'understudy[zerg]', [replays], [resources], [gym], [monitor], [dashboard] or [shogi]; "
-    "docs/architecture.md says which."
-)
-_REPLAYS = "learn build orders from the StarCraft II replays of a folder, subfolders included"
+_EXTRAS = "docs/architecture.md says which extra: pip install 'understudy[EXTRA]'."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.INFO)
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if given[:1] == ["proving-ground"]:  # its own parser needs its libraries
-            return _proving_ground(given[1:])
+        if given and given[0] in (programs := _programs()):
+            return int(resolve(programs[given[0]][0])(given[1:]))
         options = _parser().parse_args(given)
         return int(options.run(options))
     except LearnerBusy as error:
@@ -57,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (library := missing_library(error)) is None:
             raise
-        print(f"understudy: this needs the library {library!r}, which an extra brings: {_EXTRAS}", file=sys.stderr)
+        print(f"understudy: this needs the library {library!r}, which an extra installs; {_EXTRAS}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -73,23 +68,18 @@ def _parser() -> argparse.ArgumentParser:
     learn.add_argument("--wait", action="store_true", help="if another learner holds the run, take over after it")
     learn.add_argument("--once", action="store_true", help="learn everything that waits, then end")
     learn.add_argument("--no-training", action="store_true", help="watch, salvage and report, but do not train")
-    learn.add_argument("--replays", action="store_true", help="also analyse the replays in replays.directory")
+    for name, work in all_work().items():
+        learn.add_argument(f"--{name}", action="append_const", dest="work", const=name, help=work.help)
     learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
-    _add_settings(learn, LEARNER_SECTIONS)
-    replays = commands.add_parser("replays", help=_REPLAYS, description=_REPLAYS[0].upper() + _REPLAYS[1:] + ".")
-    replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
-    replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
-    replays.add_argument(
-        "--warm-start", action="store_true", help="then train a new Zerg policy on what the winners did"
-    )
-    replays.set_defaults(run=_replays)
-    _add_settings(replays, ("learner", "replays"))
+    add_settings(learn, learner_sections())
     doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
     _add_selfplay(commands)
-    commands.add_parser("proving-ground", help=_PROVING_GROUND)
-    zerg.add_commands(commands)
-    shogi.add_commands(commands)
+    for name, (_, text) in _programs().items():
+        commands.add_parser(name, help=text)  # parses its own arguments, see main
+    for spec in registered_games().values():
+        if spec.commands is not None:
+            resolve(spec.commands)(commands)
     watch.add_commands(partial(_command, commands))
     check.add_commands(commands, main)
     _add_dashboard(commands)
@@ -111,30 +101,18 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
     return command
 
 
-def _add_settings(command: argparse.ArgumentParser, sections: Sequence[str]) -> None:
-    command.add_argument(
-        "--settings", metavar="FILE", help="a TOML file of settings; default: understudy.toml if it is there"
-    )
-    group = command.add_argument_group("settings (file, then UNDERSTUDY_… variables, then these)")
-    for section, name, default, doc in describe():
-        if section not in sections:
-            continue
-        flag = f"{section}.{name.replace('_', '-')}"
-        group.add_argument(f"--{flag}", dest=f"settings.{flag}", metavar="X", help=f"{doc} (default: {default})")
-
-
-def _flags(options: argparse.Namespace) -> dict[str, str]:
-    named = {key.removeprefix("settings."): text for key, text in vars(options).items() if key.startswith("settings.")}
-    return {key: text for key, text in named.items() if text is not None}
+def _programs() -> dict[str, tuple[Any, str]]:
+    """Commands of games that parse their own arguments."""
+    return {name: program for spec in registered_games().values() for name, program in spec.programs.items()}
 
 
 def _learn(options: argparse.Namespace) -> int:
-    from understudy.background.holding import StopRequest, hold_run
-    from understudy.background.loop import LearnerLoop
+    from understudy.learner.loop import LearnerLoop
+    from understudy.learner.run_lock import StopRequest, hold_run
 
     run = RunDir.at(options.run_dir)
-    settings = load_settings(options.settings, flags=_flags(options))
-    training = given_settings(options.settings, flags=_flags(options))["training"]
+    settings = load_settings(options.settings, flags=flags(options))
+    training = given_settings(options.settings, flags=flags(options))["training"]
     run.create()
     lower_priority()
     request = StopRequest()
@@ -145,7 +123,7 @@ def _learn(options: argparse.Namespace) -> int:
     with hold_run(run, request, wait=options.wait):
         if options.once:
             request.stop(drain=True)
-        loop = LearnerLoop(run, settings, training, train=not options.no_training, replays=options.replays)
+        loop = LearnerLoop(run, settings, training, train=not options.no_training, work=options.work or ())
         well = loop.run(request)
     return 0 if well or not options.once else 1
 
@@ -154,7 +132,7 @@ def _add_selfplay(commands: Any) -> None:
     text = "train a model by self-play until Ctrl-C, or until a limit is reached"
     selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
     selfplay.add_argument(
-        "game", nargs="?", metavar="GAME", help="zerg, shogi, drift, tictactoe or package.module:factory"
+        "game", nargs="?", metavar="GAME", help=f"{', '.join(_playable())}, or package.module:SPEC of your own"
     )
     selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment, in place of GAME")
     selfplay.add_argument(
@@ -177,13 +155,17 @@ def _add_selfplay(commands: Any) -> None:
     selfplay.add_argument("--decisions", type=int, metavar="N", help="end after N decisions")
     selfplay.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
     selfplay.set_defaults(run=_selfplay)
-    _add_settings(selfplay, ("network", "training", "storage", "parallel"))
+    add_settings(selfplay, ("network", "training", "storage", "parallel"))
+
+
+def _playable() -> list[str]:
+    return sorted(name for name, spec in registered_games().items() if spec.matches is not None and name != "gym")
 
 
 def _selfplay(options: argparse.Namespace) -> int:
-    from understudy.background.control import pass_on
-    from understudy.background.holding import StopRequest, hold_run
     from understudy.games.game import default_settings
+    from understudy.learner.control import pass_on
+    from understudy.learner.run_lock import StopRequest, hold_run
     from understudy.models.store import ModelStore
     from understudy.parallel.loop import TrainingLoopManager
     from understudy.parallel.progress import Progress
@@ -193,7 +175,7 @@ def _selfplay(options: argparse.Namespace) -> int:
     if options.imports and options.env is None:
         raise SettingsError("--import goes with --env: it names a package that registers Gymnasium environments.")
     game = options.game or ":".join(["gym", *options.imports, options.env])  # a name is all that workers get
-    settings = load_settings(options.settings, flags=_flags(options), defaults=default_settings(game))
+    settings = load_settings(options.settings, flags=flags(options), defaults=default_settings(game))
     if options.workers is not None:
         parallel = dataclasses.replace(settings.parallel, enabled=True, num_workers=options.workers)
         settings = dataclasses.replace(settings, parallel=parallel)
@@ -206,16 +188,16 @@ def _selfplay(options: argparse.Namespace) -> int:
         store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         store.recover()
         progress = Progress(game, run.model)
-        samples = _sample_games(game, run, settings.parallel.checkpoint_updates)
+        setup = _setup_of(game, run, settings)
 
         def on_update(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
             progress.on_update(stats, rollouts)
-            samples(loop.model)
+            setup.after_update(loop.model)
 
         loop = TrainingLoopManager(
-            f"shogi:{run.versions}" if game == "shogi" else game,  # its past versions play too
+            f"{game}:{setup.argument}" if setup.argument and not argument_of(game) else game,
             settings,
-            given_settings(options.settings, flags=_flags(options)),
+            given_settings(options.settings, flags=flags(options)),
             store=store,
             seed=options.seed,
             status=run.status,
@@ -228,13 +210,9 @@ def _selfplay(options: argparse.Namespace) -> int:
     return 0
 
 
-def _sample_games(game: str, run: RunDir, every: int) -> Callable[[LiveModel], object]:
-    """What to call after every update, so that there are games to look at."""
-    if game != "shogi":
-        return lambda _: None
-    from understudy.games.shogi.sample_games import SampleGames
-
-    return SampleGames(run.games, every).after_update
+def _setup_of(game: str, run: RunDir, settings: Settings) -> SelfPlaySetup:
+    setup = find_game(game).selfplay
+    return SelfPlaySetup() if setup is None else resolve(setup)(run, settings)
 
 
 def _stop_on_signals(request: StopRequest) -> None:
@@ -266,22 +244,6 @@ def _stop_with_parent(request: StopRequest, parent: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-def _replays(options: argparse.Namespace) -> int:
-    from understudy.background.replay_report import analyse_folder, warm_start_from
-    from understudy.background.replays import replay_folder
-
-    settings = load_settings(options.settings, flags=_flags(options))
-    folder, run = replay_folder(options.folder or settings.replays.directory), RunDir.at(options.run_dir)
-    code = analyse_folder(folder, run, settings)
-    return warm_start_from(folder, run, settings) if options.warm_start and not code else code
-
-
-def _proving_ground(arguments: list[str]) -> int:
-    from understudy.games.zerg.proving_ground.__main__ import main as proving_ground
-
-    return proving_ground(arguments)
-
-
 def _doctor(options: argparse.Namespace) -> int:
     from understudy.doctor import examine
 
@@ -296,20 +258,20 @@ def _add_dashboard(commands: Any) -> None:
     )
     dashboard.add_argument("--open", action="store_true", help="open the page in a browser")
     dashboard.set_defaults(run=_dashboard)
-    _add_settings(dashboard, ("dashboard",))
+    add_settings(dashboard, ("dashboard",))
 
 
 def _dashboard(options: argparse.Namespace) -> int:
     from understudy.watch.dashboard.server import serve
 
-    settings = load_settings(options.settings, flags=_flags(options)).dashboard
+    settings = load_settings(options.settings, flags=flags(options)).dashboard
     return serve([RunDir.at(run_dir) for run_dir in options.run_dirs], settings, show=options.open)
 
 
 def _models(options: argparse.Namespace) -> int:
-    from understudy.background.control import average, roll_back, somebody
-    from understudy.background.reports import clock, number
-    from understudy.ledger import Ledger
+    from understudy.learner.control import average, roll_back, somebody
+    from understudy.learner.reports import clock, number
+    from understudy.ledger.connection import Ledger
     from understudy.models.store import ModelStore
 
     run = RunDir.at(options.run_dir)

@@ -15,8 +15,9 @@ from understudy.errors import ModelDamaged, ModelMissing, NonFiniteError, RunDir
 from understudy.experience import outliers
 from understudy.experience.journal import orphans
 from understudy.experience.skipped import advice, summary
-from understudy.files import FileLock, move, read_holder, remove_stale_temporaries
-from understudy.ledger import Ledger
+from understudy.files.atomic import move, remove_stale_temporaries
+from understudy.files.locks import FileLock, read_holder
+from understudy.ledger.connection import Ledger
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir

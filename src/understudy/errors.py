@@ -4,7 +4,6 @@ UnderstudyError
 ├── SettingsError          a setting is unknown, of the wrong type, or out of range
 ├── RunDirError            the run directory cannot be used as it is (read-only, disk full, ledger damaged)
 ├── EpisodeError           experience that cannot be learned from
-├── ReplayError            a replay, or what was learned from replays, that cannot be used
 ├── MatchesDamaged         saved matches of self-play that cannot be gone on with
 ├── ModelError
 │   ├── ModelMissing       there is no model here yet
@@ -35,10 +34,6 @@ class RunDirError(UnderstudyError):
 
 class EpisodeError(UnderstudyError):
     """Experience that cannot be learned from; the message is the reason shown to people."""
-
-
-class ReplayError(UnderstudyError):
-    """A replay, or what was learned from replays, that cannot be used; the message is the reason shown to people."""
 
 
 class MatchesDamaged(UnderstudyError):

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from understudy.files import write_atomically
+from understudy.files.atomic import write_atomically
 
 FRESH_SECONDS = 15.0
 

@@ -17,7 +17,7 @@ from understudy.experience.clock import FileClock
 from understudy.experience.episode import EpisodeMeta, Expected
 from understudy.experience.journal import Journal
 from understudy.experience.spool import Spool, WaitingGame
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 

@@ -274,11 +274,11 @@ def test_images_that_are_too_large_are_refused_with_advice() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("chess", "There is no game 'chess'; there is drift, shogi, tictactoe"),
+        ("chess", "There is no game 'chess'. Known games: drift, gym, shogi, tictactoe, zerg"),
         ("gym:NoSuch-v0", "Gymnasium cannot make 'NoSuch-v0'"),
         ("gym:Pendulum-v1", "only Discrete ones"),
-        ("nowhere.at_all:Game", "cannot be loaded"),
-        ("understudy.games.drift:Nothing", "cannot be loaded"),
+        ("nowhere.at_all:Game", "cannot be imported"),
+        ("understudy.games.drift:Nothing", "cannot be imported"),
     ],
 )
 def test_a_game_that_cannot_be_played_is_a_clear_error(name: str, message: str) -> None:

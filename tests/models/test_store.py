@@ -12,8 +12,8 @@ import pytest
 
 from game_files import STATE_DIM, make_episode, make_model
 from understudy.errors import AlreadyLearned, ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, RunDirError
-from understudy.files import FileLock
-from understudy.ledger import Game, Ledger
+from understudy.files.locks import FileLock
+from understudy.ledger.connection import Game, Ledger
 from understudy.models.live import Interface, LiveModel, new_model
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
 from understudy.models.store import ModelStore

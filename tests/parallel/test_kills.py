@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.machine.priority import ONE_BLAS_THREAD
 
 KILLS = Path(__file__).parent.parent.parent / "tools" / "selfplay_kills.py"
 

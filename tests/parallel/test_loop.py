@@ -18,10 +18,10 @@ import pytest
 from numpy.typing import NDArray
 
 from parallel.small import settings
-from understudy.background.holding import StopRequest
 from understudy.cli import main
 from understudy.errors import NonFiniteError
 from understudy.games.tictactoe import LINES
+from understudy.learner.run_lock import StopRequest
 from understudy.learning.losses import chosen as chosen_entries
 from understudy.learning.losses import log_softmax
 from understudy.models.live import LiveModel

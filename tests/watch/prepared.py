@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from game_files import make_model, put_game
-from understudy.background.holding import StopRequest
-from understudy.background.loop import LearnerLoop
+from understudy.learner.loop import LearnerLoop
+from understudy.learner.run_lock import StopRequest
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings

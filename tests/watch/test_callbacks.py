@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from understudy.errors import RunDirError
-from understudy.ledger import Game, Ledger, Version
+from understudy.ledger.connection import Game, Ledger, Version
 from understudy.rundir import RunDir
 from understudy.watch.callbacks import follow
 
@@ -28,7 +28,7 @@ class Told:
         self.heard.set()
 
     def on_game(self, game: Game, outcome: str) -> None:
-        self.games.append((game.race, outcome))
+        self.games.append((game.axes["opponent_race"], outcome))
 
 
 def test_a_callback_is_told_everything_once_and_in_order(learned: RunDir) -> None:

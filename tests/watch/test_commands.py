@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from understudy.background.control import read_control
 from understudy.cli import main
+from understudy.learner.control import read_control
 from understudy.rundir import RunDir
 
 

@@ -11,7 +11,7 @@ import pytest
 from game_files import make_episode, put_game
 from understudy.cli import main
 from understudy.experience.episode import file_name, write_episode
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import Settings
 from understudy.watch.export import crc32c, to_csv, to_tensorboard
@@ -30,7 +30,7 @@ def test_csv_holds_every_version_and_every_game(learned: RunDir, capsys: pytest.
     assert (float(versions[-1]["loss"]), float(versions[-1]["entropy"])) == (newest.loss, newest.stats["entropy"])
     assert versions[0]["loss"] == ""
     assert len(games) == 40
-    assert {row["race"] for row in games} == {"Zerg", "Terran"}
+    assert {json.loads(row["axes"])["opponent_race"] for row in games} == {"Zerg", "Terran"}
     assert sum(json.loads(games[0]["actions"]).values()) == int(games[0]["steps"]) == 12
 
 

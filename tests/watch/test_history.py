@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from understudy.ledger import Game, Ledger
+from understudy.ledger.connection import Game, Ledger
 from understudy.rundir import RunDir
 from understudy.watch.history import History, read_history
 from understudy.watch.readings import open_ledger
@@ -35,8 +35,10 @@ def test_the_history_of_a_learned_run_holds_what_the_learner_did(learned: RunDir
     wanted = {"entropy", "kl", "clip_fraction", "value_loss", "staleness", "effective_sample_size"}
     assert wanted | {"games_per_second", "samples_per_second"} <= history.metrics.keys()
     assert history.win_rate.games[-1] == 40
-    assert history.by_race.keys() == {"Zerg", "Terran"}
-    assert history.by_difficulty.keys() == {"Hard"}
+    assert {axis: set(rates) for axis, rates in history.by_axis.items()} == {
+        "opponent_race": {"Zerg", "Terran"},
+        "difficulty": {"Hard"},
+    }
     assert (history.by_version.x, history.by_version.games) == ([1], [40])
     assert history.mix.shares.keys() == {"LEFT", "RIGHT", "STAY"}
     assert [sum(shares) for shares in zip(*history.mix.shares.values(), strict=True)] == pytest.approx([1.0] * 6)
@@ -118,8 +120,8 @@ def test_a_ledger_of_the_version_before_is_brought_up_to_date_when_the_learner_o
     old_ledger(path)
     with Ledger(path) as ledger:
         (first, outcome, version), _ = ledger.games()
-        assert (first.name, first.race, first.ended, outcome, version) == ("a.npz", "", 7.0, "learned", 1)
-        ledger.record_version(2, 1, "learner", [game(3, race="Zerg")], {"loss": 1.0})
+        assert (first.name, first.axes, first.ended, outcome, version) == ("a.npz", {}, 7.0, "learned", 1)
+        ledger.record_version(2, 1, "learner", [game(3, axes={"opponent_race": "Zerg"})], {"loss": 1.0})
         history = read_history(ledger)
     assert history.metrics["entropy"].value == [0.5]
     assert history.win_rate.games == [3]

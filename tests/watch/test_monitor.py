@@ -41,7 +41,7 @@ def test_a_small_terminal_shows_every_part_of_the_run(learned: RunDir) -> None:
     assert max(map(len, lines)) <= 80
     assert lines[1].startswith("GREEN  All is well: version 5")
     labels = [line.split("  ")[0] for line in lines if not line.startswith(" ")]
-    wanted = ["Buffer", "Archive", "Rejected", "Model", "Learner", "Win rate", "Loss", "Machine", "Replays", "Log"]
+    wanted = ["Buffer", "Archive", "Rejected", "Model", "Learner", "Win rate", "Loss", "Machine", "Log"]
     assert [label for label in labels if label in wanted] == wanted
     text = "\n".join(lines)
     assert "1 game, " in text
@@ -122,7 +122,7 @@ def test_the_familiar_script_shows_the_run_live_and_ctrl_c_ends_it(learned: RunD
     )
     os.close(child)
     shown, deadline = b"", time.monotonic() + 30
-    while b"Replays" not in shown and time.monotonic() < deadline:
+    while b"Machine" not in shown and time.monotonic() < deadline:
         shown += os.read(parent, 65536)
     process.send_signal(signal.SIGINT)
     code = process.wait(20)

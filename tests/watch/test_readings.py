@@ -9,7 +9,7 @@ import pytest
 from game_files import put_game
 from understudy.experience.episode import EpisodeMeta
 from understudy.experience.journal import Journal
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.rundir import RunDir
 from understudy.watch import readings
 from understudy.watch.readings import read_run

@@ -12,7 +12,7 @@ from pathlib import Path
 from tools.torture.processes import Process, understudy
 
 from understudy.experience.journal import orphans
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.models.state import read_model
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings

@@ -20,10 +20,10 @@ from tools.torture.checks import Report, games_told
 from tools.torture.child import N_ACTIONS, STATE_DIM, Notebook
 
 from understudy.agent import RLAgent
-from understudy.background.holding import StopRequest
-from understudy.background.loop import LearnerLoop
 from understudy.experience.journal import orphans
-from understudy.ledger import Ledger
+from understudy.learner.loop import LearnerLoop
+from understudy.learner.run_lock import StopRequest
+from understudy.ledger.connection import Ledger
 from understudy.models.state import read_model
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings

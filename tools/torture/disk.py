@@ -14,7 +14,7 @@ from tools.torture.checks import Report, check_processes, check_run, games_told,
 from tools.torture.processes import CHILD, Process, end_all, understudy, wait_until
 from tools.torture.storms import bots, learner
 
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.rundir import RunDir
 
 _DISK_BYTES = 600_000_000  # `understudy doctor` warns below 500 MB

@@ -12,7 +12,7 @@ from tools.torture.processes import understudy
 from experience.corrupt_files import MARKER, corrupt_files, sound_file
 from understudy.agent import RLAgent
 from understudy.experience.episode import Expected, features_hash
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.models.state import read_model
 from understudy.rundir import RunDir
 

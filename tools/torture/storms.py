@@ -12,7 +12,7 @@ from tools.torture.checks import Report, check_processes, check_run, settle
 from tools.torture.child import N_ACTIONS, STATE_DIM
 from tools.torture.processes import CHILD, Process, end_all, storm, wait_until
 
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.models.live import Interface, new_model
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore

@@ -8,13 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from understudy.games.spec import registered_games
+
 _TEXT = "does it learn with its default settings? tasks of all kinds, beside Stable-Baselines3"
 
 
 def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
-    """Add `learn-check`. `main` runs another command line: zerg and shogi have commands of their own."""
+    """Add `learn-check`. `main` runs another command line: games have check commands of their own."""
     check = commands.add_parser("learn-check", help=_TEXT, description=_TEXT[0].upper() + _TEXT[1:] + ".")
-    check.add_argument("--suite", choices=["general", "stability", "zerg", "shogi"], default="general")
+    check.add_argument("--suite", choices=["general", "stability", *_checks_of_games()], default="general")
     check.add_argument("--seeds", type=int, nargs="+", metavar="N", help="default: 0 1 2; of stability 0 to 9")
     check.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at the same time (default: 1)")
     check.add_argument("--out", type=Path, metavar="FILE", help="default: learn-check-SUITE.json")
@@ -33,12 +35,14 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
     check.set_defaults(run=lambda options: _check(options, main))
 
 
+def _checks_of_games() -> dict[str, str]:
+    return {name: spec.check for name, spec in registered_games().items() if spec.check}
+
+
 def _check(options: argparse.Namespace, main: Callable[[list[str]], int]) -> int:
     seeds = [str(seed) for seed in options.seeds or ()]
-    if options.suite == "zerg":
-        return main(["zerg-check", *(["--seeds", *seeds] if seeds else [])])
-    if options.suite == "shogi":
-        return max(main(["shogi-check", *(["--seed", seed] if seed else [])]) for seed in seeds or [""])
+    if options.suite in (checks := _checks_of_games()):
+        return main([checks[options.suite], *(["--seeds", *seeds] if seeds else [])])
     out = options.out or Path(f"learn-check-{options.suite}.json")
     try:
         passed = _general(options, out) if options.suite == "general" else _stability(options, out)

@@ -11,8 +11,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_compl
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from understudy.background.priority import ONE_BLAS_THREAD
-from understudy.background.reports import show
+from understudy.learner.reports import show
+from understudy.machine.priority import ONE_BLAS_THREAD
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from understudy.agent import RLAgent
-from understudy.background.holding import StopRequest
-from understudy.background.learner import BackgroundParallelLearner
 from understudy.check.measure import FRESH_SEED, Outcome, Watch
 from understudy.check.tasks import Task
 from understudy.check.worlds import World, open_world
 from understudy.errors import LearnerFailed
 from understudy.games.game import open_game
+from understudy.learner.process import BackgroundParallelLearner
+from understudy.learner.run_lock import StopRequest
 from understudy.models.live import LiveModel
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.rollout import Rollout

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from understudy.background.reports import show
 from understudy.check.jobs import run_all, stopped
 from understudy.check.suite import require_defaults, write_json
+from understudy.learner.reports import show
 
 GAME, SOLVED, LEAST, GOOD, MOST_BELOW = "gym:CartPole-v1", 490.0, 400.0, 475.0, 0.01
 _SAY_SECONDS = 10.0
@@ -85,7 +85,7 @@ def check(seeds: Sequence[int], decisions: int, *, at_once: int = 1, out: Path |
 
 def one(run: Run) -> Steadiness:
     """Train one seed, in this process."""
-    from understudy.background.holding import StopRequest  # noqa: PLC0415 - parents need none of it
+    from understudy.learner.run_lock import StopRequest  # noqa: PLC0415 - parents need none of it
     from understudy.parallel.loop import LoopStats, TrainingLoopManager  # noqa: PLC0415
     from understudy.settings import Settings  # noqa: PLC0415
 

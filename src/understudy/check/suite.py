@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from understudy.background.reports import show
 from understudy.check.jobs import run_all, stopped
 from understudy.check.ladder import linear_reinforce, linear_win_rate
 from understudy.check.measure import FRESH_SEED, Outcome, Watch
 from understudy.check.table import table
 from understudy.check.tasks import LADDER, Task
 from understudy.errors import SettingsError
-from understudy.files import write_atomically
+from understudy.files.atomic import write_atomically
+from understudy.learner.reports import show
 from understudy.settings import given_settings
 
 OURS, REINFORCE = "Understudy", "linear REINFORCE"

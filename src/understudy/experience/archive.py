@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.experience.episode import Episode
-from understudy.files import move, remove_if_there
-from understudy.ledger import Game, Ledger
+from understudy.experience.episode import Episode, EpisodeMeta
+from understudy.files.atomic import move, remove_if_there
+from understudy.ledger.connection import Game, Ledger
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
@@ -19,6 +19,8 @@ OTHER_ACTIONS = "(others)"
 _COUNTED_DIRECTLY = 1024
 _TEXT = 80
 _LATEST_VERSION = 2**53
+_AXIS_TEXT = 40  # characters: a longer note is prose
+_MOST_AXES = 6
 
 
 def archive(run: RunDir, ledger: Ledger, storage: StorageSettings, games: Iterable[tuple[Path, str]]) -> None:
@@ -61,13 +63,19 @@ def record_of(episode: Episode, name: str, size: int) -> Game:
         game=_text(meta.game),
         map=_text(meta.map),
         opponent=_text(meta.opponent_id),
-        race=_text(meta.opponent_race),
-        difficulty=_text(meta.extra.get("difficulty", "")),
         played_by=version if version is not None and 0 <= version < _LATEST_VERSION else None,
         started=meta.started_at,
         ended=meta.ended_at,
         actions=_chosen(episode),
+        axes=_axes(meta),
     )
+
+
+def _axes(meta: EpisodeMeta) -> dict[str, str]:
+    """By what results can be broken down: the opponent's race, and every note that is a short text."""
+    notes = {"opponent_race": meta.opponent_race, **meta.extra}
+    texts = {_text(name): note for name, note in notes.items() if isinstance(note, str) and 0 < len(note) <= _AXIS_TEXT}
+    return dict(list(texts.items())[:_MOST_AXES])
 
 
 def _chosen(episode: Episode) -> dict[str, int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from understudy.ledger import Game
+from understudy.ledger.connection import Game
 from understudy.settings import StorageSettings
 
 _TIMED_NAME = re.compile(r"game_(\d{8}_\d{6})_")

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import EpisodeError
-from understudy.files import write_atomically
-from understudy.npz import Shapes, read_npz, write_npz
+from understudy.files.atomic import write_atomically
+from understudy.files.npz import Shapes, read_npz, write_npz
 from understudy.settings import StorageSettings
 
 SCHEMA = 1

@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.errors import EpisodeError
 from understudy.experience.episode import SCHEMA, Episode, EpisodeMeta, file_name, validated, write_episode
-from understudy.files import FileLock, move, remove_if_there, write_atomically
+from understudy.files.atomic import move, remove_if_there, write_atomically
+from understudy.files.locks import FileLock
 from understudy.settings import StorageSettings
 
 logger = logging.getLogger(__name__)

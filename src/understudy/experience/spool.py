@@ -26,8 +26,8 @@ from understudy.experience.buffer import is_game, list_games, surplus
 from understudy.experience.clock import FileClock
 from understudy.experience.episode import Episode, Expected, read_episode
 from understudy.experience.journal import orphans, salvage
-from understudy.files import move, remove_if_there, remove_stale_temporaries, write_atomically
-from understudy.ledger import Game, Ledger, Outcome
+from understudy.files.atomic import move, remove_if_there, remove_stale_temporaries, write_atomically
+from understudy.ledger.connection import Game, Ledger, Outcome
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 

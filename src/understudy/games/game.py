@@ -5,18 +5,15 @@ One player, or two whose gains and losses are each other's. The matches of a bat
 
 from __future__ import annotations
 
-import importlib
-import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SettingsError
+from understudy.games.spec import argument_of, find_game, resolve
 
 Singles = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -106,56 +103,22 @@ class Game(ABC):
 
 
 def open_game(name: str, matches: int) -> Game:
-    """Make the game of this name: `drift`, `shogi`, `tictactoe`, `zerg`, `gym:ID`, or `package.module:factory`.
+    """Make this many matches of a game: `tictactoe`, `gym:CartPole-v1`, `package.module:SPEC` (see `games.spec`).
 
-    `gym:MODULE:ID`, with one module or more, imports them first: they register the environment. `shogi:FOLDER` also
-    plays against the versions of a model in that folder. A factory is called with the number of matches. A name is all
-    that a worker process needs to make its own.
+    A name is all that a worker process needs to make its own.
     """
-    kind, _, rest = name.partition(":")
-    if kind == "gym":
-        return _factory("understudy.games.gym", "GymnasiumGame")(rest, matches)
-    return _factory(*_place(name))(matches, *([rest] if rest and kind in _GAMES else []))
+    game: Game = _factory(name)(matches, *filter(None, [argument_of(name)]))
+    return game
 
 
 def default_settings(name: str) -> Mapping[str, Mapping[str, Any]]:
     """The `settings` of the game of this name."""
-    own: Mapping[str, Mapping[str, Any]] = {}
-    return own if name.startswith("gym:") else getattr(_factory(*_place(name)), "settings", own)
+    settings: Mapping[str, Mapping[str, Any]] = getattr(_factory(name), "settings", {})
+    return settings
 
 
-# Where games live; each is imported when it is played, so that none needs another one's libraries.
-_GAMES = {
-    "drift": ("understudy.games.drift", "Drift"),
-    "shogi": ("understudy.games.shogi.league", "ShogiLeague"),
-    "tictactoe": ("understudy.games.tictactoe", "TicTacToe"),
-    "zerg": ("understudy.games.zerg.direct.selfplay", "ZergMatches"),
-}
-
-
-def _place(name: str) -> tuple[str, str]:
-    """The module and the name of a game's factory."""
-    module, _, factory = name.partition(":")
-    if module in _GAMES:
-        return _GAMES[module]
-    if not factory:
-        raise SettingsError(
-            f"There is no game {name!r}; there is {', '.join(sorted(_GAMES))}, gym:ID and package.module:factory."
-        )
-    return module, factory
-
-
-def import_here(module: str) -> ModuleType:
-    """Import a module that is installed or lies in the current folder, where a command does not look by itself."""
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.append(folder)
-    return importlib.import_module(module)
-
-
-def _factory(module: str, name: str) -> Callable[..., Game]:
-    try:
-        factory: Callable[..., Game] = getattr(import_here(module), name)
-    except (ImportError, AttributeError) as error:
-        raise SettingsError(f"The game {module}:{name} cannot be loaded: {error}.") from error
-    return factory
+def _factory(name: str) -> Any:
+    spec = find_game(name)
+    if spec.matches is None:
+        raise SettingsError(f"The game {name!r} cannot be trained by self-play: its GameSpec has no `matches`.")
+    return resolve(spec.matches)

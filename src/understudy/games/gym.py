@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SettingsError
-from understudy.games.game import Bools, Game, Singles, Step, import_here
+from understudy.games.game import Bools, Game, Singles, Step
 from understudy.games.images import image_of
 from understudy.games.saved import pack, unpack, unpacking
+from understudy.games.spec import import_here
 
 try:
     import gymnasium
@@ -22,6 +23,13 @@ except ImportError as error:
     raise SettingsError("A Gymnasium environment needs Gymnasium: pip install 'understudy[gym]'.") from error
 
 logger = logging.getLogger(__name__)
+
+
+def open_environment(matches: int, env_id: str = "") -> GymnasiumGame:
+    """The factory of `gym:ID`."""
+    if not env_id:
+        raise SettingsError("Name the environment: gym:ID, or --env ID.")
+    return GymnasiumGame(env_id, matches)
 
 
 class GymnasiumGame(Game):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MatchesDamaged
-from understudy.npz import parse_npz, write_npz
+from understudy.files.npz import parse_npz, write_npz
 
 _MAX_BYTES = 1 << 30
 

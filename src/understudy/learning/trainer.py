@@ -135,7 +135,7 @@ class Trainer:
         if self.network.parameters.dtype != np.float32:
             return False
         try:
-            from understudy.compiled import once, updates  # noqa: PLC0415 - the door to numba
+            from understudy.kernels import once, updates  # noqa: PLC0415 - the door to numba
         except ImportError:
             return False
         with once(f"updates of an {type(self.network).__name__} of {len(self.network.layout)} parts"):

@@ -17,7 +17,7 @@ import numpy as np
 from understudy.errors import ModelMissing, RunDirError
 from understudy.experience.episode import Expected
 from understudy.learning.trainer import Trainer, UpdateStats
-from understudy.ledger import Game, Outcome
+from understudy.ledger.connection import Game, Outcome
 from understudy.models.state import ModelSpec, ModelState, rebase
 from understudy.models.store import ModelStore
 from understudy.networks.factory import model_factory

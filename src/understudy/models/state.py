@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
+from understudy.files.npz import read_npz, write_npz
 from understudy.learning.merge import Learned, merged
-from understudy.npz import read_npz, write_npz
 from understudy.settings import NetworkSettings, TrainingSettings, section_from
 
 SCHEMA = 1

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing, RunDirError
-from understudy.files import FileLock, read_holder, remove_if_there, write_atomically
-from understudy.ledger import Game, Ledger, Outcome
+from understudy.files.atomic import remove_if_there, write_atomically
+from understudy.files.locks import FileLock, read_holder
+from understudy.ledger.connection import Game, Ledger, Outcome
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
 
 logger = logging.getLogger(__name__)

@@ -50,7 +50,7 @@ class Layers:
 
     def compile(self) -> None:
         """Use compiled code, which is made or loaded here; needs numba, and float32."""
-        from understudy.compiled import layers  # noqa: PLC0415 - the door to numba
+        from understudy.kernels import layers  # noqa: PLC0415 - the door to numba
 
         if self._hidden_weights:
             self._compiled = layers

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.background.control import PAUSED
-from understudy.background.heartbeat import heartbeat
-from understudy.background.holding import StopRequest
-from understudy.background.loads import LoadLog
-from understudy.background.resources import Sensor, as_dict
 from understudy.errors import NonFiniteError, WorkersFailed
 from understudy.games.game import open_game
+from understudy.learner.control import PAUSED
+from understudy.learner.heartbeat import heartbeat
+from understudy.learner.run_lock import StopRequest
 from understudy.learning.trainer import UpdateStats
+from understudy.machine.load_log import LoadLog
+from understudy.machine.resources import Sensor, as_dict
 from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.store import ModelStore
-from understudy.parallel.manager import ParallelManager
+from understudy.parallel.local import ParallelManager
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
 from understudy.parallel.saved_matches import MatchKeeper
@@ -33,7 +33,7 @@ from understudy.settings import NetworkSettings, Settings, TrainingSettings
 from understudy.status import write_status
 
 if TYPE_CHECKING:
-    from understudy.parallel.ray_workers import RayWorkers
+    from understudy.parallel.ray_pool import RayWorkers
 
     Workers = ParallelManager | SequentialWorkers | RayWorkers
 
@@ -282,7 +282,7 @@ class TrainingLoopManager:
     def _worker_processes(self) -> ParallelManager | RayWorkers:
         if self.settings.parallel.backend == "local":
             return ParallelManager(self._players, self._shape, self.settings.parallel)
-        from understudy.parallel.ray_workers import RayWorkers  # noqa: PLC0415 - the door to Ray
+        from understudy.parallel.ray_pool import RayWorkers  # noqa: PLC0415 - the door to Ray
 
         return RayWorkers(self._players, self._shape, self.settings.parallel)
 

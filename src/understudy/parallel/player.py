@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.acting.sampling import mixed
 from understudy.errors import MatchesDamaged
 from understudy.games.game import Game, Singles, open_game
 from understudy.games.saved import generator_of, pack, unpack, unpacking
@@ -19,7 +20,6 @@ from understudy.models.state import ModelSpec
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats, Network
 from understudy.parallel.rollout import NO_RESULT, Rollout
-from understudy.sampling import mixed
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.background.reports import show
+from understudy.learner.reports import show
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.rollout import Rollout
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import MatchesDamaged
-from understudy.files import remove_if_there, write_atomically
+from understudy.files.atomic import remove_if_there, write_atomically
 from understudy.games.saved import pack, unpack, unpacking
 from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore

@@ -8,9 +8,9 @@ from __future__ import annotations
 import threading
 from typing import Protocol
 
-from understudy.blocks import finite_numbers, version_numbers
 from understudy.errors import RunDirError
-from understudy.ledger import Game, Ledger, Version
+from understudy.ledger.connection import Game, Ledger, Version
+from understudy.ledger.history import finite_numbers, version_numbers
 from understudy.rundir import RunDir
 from understudy.watch.readings import open_ledger
 

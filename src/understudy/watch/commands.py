@@ -49,7 +49,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _pause(options: argparse.Namespace) -> int:
-    from understudy.background.control import pause, somebody
+    from understudy.learner.control import pause, somebody
 
     pause(RunDir.at(options.run_dir), somebody())
     print("Asked. The learner finishes the batch under way and waits for `understudy resume`.")
@@ -57,7 +57,7 @@ def _pause(options: argparse.Namespace) -> int:
 
 
 def _resume(options: argparse.Namespace) -> int:
-    from understudy.background.control import resume, somebody
+    from understudy.learner.control import resume, somebody
 
     resume(RunDir.at(options.run_dir), somebody())
     print("Asked. The learner goes on.")
@@ -65,7 +65,7 @@ def _resume(options: argparse.Namespace) -> int:
 
 
 def _stop(options: argparse.Namespace) -> int:
-    from understudy.background.control import somebody, stop
+    from understudy.learner.control import somebody, stop
 
     stop(RunDir.at(options.run_dir), somebody(), drain=options.drain)
     print("Asked. The learner ends after " + ("everything that waits." if options.drain else "the batch under way."))

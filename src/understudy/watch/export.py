@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from understudy.blocks import finite_numbers, version_numbers
 from understudy.errors import RunDirError
-from understudy.files import write_atomically
-from understudy.ledger import Game, Ledger
+from understudy.files.atomic import write_atomically
+from understudy.ledger.connection import Game, Ledger
+from understudy.ledger.history import finite_numbers, version_numbers
 from understudy.rundir import RunDir
-from understudy.watch.metrics import BY_NAME
+from understudy.watch.metrics import all_metrics
 from understudy.watch.readings import open_ledger
 
 _ROWS = 10_000
@@ -85,7 +85,8 @@ def _numbers(ledger: Ledger) -> Iterator[tuple[int, float, dict[str, float]]]:
 
 def _tag(name: str) -> str:
     """TensorBoard shows the part before the slash as a group."""
-    return f"{BY_NAME[name].group if name in BY_NAME else 'other'}/{name}"
+    metric = all_metrics().get(name)
+    return f"{metric.group if metric else 'other'}/{name}"
 
 
 def _write_csv(path: Path, columns: Any, rows: Iterator[tuple[Any, ...]]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from understudy.background.reports import clock, load, number
+from understudy.learner.reports import clock, load, number
 from understudy.watch.health import Health, duration, judge, progress
 from understudy.watch.history import History, Rates
 from understudy.watch.readings import FileNote, Folder, Snapshot
@@ -89,10 +89,10 @@ def _rows(
     yield "Machine", f"{workers}, others use {load(seen.resources)}, {disk}"
     for worker in seen.workers[: 4 if roomy else 1]:
         yield "", worker
-    replays = seen.replays
-    learned = replays.build_orders_at
-    orders = "" if learned is None else f", build orders {duration(seen.at - learned)} old"
-    yield "Replays", f"{replays.analysed} analysed, {replays.rejected} rejected, {replays.waiting} waiting{orders}"
+    for name, done in seen.work.items():
+        if not done.empty:
+            age = "" if done.changed_at is None else f", result {duration(seen.at - done.changed_at)} old"
+            yield name.capitalize(), f"{done.line}{age}"
 
 
 def _band(rates: Rates) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from understudy.confidence import Z95
 from understudy.experience import outliers
 from understudy.experience.skipped import advice, summary
+from understudy.models.intervals import Z95
 from understudy.status import FRESH_SECONDS
 from understudy.watch.history import Rates
 from understudy.watch.readings import Snapshot
@@ -284,7 +284,7 @@ def _workers(seen: Snapshot) -> Iterator[Trouble]:
             "workers died",
             "amber",
             f"{deaths} worker(s) died or were ended at their limits; they were replaced.",
-            "What they were at is in the log; see replays.time_limit and replays.memory_limit.",
+            "The log says what they were doing; the time and memory limits of a job are settings.",
         )
 
 

@@ -1,6 +1,6 @@
 """Time series from the ledger, short enough to draw: every point is a true sum or mean over the rows it stands for.
 
-`read_history` never reads more rows than a few thousand, however long the run is: see `understudy.blocks`.
+`read_history` never reads more rows than a few thousand, however long the run is: see `understudy.ledger.history`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from understudy.blocks import GAME_SIZES, METRIC_SIZES, VERSION_SIZES, finite_numbers, version_numbers
-from understudy.confidence import wilson
 from understudy.experience.archive import OTHER_ACTIONS
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
+from understudy.ledger.history import GAME_SIZES, METRIC_SIZES, VERSION_SIZES, finite_numbers, version_numbers
+from understudy.models.intervals import wilson
 
 _RATE_GAMES = 50  # a win rate is over at least so many games, where there are so many
 _BARS = 40
@@ -67,8 +68,8 @@ class History:
     games: int = 0
     metrics: dict[str, Series] = field(default_factory=dict)
     win_rate: Rates = field(default_factory=Rates)
-    by_race: dict[str, Rates] = field(default_factory=dict)
-    by_difficulty: dict[str, Rates] = field(default_factory=dict)
+    by_axis: dict[str, dict[str, Rates]] = field(default_factory=dict)
+    """Axis of results → value → rates, as difficulty → Hard → …"""
     by_version: Rates = field(default_factory=Rates)
     mix: Mix = field(default_factory=Mix)
 
@@ -77,14 +78,13 @@ def read_history(ledger: Ledger, *, points: int = 400, since: float = 0.0) -> Hi
     """The whole history, or what came after the time `since`, in at most `points` points a line."""
     head = ledger.head() or 0
     ((last_game,),) = ledger.query("SELECT coalesce(max(rowid), 0) FROM games")
-    win_rate, by_race, by_difficulty = _rates_by_game(ledger, last_game, points, since)
+    window = max(_RATE_GAMES, last_game // 50)
     return History(
         versions=head,
         games=last_game,
         metrics=_metrics(ledger, head, points, since),
-        win_rate=win_rate,
-        by_race=by_race,
-        by_difficulty=by_difficulty,
+        win_rate=_rates_by_game(ledger, last_game, points, since, window),
+        by_axis=_rates_by_axis(ledger, last_game, points, since, window),
         by_version=_rates_by_version(ledger, since),
         mix=_mix(ledger, last_game, points, since),
     )
@@ -196,35 +196,43 @@ class _Results:
         return self.won + self.lost + self.tied
 
 
-def _rates_by_game(
-    ledger: Ledger, games: int, points: int, since: float
-) -> tuple[Rates, dict[str, Rates], dict[str, Rates]]:
+def _rates_by_game(ledger: Ledger, games: int, points: int, since: float, window: int) -> Rates:
     size, group = _game_blocks(games, points)
     rows = ledger.query(
-        "SELECT block, race, difficulty, won, lost, tied, until FROM result_blocks"
-        " WHERE axis = 'game' AND size = ? AND until >= ? ORDER BY block",
+        "SELECT block, won, lost, tied, until FROM result_blocks"
+        " WHERE along = 'game' AND size = ? AND until >= ? ORDER BY block",
         (size, since),
     )
-    alone: dict[int, _Results] = {}
-    races: defaultdict[str, dict[int, _Results]] = defaultdict(dict)
-    difficulties: defaultdict[str, dict[int, _Results]] = defaultdict(dict)
-    for block, race, difficulty, won, lost, tied, until in rows:
+    return _trailing(_grouped(rows, group, size, games), window)
+
+
+def _rates_by_axis(ledger: Ledger, games: int, points: int, since: float, window: int) -> dict[str, dict[str, Rates]]:
+    size, group = _game_blocks(games, points)
+    rows = ledger.query(
+        "SELECT axis, value, block, won, lost, tied, until FROM axis_blocks"
+        " WHERE size = ? AND until >= ? ORDER BY axis, value, block",
+        (size, since),
+    )
+    rates: defaultdict[str, dict[str, Rates]] = defaultdict(dict)
+    for (axis, value), of_one in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
+        rates[axis][value] = _trailing(_grouped([row[2:] for row in of_one], group, size, games), window)
+    return dict(rates)
+
+
+def _grouped(rows: Iterable[Sequence[Any]], group: int, size: int, games: int) -> list[_Results]:
+    """Results of (block, won, lost, tied, until), `group` neighbouring blocks in one."""
+    found: dict[int, _Results] = {}
+    for block, won, lost, tied, until in rows:
         number = block // group
         last = min((number + 1) * group * size - 1, games)
-        for results in (alone, races[race], difficulties[difficulty]):
-            part = results.setdefault(number, _Results(last, last))
-            part.won, part.lost, part.tied = part.won + won, part.lost + lost, part.tied + tied
-            part.until = max(part.until, until)
-    window = max(_RATE_GAMES, games // 50)
-    return (
-        _trailing(list(alone.values()), window),
-        {race: _trailing(list(of.values()), window) for race, of in sorted(races.items())},
-        {level: _trailing(list(of.values()), window) for level, of in sorted(difficulties.items())},
-    )
+        part = found.setdefault(number, _Results(last, last))
+        part.won, part.lost, part.tied = part.won + won, part.lost + lost, part.tied + tied
+        part.until = max(part.until, until)
+    return list(found.values())
 
 
 def _rates_by_version(ledger: Ledger, since: float) -> Rates:
-    of_one = "FROM result_blocks WHERE axis = 'version' AND size = 1"
+    of_one = "FROM result_blocks WHERE along = 'version' AND size = 1"
     ((oldest, newest),) = ledger.query(f"SELECT (SELECT min(block) {of_one}), (SELECT max(block) {of_one})")
     if oldest is None:
         return Rates()
@@ -233,7 +241,7 @@ def _rates_by_version(ledger: Ledger, since: float) -> Rates:
     bars: dict[int, _Results] = {}
     for block, won, lost, tied, until in ledger.query(
         "SELECT block, sum(won), sum(lost), sum(tied), max(until) FROM result_blocks"
-        " WHERE axis = 'version' AND size = ? AND until >= ? GROUP BY block ORDER BY block",
+        " WHERE along = 'version' AND size = ? AND until >= ? GROUP BY block ORDER BY block",
         (size, since),
     ):
         number = block // group
@@ -273,7 +281,7 @@ def _mix(ledger: Ledger, games: int, points: int, since: float) -> Mix:
     times = dict(
         ledger.query(
             "SELECT block, max(until) FROM result_blocks"
-            " WHERE axis = 'game' AND size = ? AND until >= ? GROUP BY block",
+            " WHERE along = 'game' AND size = ? AND until >= ? GROUP BY block",
             (size, since),
         )
     )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
-Group = Literal["playing", "learning", "speed", "queue", "machine", "game", "replays"]
-GROUPS: dict[Group, str] = {
+from understudy.games.spec import registered_games, resolve
+
+GROUPS: dict[str, str] = {
     "playing": "How well the bot plays",
     "learning": "How the model learns",
     "speed": "How fast it goes",
     "queue": "Games and files",
     "machine": "Learner and machine",
     "game": "In one game",
-    "replays": "In replays",
 }
 
 
@@ -25,14 +26,15 @@ class Metric:
     name: str
     title: str
     unit: str
-    group: Group
+    group: str
+    """A key of GROUPS, or the title of a group that a game adds."""
     what: str
     normal: str
     otherwise: str
     counter: bool = False
 
 
-METRICS: tuple[Metric, ...] = (
+_CORE: tuple[Metric, ...] = (
     Metric(
         "win_rate",
         "Win rate",
@@ -259,16 +261,6 @@ METRICS: tuple[Metric, ...] = (
         counter=True,
     ),
     Metric(
-        "replays_total",
-        "Replays analysed",
-        "replays",
-        "queue",
-        "Replays by what became of them: analysed, rejected (including those set aside after failing three times).",
-        "Nearly all analysed.",
-        "The reasons are in the ledger and at the end of `understudy replays`.",
-        counter=True,
-    ),
-    Metric(
         "model_version",
         "Model version",
         "",
@@ -404,49 +396,14 @@ METRICS: tuple[Metric, ...] = (
         "They change with what happens in the game.",
         "A feature that never changes, in any game, tells the policy nothing.",
     ),
-    Metric(
-        "position_value",
-        "Value",
-        "pawns for Black",
-        "game",
-        "What each player thought of the position when it moved, as it stands in the record; cut at 20 pawns, which "
-        "is as good as won. Of a network it is the chance to win, on the scale of engines: 6 pawns are 73 %.",
-        "Both players' lines go together, and one way, as the game is decided.",
-        "If they are far apart, one of the two judges badly; in self-play both are the same network.",
-    ),
-    Metric(
-        "move_probability",
-        "Policy",
-        "share of the probability",
-        "game",
-        "How probable the policy, without search, makes each legal move in the position on the board: the five "
-        "likeliest. In self-play the move is drawn with these probabilities.",
-        "Nearly equal in the first games, later a few moves have most of it.",
-        "If one move has nearly all of it in most positions, see entropy.",
-    ),
-    Metric(
-        "milestone_seconds",
-        "Build-order timelines",
-        "game clock of each first milestone",
-        "replays",
-        "When the first of each building, unit or upgrade came: the mean over the replays of a match-up, in which "
-        "wins, people and the newest patch weigh more.",
-        "Openings of the same match-up lie close together.",
-        "A milestone at an odd time comes from few replays: see how many in the table of openings.",
-    ),
-    Metric(
-        "growth_by_minute",
-        "Drones and army",
-        "drones, and supply of the army",
-        "replays",
-        "How many drones and how much army, in supply, players had at each minute: the mean over all replays, in which "
-        "wins, people and the newest patch weigh more.",
-        "Drones rise first, the army later.",
-        "A sudden fall late in the game comes from the few replays that lasted so long.",
-    ),
 )
 
-BY_NAME = {metric.name: metric for metric in METRICS}
+
+@functools.cache
+def all_metrics() -> dict[str, Metric]:
+    """Every metric by its name: the core's, then those of registered games."""
+    of_games = (resolve(spec.metrics) for spec in registered_games().values() if spec.metrics is not None)
+    return {metric.name: metric for metric in itertools.chain(_CORE, *of_games)}
 
 
 def markdown() -> Iterator[str]:
@@ -459,10 +416,11 @@ def markdown() -> Iterator[str]:
     yield "Ranges given as normal are the middle nine tenths of the 57 updates of one run of"
     yield "`python examples/cartpole.py --seed 0`. Other games have other ranges; sudden changes matter more than"
     yield "levels."
-    for group, title in GROUPS.items():
+    metrics = all_metrics().values()
+    for group in dict.fromkeys([*GROUPS, *(metric.group for metric in metrics)]):
         yield ""
-        yield f"## {title}"
-        for metric in METRICS:
+        yield f"## {GROUPS.get(group, group)}"
+        for metric in metrics:
             if metric.group == group:
                 unit = f", in {metric.unit}" if metric.unit else ""
                 yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from understudy.watch.health import judge
-from understudy.watch.metrics import METRICS
+from understudy.watch.metrics import all_metrics
 from understudy.watch.readings import Snapshot
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -39,7 +39,7 @@ def exposition(runs: Sequence[Snapshot]) -> str:
             label_text = ",".join(f'{key}="{_escaped(text)}"' for key, text in {"run": seen.run_dir, **labels}.items())
             found.setdefault(name, []).append(f"understudy_{name}{{{label_text}}} {value:.12g}")
     lines = []
-    for metric in METRICS:
+    for metric in all_metrics().values():
         if metric.name in found:
             lines.append(f"# HELP understudy_{metric.name} {_one_line(metric.what)}")
             lines.append(f"# TYPE understudy_{metric.name} {'counter' if metric.counter else 'gauge'}")
@@ -63,8 +63,10 @@ def samples(seen: Snapshot) -> Iterator[Sample]:
     yield "archive_files", {}, seen.archive.count
     for outcome, count in seen.outcomes.items():
         yield "games_total", {"outcome": outcome}, count
-    yield "replays_total", {"outcome": "analysed"}, seen.replays.analysed
-    yield "replays_total", {"outcome": "rejected"}, seen.replays.rejected
+    for name, done in seen.work.items():
+        for outcome, count in done.counts.items():
+            if outcome != "waiting":
+                yield f"{name}_total", {"outcome": outcome}, count
     yield from _of_the_machine(seen)
 
 

@@ -22,11 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from understudy.blocks import finite_numbers, result_kind
 from understudy.errors import ModelDamaged, RunDirError
-from understudy.ledger import Ledger
+from understudy.files.npz import read_npz
+from understudy.games.spec import WorkSummary, all_work, resolve
+from understudy.ledger.connection import Ledger
+from understudy.ledger.history import finite_numbers, result_kind
 from understudy.models.state import MAX_BYTES
-from understudy.npz import read_npz
 from understudy.rundir import RunDir
 from understudy.status import is_alive, read_status
 
@@ -100,16 +101,6 @@ class LearnerNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Replays:
-    """Replay analysis: totals of the run, what waits now, and when build orders were last learned."""
-
-    analysed: int = 0
-    rejected: int = 0
-    waiting: int = 0
-    build_orders_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A run at one moment."""
 
@@ -140,7 +131,8 @@ class Snapshot:
     resources: dict[str, float | None] = field(default_factory=dict)
     disk_free: int | None = None
     disk_total: int | None = None
-    replays: Replays = Replays()
+    work: dict[str, WorkSummary] = field(default_factory=dict)
+    """What the background work of games has done, by its name."""
     log: tuple[str, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
 
@@ -177,7 +169,6 @@ def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES)
         resources=_plain_numbers(status.get("resources")),
         disk_free=None if usage is None else usage.free,
         disk_total=None if usage is None else usage.total,
-        replays=Replays(waiting=_plain_numbers(status.get("jobs")).get("analyse waiting") or 0),
         log=tuple(_tail(run.log, log_lines)),
         events=tuple(_parsed(_tail(run.events, log_lines))),
     )
@@ -239,7 +230,6 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: Snapshot, recent: int) -> di
     trained = ledger.query(
         "SELECT seconds, loss, stats FROM versions WHERE loss IS NOT NULL ORDER BY version DESC LIMIT 1"
     )
-    replays = ledger.replays_by_outcome()
     kinds = Counter(result_kind(result) for result, *_ in games)
     return {
         "archive": dataclasses.replace(seen.archive, count=count, bytes=size) if count else seen.archive,
@@ -251,13 +241,13 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: Snapshot, recent: int) -> di
         "last_game_at": max((ended for _, ended, _ in games), default=None),
         "last_version_at": versions[0][0] if versions else None,
         "metrics": _metrics(*trained[0]) if trained else {},
-        "replays": Replays(
-            replays["analysed"],
-            replays["rejected"] + replays["set aside"],
-            seen.replays.waiting,
-            None if (stamp := stamp_of(run.build_orders)) is None else stamp[0] / 1e9,
-        ),
+        "work": _work(run, ledger, seen.learner.stats),
     }
+
+
+def _work(run: RunDir, ledger: Ledger, status: dict[str, Any]) -> dict[str, WorkSummary]:
+    waiting = int(_plain_numbers(status.get("jobs")).get("analyse waiting") or 0)
+    return {name: resolve(work.summary)(ledger, run, waiting) for name, work in all_work().items()}
 
 
 def _metrics(seconds: float, loss: float, stats: str) -> dict[str, float]:

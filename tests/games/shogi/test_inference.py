@@ -10,7 +10,7 @@ from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
 from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.inference import BACKENDS, Player, installed, make_evaluator
-from understudy.networks.resnet import ActorCriticResTower
+from understudy.games.shogi.network.res_tower import ActorCriticResTower
 from understudy.settings import NetworkSettings
 
 

@@ -18,9 +18,9 @@ from sc2.player import Bot, Computer
 
 from understudy.experience.episode import read_episode
 from understudy.games.zerg.bot import WickedZergBotProImpl
+from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
-from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.proving_ground import play
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings

@@ -12,6 +12,7 @@ import gymnasium
 from gymnasium.utils.env_checker import check_env
 
 from understudy.experience.episode import read_episode
+from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.direct.batch import GameBatch
 from understudy.games.zerg.direct.bulk import PERIOD, games, mixed_opponent, shuffled
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
@@ -19,7 +20,6 @@ from understudy.games.zerg.direct.registration import ID, register
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import OpponentMemory
-from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.state import NAMES
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("numba")
 
+from understudy.games.zerg.defaults import evaluated, zerg_agent
 from understudy.games.zerg.direct.evaluation import evaluate
-from understudy.games.zerg.policy import evaluated, zerg_agent
 from understudy.rundir import RunDir
 
 

@@ -16,8 +16,8 @@ from sc2.data import Result
 
 from understudy.errors import RunDirError
 from understudy.games.zerg import ladder
+from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.package import MOST_BYTES, build_package
-from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.proving_ground.doors import free_port, wait_for_port
 from understudy.rundir import RunDir
 
@@ -104,7 +104,7 @@ def test_the_zip_plays_and_learns_on_a_bare_ladder_and_writes_to_data_only(packa
 HANGS = """
 import sys, time
 from understudy.games.zerg.ladder import LadderBot
-from understudy.games.zerg.policy import zerg_agent
+from understudy.games.zerg.defaults import zerg_agent
 
 class Hangs(LadderBot):
     hard_seconds = 0.3

@@ -13,13 +13,13 @@ pytest.importorskip("numba")
 from understudy.cli import main
 from understudy.errors import MatchesDamaged
 from understudy.games.game import Game, open_game
-from understudy.games.zerg import policy
+from understudy.games.zerg import defaults as policy
 from understudy.games.zerg.direct import duel
 from understudy.games.zerg.direct.duel import Score, play
 from understudy.games.zerg.direct.mirror import MirrorGame
 from understudy.games.zerg.state import NAMES as FEATURES
 from understudy.games.zerg.strategies import NAMES
-from understudy.ledger import Ledger
+from understudy.ledger.connection import Ledger
 from understudy.rundir import RunDir
 
 ECONOMY, EXPAND, ATTACK = (NAMES.index(name) for name in ("ECONOMY", "EXPAND", "ATTACK"))

@@ -13,7 +13,6 @@ pytest.importorskip("sc2")
 pytest.importorskip("numba")
 
 from understudy.agent import RLAgent
-from understudy.background.statistics import Statistics
 from understudy.errors import SettingsError
 from understudy.experience.episode import read_episode
 from understudy.games.zerg import state, training_run
@@ -23,6 +22,7 @@ from understudy.games.zerg.one_game import GameSetup, find_starcraft
 from understudy.games.zerg.run_options import parse_options
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 from understudy.games.zerg.training_run import CRASHES_THAT_STOP, _fitted, main
+from understudy.learner.statistics import Statistics
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 

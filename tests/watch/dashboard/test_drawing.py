@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.background.loads import Load
-from understudy.ledger import Version
+from understudy.games.shogi.pages.board import Replayed, board
+from understudy.games.shogi.pages.viewer import thought_then
+from understudy.ledger.connection import Version
+from understudy.machine.load_log import Load
 from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line
 from understudy.watch.dashboard.machine import over_time
 from understudy.watch.dashboard.markup import Markup, table, tag
 from understudy.watch.dashboard.models import lineage, versions_table
-from understudy.watch.dashboard.shogi import thought_then
-from understudy.watch.dashboard.shogi_board import Replayed, board
 
 Floats = NDArray[np.float32]
 
@@ -102,7 +102,7 @@ def test_a_board_has_forty_pieces_and_marks_the_last_move() -> None:
 
 def test_the_moves_a_network_would_play_are_legal_ranked_and_its_value_is_for_black() -> None:
     pytest.importorskip("cshogi")
-    from understudy.watch.dashboard.shogi_policy import opinion  # noqa: PLC0415 - the extra shogi may be missing
+    from understudy.games.shogi.pages.opinion import opinion  # noqa: PLC0415 - the extra shogi may be missing
 
     def evaluate(planes: Floats) -> tuple[Floats, Floats]:
         logits = np.zeros((1, 13_527), np.float32)

@@ -20,14 +20,14 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from game_files import put_game
-from understudy.background.holding import StopRequest
-from understudy.background.loop import LearnerLoop
-from understudy.ledger import Ledger
+from understudy.learner.loop import LearnerLoop
+from understudy.learner.run_lock import StopRequest
+from understudy.ledger.connection import Ledger
 from understudy.rundir import RunDir
 from understudy.settings import Settings
 from understudy.watch.dashboard import pages
 from understudy.watch.dashboard.pages import TABS
-from understudy.watch.metrics import BY_NAME
+from understudy.watch.metrics import all_metrics
 from watch.dashboard.served import dashboard, learn, learned_run
 
 TOKEN = "a token that nobody guesses"
@@ -121,7 +121,8 @@ def test_the_table_is_filtered_and_a_game_opens_with_its_decisions(page: Page, a
     page.click(".games a[data-game]")
     page.wait_for_text("Every decision")
     text = page.text("main")
-    assert "Zerg · Hard" in text
+    assert "Opponent race\nZerg\n" in text
+    assert "Difficulty\nHard\n" in text
     assert (
         "Computed with version 1, which played; what was recorded of the actions taken differs" in text
     )  # the test's games say 1/3 each
@@ -260,7 +261,7 @@ def test_charts_have_units_and_explain_their_metric_on_hover(page: Page, address
         " const r = h.getBoundingClientRect(); return [r.x + 5, r.y + 5] })()"
     )
     page.command("Input.dispatchMouseEvent", type="mouseMoved", x=where[0], y=where[1])
-    page.wait_for_text(BY_NAME["entropy"].otherwise)
+    page.wait_for_text(all_metrics()["entropy"].otherwise)
 
 
 def test_the_theme_can_be_chosen_and_is_remembered(page: Page, address: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from game_files import put_game
+from understudy.games.shogi.pages.files import records_of
 from understudy.rundir import RunDir
 from understudy.watch.dashboard.runs import Runs, Watched
 
@@ -49,7 +50,7 @@ def test_a_link_that_leads_out_of_the_run_is_refused(watched: Watched) -> None:
     (watched.run.archive / "link.npz").symlink_to(secret)
     (watched.run.root / "game.csa").symlink_to(secret)
     assert watched.file("archive", "link.npz") is None
-    assert watched.records() == {}
+    assert records_of(watched.run) == {}
 
 
 def test_runs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:

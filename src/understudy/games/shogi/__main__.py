@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 
-from understudy.background.priority import ONE_BLAS_THREAD
 from understudy.errors import UnderstudyError
 from understudy.games.shogi.commands import add_commands
+from understudy.machine.priority import ONE_BLAS_THREAD
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -58,7 +58,7 @@ def add_commands(commands: Any) -> None:
     check.add_argument("--minutes", type=float, default=28.0, metavar="M", help="of training at most (default: 28)")
     check.add_argument("--workers", type=int, default=2, metavar="N", help="processes that play; 0 = none (default: 2)")
     check.add_argument("--games", type=int, default=200, metavar="N", help="of the final contests (default: 200)")
-    check.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    check.add_argument("--seeds", "--seed", type=int, nargs="+", default=[0], metavar="N", help="default: 0")
     check.set_defaults(run=_check)
 
     learn = commands.add_parser("learn-games", help="teach a network from game records (.csa, .kif, .kifu)")
@@ -200,6 +200,12 @@ def _show_game(number: int, record: GameRecord, folder: Path | None) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
+    if options.run_dir is not None and len(options.seeds) > 1:
+        raise SettingsError("--run-dir goes with one seed: each seed needs a new folder.")
+    return max(_check_seed(options, seed) for seed in options.seeds)
+
+
+def _check_seed(options: argparse.Namespace, seed: int) -> int:
     from understudy.games.shogi.learn_check import GOALS, LearnCheck, write_curve
     from understudy.rundir import RunDir
 
@@ -208,7 +214,7 @@ def _check(options: argparse.Namespace) -> int:
         raise SettingsError(
             f"There is a model in {run.root} already; the check begins from nothing: name a new folder."
         )
-    check = LearnCheck(run, options.minutes, options.workers, options.seed, lambda line: print(line, flush=True))
+    check = LearnCheck(run, options.minutes, options.workers, seed, lambda line: print(line, flush=True))
     scores = check.run(options.games)
     reached = True
     for name, score in scores.items():

@@ -17,13 +17,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from understudy.compiled import once
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
+from understudy.games.shogi.network.folded import FoldedTower
+from understudy.games.shogi.network.modules import Tower
+from understudy.games.shogi.network.res_tower import ActorCriticResTower
 from understudy.games.shogi.potential import material_of_planes, potential
-from understudy.networks.folded import FoldedTower
-from understudy.networks.resnet import ActorCriticResTower
-from understudy.networks.tower import Tower
+from understudy.kernels import once
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 Evaluator = Callable[[NDArray[np.float32]], Outputs]

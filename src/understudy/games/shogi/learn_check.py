@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.background.holding import StopRequest
 from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne, ShogiLeague
 from understudy.games.shogi.players import GreedyPlayer, Player, RandomPlayer, Score
+from understudy.learner.run_lock import StopRequest
 from understudy.models.store import ModelStore
 from understudy.parallel.loop import LoopStats, TrainingLoopManager
 from understudy.parallel.rollout import Rollout

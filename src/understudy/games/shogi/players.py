@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 import cshogi
 import numpy as np
 
-from understudy.confidence import wilson
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.inference import Evaluator
@@ -20,6 +19,7 @@ from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
 from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame
 from understudy.games.shogi.search import Limits, Search, centipawns, mating_move
+from understudy.models.intervals import wilson
 
 
 class Choice(NamedTuple):

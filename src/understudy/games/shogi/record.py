@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from understudy.files import write_atomically
+from understudy.files.atomic import write_atomically
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.files import remove_if_there
+from understudy.files.atomic import remove_if_there
 from understudy.games.shogi.checkpoint import judging_all_actions
 from understudy.games.shogi.inference import Evaluator, torch_evaluator, with_potential
 from understudy.games.shogi.matches import SELF_PLAY_MOVES
@@ -16,9 +16,18 @@ from understudy.games.shogi.players import Choice, PolicyPlayer, play
 from understudy.games.shogi.record import GameRecord, write_record
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.thoughts import Thought, thought_of
+from understudy.games.spec import SelfPlaySetup
 from understudy.models.live import LiveModel
+from understudy.rundir import RunDir
+from understudy.settings import Settings
 
 KEPT = 100
+
+
+def setup(run: RunDir, settings: Settings) -> SelfPlaySetup:
+    """Self-play of shogi: past versions of the model are opponents, and games are saved for people to look at."""
+    samples = SampleGames(run.games, settings.parallel.checkpoint_updates)
+    return SelfPlaySetup(str(run.versions), samples.after_update)
 
 
 class SampleGames:

@@ -15,11 +15,11 @@ from understudy.errors import ModelMismatch
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.checkpoint import Checkpoint, load_checkpoint, new_network, save_checkpoint
 from understudy.games.shogi.errors import GameError
+from understudy.games.shogi.network.res_tower import ActorCriticResTower
 from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper
 from understudy.games.shogi.record import GameRecord, read_records
 from understudy.games.shogi.rules import MAX_MOVES, Ending, ShogiGame
 from understudy.learning.optimizers import Adam, clip_global_norm
-from understudy.networks.resnet import ActorCriticResTower
 from understudy.settings import NetworkSettings
 
 VALUE_WEIGHT = 0.5

@@ -14,10 +14,10 @@ from sc2.data import Race, Result
 from understudy.agent import Decision, RLAgent
 from understudy.games.zerg.bot_adapter import BotGame
 from understudy.games.zerg.brain import THINK_LOOPS, Brain
+from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
-from understudy.games.zerg.policy import zerg_agent
 from understudy.games.zerg.rewards import final_reward, shaped_reward
 from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
 

@@ -22,9 +22,9 @@ from sc2.portconfig import Portconfig
 
 from understudy.experience.journal import orphans, salvage
 from understudy.games.zerg.bot import CRASH, WickedZergBotProImpl
+from understudy.games.zerg.defaults import SETTINGS, zerg_agent
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
-from understudy.games.zerg.policy import SETTINGS, zerg_agent
 from understudy.rundir import RunDir
 
 TRAINING_SECONDS = 20.0

@@ -12,18 +12,18 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 from typing import NamedTuple
 
-from understudy.background.control import average
-from understudy.background.learner import BackgroundParallelLearner
 from understudy.games.zerg.challenges import next_challenge
+from understudy.games.zerg.defaults import BACKLOG, SETTINGS, zerg_agent
 from understudy.games.zerg.direct.bulk import MAPS, games, mixed_opponent
 from understudy.games.zerg.direct.game import StrategyGame
+from understudy.games.zerg.game_processes import players
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.one_game import GameSetup, play_one
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
-from understudy.games.zerg.players import players
-from understudy.games.zerg.policy import BACKLOG, SETTINGS, zerg_agent
 from understudy.games.zerg.proving_ground.compiled import compile_once
 from understudy.games.zerg.strategies import NAMES
+from understudy.learner.control import average
+from understudy.learner.process import BackgroundParallelLearner
 from understudy.rundir import RunDir
 
 UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it

@@ -7,11 +7,11 @@ import random
 from collections.abc import Mapping
 from pathlib import Path
 
-from understudy.errors import ReplayError
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import OpponentMemory
 from understudy.games.zerg.replays.build_orders import OVERALL, BuildOrders, read_build_orders
+from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.openings import Step
 
 logger = logging.getLogger(__name__)

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from understudy.background.resources import write_step_time
 from understudy.games.zerg.challenges import DIFFICULTIES, Challenge
+from understudy.games.zerg.defaults import zerg_agent, zerg_settings
 from understudy.games.zerg.history import GameRecord
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
-from understudy.games.zerg.policy import zerg_agent, zerg_settings
+from understudy.machine.resources import write_step_time
 from understudy.rundir import RunDir
 
 DEFAULT_MAP = "AutomatonLE"

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from understudy.files import FileLock, write_atomically
+from understudy.files.atomic import write_atomically
+from understudy.files.locks import FileLock
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
 logger = logging.getLogger(__name__)

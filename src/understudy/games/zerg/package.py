@@ -27,7 +27,7 @@ _NOT_PACKED_FILES = {
     "games/zerg/challenges.py",
     "games/zerg/commands.py",
     "games/zerg/package.py",
-    "games/zerg/players.py",
+    "games/zerg/game_processes.py",
     "games/zerg/learn_check.py",
 }
 _LEARNED = ("opponents.json", "learned_build_orders.json")

@@ -13,15 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from understudy.background.learner import BackgroundParallelLearner
-from understudy.background.reports import statistics_table
 from understudy.errors import UnderstudyError, missing_library
 from understudy.games.zerg.challenges import Challenge, next_challenge
+from understudy.games.zerg.defaults import evaluated, zerg_agent, zerg_settings
+from understudy.games.zerg.game_processes import players
 from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
-from understudy.games.zerg.players import players
-from understudy.games.zerg.policy import evaluated, zerg_agent, zerg_settings
 from understudy.games.zerg.run_options import parse_options
+from understudy.learner.process import BackgroundParallelLearner
+from understudy.learner.reports import statistics_table
 from understudy.rundir import RunDir
 
 if TYPE_CHECKING:

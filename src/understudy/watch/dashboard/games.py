@@ -9,7 +9,8 @@ from pathlib import Path
 from nicegui import ui
 
 from understudy.errors import RunDirError
-from understudy.ledger import Game
+from understudy.games.spec import all_axes
+from understudy.ledger.connection import Game
 from understudy.watch.dashboard import words
 from understudy.watch.dashboard.markup import Markup, empty, result_tag, table, tag
 from understudy.watch.dashboard.parts import Update, box, card
@@ -95,7 +96,7 @@ def show(watched: Watched) -> list[Update]:
             folder = ui.select([_ALL_FOLDERS, *FOLDERS], value=_ALL_FOLDERS).props("dense outlined")
             result = ui.select([_ALL_RESULTS, "Victory", "Defeat", "Tie", "Unknown"], value=_ALL_RESULTS)
             result.props("dense outlined")
-            text = ui.input(placeholder="race, difficulty, name, reason …").props("dense outlined clearable")
+            text = ui.input(placeholder="opponent, name, reason …").props("dense outlined clearable")
             summary = ui.label().classes("muted small")
         content = ui.html("").classes("games")
 
@@ -158,8 +159,9 @@ def _cells(watched: Watched, row: GameRow) -> tuple[object, ...]:
 
 
 def _opponent(game: Game) -> str:
-    difficulty = f"difficulty {game.difficulty}" if game.difficulty.isdigit() else game.difficulty
-    return " ".join(part for part in (game.race, difficulty) if part) or game.opponent
+    """What the game says about its opponent: the values of its result axes, or the opponent's name."""
+    declared = [game.axes[axis.note] for axis in all_axes() if axis.note in game.axes]
+    return " ".join(declared or game.axes.values()) or game.opponent
 
 
 def _newest(folder: Path) -> list[Path]:

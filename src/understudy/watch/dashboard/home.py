@@ -10,7 +10,7 @@ from understudy.watch.dashboard.markup import Markup, light, tag
 from understudy.watch.dashboard.parts import Update, box, chart_card, live_html
 from understudy.watch.dashboard.runs import Runs, Watched
 from understudy.watch.health import progress
-from understudy.watch.metrics import BY_NAME
+from understudy.watch.metrics import all_metrics
 
 _COMPARED: tuple[tuple[str, Form], ...] = (("loss", "number"), ("entropy", "number"), ("mean_return", "number"))
 
@@ -81,4 +81,4 @@ def _compare(runs: Runs, metric: str, form: Form) -> Update:
         ]
         return charts.line_chart(lines, x_name="model version", form=form) if lines else None
 
-    return chart_card(metric, options, unit=BY_NAME[metric].unit, tall=True)
+    return chart_card(metric, options, unit=all_metrics()[metric].unit, tall=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
+from understudy.games.spec import all_axes
 from understudy.watch.dashboard import charts, words
 from understudy.watch.dashboard.charts import Form, Line, Options
 from understudy.watch.dashboard.overview import metric_card, mix_card, win_rate_card
@@ -41,17 +43,16 @@ def show(watched: Watched) -> list[Update]:
 
 
 def show_results(watched: Watched) -> list[Update]:
-    """Win rates by opponent and by version, and what was decided."""
+    """Win rates by version and by each result axis, and what was decided."""
+    axes = axis_titles(watched.history.by_axis)
     with box("grid wide"):
         updates = [win_rate_card(watched), mix_card(watched)]
     bars: tuple[tuple[str, Callable[[], Options | None]], ...] = (
-        ("By opponent race", lambda: _by_name(watched.history.by_race)),
-        ("By difficulty", lambda: _by_name(watched.history.by_difficulty)),
         ("By model version", lambda: _by_version(watched.history.by_version)),
+        *((f"By {title.lower()}", partial(_bars_of, watched, axis)) for axis, title in axes.items()),
     )
-    lines: tuple[tuple[str, Callable[[], Options | None]], ...] = (
-        ("Races over time", lambda: _over_time(watched.history.by_race)),
-        ("Difficulties over time", lambda: _over_time(watched.history.by_difficulty)),
+    lines: tuple[tuple[str, Callable[[], Options | None]], ...] = tuple(
+        (f"{title} over time", partial(_lines_of, watched, axis)) for axis, title in axes.items()
     )
     with box("grid"):
         for title, options in bars:
@@ -61,6 +62,22 @@ def show_results(watched: Watched) -> list[Update]:
         for title, options in lines:
             updates.append(chart_card("win_rate", options, title=title, unit="% won", empty=_UNKNOWN))
     return updates
+
+
+def axis_titles(found: Iterable[str]) -> dict[str, str]:
+    """Title of each axis that the run has results by: first those that games declare, in their order."""
+    declared = {axis.note: axis.title for axis in all_axes()}
+    known = set(found)
+    titles = {axis: title for axis, title in declared.items() if axis in known}
+    return titles | {axis: axis.replace("_", " ").capitalize() for axis in sorted(known - declared.keys())}
+
+
+def _bars_of(watched: Watched, axis: str) -> Options | None:
+    return _by_name(watched.history.by_axis.get(axis, {}))
+
+
+def _lines_of(watched: Watched, axis: str) -> Options | None:
+    return _over_time(watched.history.by_axis.get(axis, {}))
 
 
 def _by_name(rates: Mapping[str, Rates]) -> Options | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
-from understudy.background.loads import Load
+from understudy.machine.load_log import Load
 from understudy.watch.dashboard import actions, charts, overview, words
 from understudy.watch.dashboard.charts import Line, Options
 from understudy.watch.dashboard.markup import Markup, empty, facts, table, tag

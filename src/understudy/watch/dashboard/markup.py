@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from understudy.blocks import result_kind
+from understudy.ledger.history import result_kind
 
 
 class Markup(str):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nicegui import events, ui
 
 from understudy.errors import RunDirError
-from understudy.ledger import Version
+from understudy.ledger.connection import Version
 from understudy.watch.dashboard import actions, words
 from understudy.watch.dashboard.markup import Markup, empty, join, table, tag
 from understudy.watch.dashboard.parts import Update, card, live_html

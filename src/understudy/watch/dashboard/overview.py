@@ -12,7 +12,7 @@ from understudy.watch.dashboard.parts import Update, box, card, chart_card, live
 from understudy.watch.dashboard.runs import Watched
 from understudy.watch.health import progress
 from understudy.watch.history import Rates
-from understudy.watch.metrics import BY_NAME
+from understudy.watch.metrics import all_metrics
 from understudy.watch.readings import Snapshot
 
 
@@ -117,7 +117,7 @@ def metric_card(
     watched: Watched, metric: str, form: Form = "number", low: float | None = None, high: float | None = None
 ) -> Update:
     """One metric over the versions; where a point stands for many, a band shows their extremes."""
-    name = BY_NAME[metric].title.lower()
+    name = all_metrics()[metric].title.lower()
 
     def options() -> Options | None:
         series = watched.history.metrics.get(metric)
@@ -182,7 +182,8 @@ def latest_games(watched: Watched) -> Markup:
     ]
     notes.sort(key=lambda entry: entry[0], reverse=True)
     if not notes and "selfplay" in seen.learner.stats:
-        where = " Some to look at are on the page Shogi." if watched.has_records else ""
+        pages = " and ".join(page.title for page in watched.pages)
+        where = f" Some to look at are on the page {pages}." if pages else ""
         return empty(f"Self-play learns from its games in memory.{where}")
     if not notes:
         return empty("No game has been recorded yet.")

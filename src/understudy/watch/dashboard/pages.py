@@ -10,7 +10,9 @@ from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 from nicegui import ui
 
-from understudy.watch.dashboard import games, home, inspector, learning, machine, models, overview, replays, shogi
+from understudy.games.spec import all_pages, resolve
+from understudy.watch.dashboard import game_page as one_game
+from understudy.watch.dashboard import games, home, learning, machine, models, overview
 from understudy.watch.dashboard.markup import Markup, join, light, tag
 from understudy.watch.dashboard.parts import Update, box, live_html
 from understudy.watch.dashboard.runs import Runs, Watched
@@ -26,8 +28,6 @@ TABS: dict[str, tuple[str, Callable[[Watched], list[Update]]]] = {
     "games": ("Games", games.show),
     "models": ("Models", models.show),
     "machine": ("Machine", machine.show),
-    "replays": ("Replays", replays.show),
-    "shogi": ("Shogi", shogi.show),
 }
 
 
@@ -55,7 +55,7 @@ def add(app: FastAPI, runs: Runs) -> None:
     @ui.page("/run/{name}/{tab}", response_timeout=_PATIENCE_SECONDS)
     async def run_page(request: Request, name: str, tab: str = "overview") -> Response | None:
         watched = runs.get(name)
-        if watched is None or tab not in TABS:
+        if watched is None or _page_of(tab) is None:
             return PlainTextResponse("There is no such page.\n", 404)
         await watched.look()
         _run_page(request, runs, watched, tab)
@@ -68,13 +68,15 @@ def add(app: FastAPI, runs: Runs) -> None:
             return PlainTextResponse("There is no such game.\n", 404)
         await watched.look()
         with _frame(request, runs, watched, "games"):
-            await inspector.show(watched, folder, file)
+            await one_game.show(watched, folder, file)
         return None
 
 
 def _run_page(request: Request, runs: Runs, watched: Watched, tab: str) -> None:
     with _frame(request, runs, watched, tab) as updates:
-        updates.extend(TABS[tab][1](watched))
+        show = _page_of(tab)
+        assert show is not None  # the caller has looked
+        updates.extend(show(watched))
 
 
 @contextmanager
@@ -118,16 +120,19 @@ def _names(runs: Runs, here: Watched | None) -> Markup:
 
 
 def _tabs(watched: Watched, here: str) -> Markup:
-    wanted = [key for key in TABS if key not in ("replays", "shogi") or key == here or _has(watched, key)]
+    titles = {key: title for key, (title, _) in TABS.items()}
+    titles |= {page.name: page.title for page in all_pages() if page in watched.pages or page.name == here}
     return join(
-        tag("a", TABS[key][0], href=f"/run/{watched.name}/{key}", cls="tab here" if key == here else "tab")
-        for key in wanted
+        tag("a", title, href=f"/run/{watched.name}/{key}", cls="tab here" if key == here else "tab")
+        for key, title in titles.items()
     )
 
 
-def _has(watched: Watched, tab: str) -> bool:
-    found = watched.snapshot.replays
-    return watched.has_records if tab == "shogi" else bool(found.analysed or found.rejected or found.waiting)
+def _page_of(tab: str) -> Callable[[Watched], list[Update]] | None:
+    """What builds the page of this name: the core's, or one of a game."""
+    if tab in TABS:
+        return TABS[tab][1]
+    return next((resolve(page.show) for page in all_pages() if page.name == tab), None)
 
 
 def _theme_button(request: Request) -> None:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from understudy.watch.dashboard.charts import Options
 from understudy.watch.dashboard.markup import Markup, join, tag
-from understudy.watch.metrics import BY_NAME, Metric
+from understudy.watch.metrics import Metric, all_metrics
 
 Update = Callable[[], None]
 
@@ -33,7 +33,7 @@ def live_html(render: Callable[[], Markup], classes: str = "") -> Update:
 @contextmanager
 def card(title: str, unit: str = "", metric: str | Sequence[str] = ()) -> Iterator[ui.element]:
     """A card with a heading, which explains its metrics to whoever points at it."""
-    shown = [BY_NAME[name] for name in _names(metric)]
+    shown = [all_metrics()[name] for name in _names(metric)]
     with box("card") as whole:
         with box("head"):
             heading = box("why" if shown else "", "h2")
@@ -79,7 +79,7 @@ def chart_card(
 
     All charts are made here: so each has a unit and explains itself.
     """
-    about = BY_NAME[_names(metric)[0]]
+    about = all_metrics()[_names(metric)[0]]
     with card(title or about.title, unit or about.unit or "no unit", metric):
         if note:
             ui.label(note).classes("muted small source")

@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from understudy.background.loads import Load, read_loads
 from understudy.errors import RunDirError
+from understudy.games.spec import Page, all_pages, page_wanted
+from understudy.machine.load_log import Load, read_loads
 from understudy.rundir import RunDir
 from understudy.watch.health import Health, judge
 from understudy.watch.history import History, read_history
@@ -20,9 +21,6 @@ from understudy.watch.readings import Snapshot, open_ledger, read_run, stamp_of
 T = TypeVar("T")
 FOLDERS = ("buffer", "archive", "rejected")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
-_RECORD_SUFFIXES = (".csa", ".kif", ".kifu")
-_RECORD_PLACES = ("*.*", "games/*.*", "games/*/*.*", "data/games/*.*", "matches/*.*")
-_MOST_RECORDS = 300
 
 # One thread does all reading: it keeps the event loop free and many visitors from asking the disk at the same time.
 _reader = ThreadPoolExecutor(1, thread_name_prefix="reads runs")
@@ -38,7 +36,8 @@ class Watched:
         self.health = judge(self.snapshot)
         self.history = History()
         self.loads: list[Load] = []
-        self.has_records = False
+        self.pages: tuple[Page, ...] = ()
+        """The pages of games that have something to show of this run."""
         self._refresh_seconds = refresh_seconds
         self._seen_at = -1e9
         self._known: object = None
@@ -51,7 +50,6 @@ class Watched:
             if not at_once and time.monotonic() - self._seen_at < self._refresh_seconds * 0.9:
                 return
             self.snapshot, self.health, self.history = await in_reader(self._read)
-            self.has_records = self.has_records or bool(await in_reader(self.records))
             self._seen_at = time.monotonic()
 
     def file(self, folder: str, name: str) -> Path | None:
@@ -62,16 +60,6 @@ class Watched:
         path = (root / "data" / folder / name).resolve()
         inside = path.parent == root / "data" / folder and path.name == name
         return path if inside and path.is_file() else None
-
-    def records(self) -> dict[str, Path]:
-        """Records of board games in this run (.csa, .kif, .kifu), newest first, by their place in the folder."""
-        root = self.run.root
-        found = []
-        for pattern in _RECORD_PLACES:
-            for path in root.glob(pattern):
-                if path.suffix.lower() in _RECORD_SUFFIXES and path.is_file() and not path.is_symlink():
-                    found.append((path.stat().st_mtime, path))
-        return {path.relative_to(root).as_posix(): path for _, path in sorted(found, reverse=True)[:_MOST_RECORDS]}
 
     def _read(self) -> tuple[Snapshot, Health, History]:
         snapshot = read_run(self.run, recent=8, log_lines=40)
@@ -86,6 +74,7 @@ class Watched:
                 pass  # the snapshot says so among its problems
         if (stamp := stamp_of(self.run.loads)) != self._loads_known:
             self.loads, self._loads_known = read_loads(self.run.loads), stamp
+        self.pages = tuple(page for page in all_pages() if page in self.pages or page_wanted(page, self.run, snapshot))
         return snapshot, judge(snapshot), history
 
 

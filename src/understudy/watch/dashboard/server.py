@@ -15,7 +15,8 @@ from nicegui import ui
 from understudy.errors import SettingsError
 from understudy.rundir import RunDir
 from understudy.settings import DashboardSettings
-from understudy.watch.dashboard import gate, pages
+from understudy.watch.dashboard import access as gate
+from understudy.watch.dashboard import pages
 from understudy.watch.dashboard.runs import Runs
 
 _GRACE_SECONDS = 1

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from understudy.errors import ReplayError
 from understudy.games.zerg.replays.build_orders import read_build_orders, read_evidence, summarize, write_build_orders
+from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.openings import Step
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "docs" / "build-orders.schema.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import pytest
 
 from games.zerg.replays.recordings import REAL, loaded, needs_real_replays, real_replays
 from games.zerg.replays.replay_files import archive, beginning, replay_file, started, supply
-from understudy.errors import ReplayError
+from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.loading import parse, read_bytes
 from understudy.games.zerg.replays.milestones import observe, why_nothing
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.errors import ReplayError
+from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.openings import Step, name_of, opening_text, parse_opening, steps_of
 
 STANDARD = {

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.acting.sampling import draw
 from understudy.games.zerg.direct.bulk import MAPS
 from understudy.games.zerg.direct.mirror import MirrorGame
+from understudy.machine.priority import ONE_BLAS_THREAD
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
-from understudy.sampling import draw
 
 FIRST = 60_000_000  # number of the first game; neither training nor other evaluations get there
 _CHUNK = 5  # games that a process plays before it says how they went

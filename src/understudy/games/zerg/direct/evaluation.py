@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from understudy.acting.sampling import best, draw
 from understudy.games.zerg.direct.bulk import MAPS, mixed_opponent
 from understudy.games.zerg.direct.game import StrategyGame
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
-from understudy.sampling import best, draw
 
 FIRST = 60_000_000  # number of the first evaluation game: neither training nor `zerg-check` gets there
 

@@ -15,11 +15,11 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from understudy.background.priority import ONE_BLAS_THREAD
+from understudy.games.zerg.defaults import BACKLOG, zerg_agent, zerg_settings
 from understudy.games.zerg.direct.bulk import games
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
-from understudy.games.zerg.policy import BACKLOG, zerg_agent, zerg_settings
+from understudy.machine.priority import ONE_BLAS_THREAD
 from understudy.rundir import RunDir
 
 _STOP_SECONDS = 10.0

@@ -14,10 +14,10 @@ from understudy.experience.episode import features_hash
 from understudy.games.game import Bools, Game, Singles, Step
 from understudy.games.saved import pack, unpack, unpacking
 from understudy.games.zerg import state
+from understudy.games.zerg.defaults import SETTINGS
 from understudy.games.zerg.direct.batch import GameBatch, compile_simulation
 from understudy.games.zerg.direct.bulk import MAPS
 from understudy.games.zerg.direct.mirror import MirrorGame
-from understudy.games.zerg.policy import SETTINGS
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
 NUMBERS = 40_000_000  # training games are numbered below it, evaluation games (`learn_check.FRESH`) above

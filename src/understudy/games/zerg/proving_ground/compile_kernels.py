@@ -19,8 +19,8 @@ import numba
 import numpy as np
 from numba.core import types
 
-from understudy.files import FileLock
-from understudy.games.zerg.players import players
+from understudy.files.locks import FileLock
+from understudy.games.zerg.game_processes import players
 from understudy.games.zerg.proving_ground import compiled, wire
 from understudy.games.zerg.proving_ground.abilities import Labels
 from understudy.games.zerg.proving_ground.kernels import doors, sight, step, tally

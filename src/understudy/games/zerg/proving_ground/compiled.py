@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from numba.core import types
 
-from understudy.compiled import code_folder, kept_in
+from understudy.kernels import code_folder, kept_in
 
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 COMPLETE = "complete"  # a file of this name is in the cache folder once all is there

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import ReplayError
-from understudy.files import write_atomically
+from understudy.files.atomic import write_atomically
+from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.openings import Step, name_of, opening_text, parse_opening, steps_of
 
 SCHEMA = 1

@@ -25,7 +25,7 @@ from mpyq import MPQArchive
 from sc2reader.decoders import BitPackedDecoder
 from sc2reader.readers import DetailsReader, InitDataReader, TrackerEventsReader
 
-from understudy.errors import ReplayError
+from understudy.games.zerg.replays.errors import ReplayError
 
 RACES = {"Hatchery": "Z", "CommandCenter": "T", "Nexus": "P"}
 WORKERS = frozenset({"Drone", "SCV", "Probe"})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from understudy.errors import ReplayError
+from understudy.games.zerg.replays.errors import ReplayError
 
 OPENING_SECONDS = 180.0  # what is begun later is no longer the opening
 

@@ -1,0 +1,1 @@
+"""Decisions: sampling an action from logits, reproducible random numbers, trials."""

@@ -1,0 +1,1 @@
+"""Files: atomic writes, locks between processes, and reading and writing `.npz`."""

@@ -1,0 +1,9 @@
+"""The specs of the small built-in games. The Zerg bot and shogi have theirs in their own packages."""
+
+from __future__ import annotations
+
+from understudy.games.spec import GameSpec
+
+DRIFT = GameSpec(name="drift", title="Drift", matches="understudy.games.drift:Drift")
+TICTACTOE = GameSpec(name="tictactoe", title="Tic-tac-toe", matches="understudy.games.tictactoe:TicTacToe")
+GYM = GameSpec(name="gym", title="Gymnasium", matches="understudy.games.gym:open_environment")

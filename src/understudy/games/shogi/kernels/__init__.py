@@ -1,0 +1,1 @@
+"""Compiled convolutions for boards of 9×9 squares."""

@@ -1,0 +1,1 @@
+"""The residual network for shogi, in torch."""

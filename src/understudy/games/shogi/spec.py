@@ -1,0 +1,24 @@
+"""Shogi as a game of Understudy."""
+
+from __future__ import annotations
+
+from understudy.games.spec import GameSpec, Page
+
+SPEC = GameSpec(
+    name="shogi",
+    title="Shogi",
+    matches="understudy.games.shogi.league:ShogiLeague",
+    commands="understudy.games.shogi.commands:add_commands",
+    check="shogi-check",
+    pages=(
+        Page(
+            "shogi",
+            "Shogi",
+            "understudy.games.shogi.pages.viewer:show",
+            "understudy.games.shogi.pages.files:wanted",
+        ),
+    ),
+    metrics="understudy.games.shogi.pages.metrics:METRICS",
+    networks={"resnet": "understudy.games.shogi.network.res_tower:ActorCriticResTower"},
+    selfplay="understudy.games.shogi.sample_games:setup",
+)

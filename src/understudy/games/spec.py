@@ -1,0 +1,235 @@
+"""GameSpec: all that the core asks of a game.
+
+A package adds a game by registering a GameSpec under the entry point group `understudy.games`; no module of the core
+names a game. Parts that need heavy libraries are given as text, "package.module:name", and imported when they are used.
+docs/add-a-game.md explains each field with a complete example.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import SettingsError, missing_library
+
+logger = logging.getLogger(__name__)
+
+GROUP = "understudy.games"
+Reference = str | Callable[..., Any]
+"""A function or class, or the text "package.module:name" that says where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultAxis:
+    """A way to break results down: the note of a recorded game (`begin_episode(difficulty=…)`) and its title."""
+
+    note: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the dashboard: `show(watched)` builds it; `wanted(run, snapshot)`: is there something to show?"""
+
+    name: str
+    title: str
+    show: Reference
+    wanted: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundWork:
+    """Work that the learner does in worker processes beside training, when asked by `understudy learn --NAME`.
+
+    `start(run, ledger, settings, say)` returns a `jobs.queue.Work`, or None where there is nothing to do, and raises
+    SettingsError if a library is missing. `figures` maps the attributes of this work that get_stats() shows to
+    (name in get_stats(), name in reports). `summary(ledger, run, waiting)` describes what the run has done so far.
+    """
+
+    name: str
+    title: str
+    help: str
+    start: Reference
+    check: Reference
+    figures: Mapping[str, tuple[str, str]]
+    waiting: str
+    summary: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSummary:
+    """What background work has done in a run: a line for people, and counts by outcome."""
+
+    line: str
+    counts: Mapping[str, int]
+    changed_at: float | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was done yet and nothing waits."""
+        return not any(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class SelfPlaySetup:
+    """What a game adds to a self-play run: an argument for its matches, and what to do after each update."""
+
+    argument: str = ""
+    after_update: Callable[[Any], object] = field(default=lambda _: None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameSpec:
+    """One game. Only `name` is required; a game without `matches` cannot be trained by self-play."""
+
+    name: str
+    title: str = ""
+    """As pages and reports show it."""
+    matches: Reference | None = None
+    """`matches(count, *argument)` makes a `Game` of that many matches; `argument` is what follows a colon in a name."""
+    sections: Mapping[str, type[Any]] = field(default_factory=dict)
+    """Sections of settings that this game adds; each is a frozen dataclass of `settings.setting` fields."""
+    variables: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Environment variables that users know already, and the (section, setting) each one fills."""
+    features: Reference | None = None
+    """Names of the features of a state, in their order."""
+    evaluator: Reference | None = None
+    """`evaluator(model, first, games)` plays evaluation games with a model file; see docs/add-a-game.md."""
+    axes: tuple[ResultAxis, ...] = ()
+    """How results are broken down, most telling first."""
+    work: tuple[BackgroundWork, ...] = ()
+    commands: Reference | None = None
+    """`commands(subparsers)` adds commands to `understudy`."""
+    programs: Mapping[str, tuple[Reference, str]] = field(default_factory=dict)
+    """Commands that parse their own arguments: name → (`main(arguments)`, help)."""
+    check: str = ""
+    """The command that shows that this game is learned, for `understudy learn-check --suite NAME`."""
+    pages: tuple[Page, ...] = ()
+    metrics: Reference | None = None
+    """Metrics of the pages, a tuple of `watch.metrics.Metric`."""
+    networks: Mapping[str, Reference] = field(default_factory=dict)
+    """Networks that `network.policy` may name in addition to the core's."""
+    selfplay: Reference | None = None
+    """`selfplay(run, settings)` returns a SelfPlaySetup."""
+
+    @property
+    def shown(self) -> str:
+        """The title, or the name where there is none."""
+        return self.title or self.name
+
+
+def resolve(reference: Reference) -> Any:
+    """The object of a reference; SettingsError if it cannot be imported.
+
+    A module may be installed or be a file in the current folder.
+    """
+    if not isinstance(reference, str):
+        return reference
+    module, _, name = reference.partition(":")
+    try:
+        return functools.reduce(getattr, name.split("."), import_here(module))
+    except ModuleNotFoundError as error:
+        if missing_library(error) is not None and not f"{module}.".startswith(f"{error.name}."):
+            raise  # a library that it needs: the command line says which extra installs it
+        raise SettingsError(f"{reference} cannot be imported: {error}.") from error
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(f"{reference} cannot be imported: {error}.") from error
+
+
+def import_here(module: str) -> Any:
+    """Import a module that is installed, or a file in the current folder, where commands do not look by themselves."""
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(module)
+
+
+@functools.cache
+def registered_games() -> Mapping[str, GameSpec]:
+    """Every registered game, by name. A broken plug-in is reported and left out: it must not stop the others."""
+    found: dict[str, GameSpec] = {}
+    ours_first = sorted(entry_points(group=GROUP), key=lambda e: (not e.value.startswith("understudy."), e.name))
+    for entry in ours_first:
+        try:
+            spec = entry.load()
+        except Exception as error:  # noqa: BLE001 - the boundary to other people's packages
+            logger.warning("The game %s (%s) cannot be loaded: %s", entry.name, entry.value, error)
+            continue
+        if not isinstance(spec, GameSpec):
+            logger.warning("The game %s (%s) is no GameSpec but %r.", entry.name, entry.value, spec)
+        elif spec.name in found:
+            logger.warning("The game %s (%s) is left out: there is another one of that name.", spec.name, entry.value)
+        else:
+            found[spec.name] = spec
+    return found
+
+
+def find_game(name: str) -> GameSpec:
+    """The spec of a game by its registered name, or by `package.module:attribute`.
+
+    The attribute is a GameSpec, or a function that makes matches. What follows the name of a registered game after a
+    colon is an argument for its matches.
+    """
+    kind, _, rest = name.partition(":")
+    games = registered_games()
+    if kind in games:
+        return games[kind]
+    if not rest:
+        raise SettingsError(
+            f"There is no game {name!r}. Known games: {', '.join(sorted(games))}. "
+            "Name another one as package.module:SPEC, or a Gymnasium environment with --env ID."
+        )
+    found = resolve(name)
+    return found if isinstance(found, GameSpec) else GameSpec(name=name, matches=found)
+
+
+def argument_of(name: str) -> str:
+    """What follows the colon in the name of a registered game: `gym:CartPole-v1` has `CartPole-v1`."""
+    kind, _, rest = name.partition(":")
+    return rest if kind in registered_games() else ""
+
+
+def all_axes() -> Iterator[ResultAxis]:
+    """The result axes of all registered games."""
+    for spec in registered_games().values():
+        yield from spec.axes
+
+
+def all_work() -> dict[str, BackgroundWork]:
+    """The background work of all registered games, by name."""
+    return {work.name: work for spec in registered_games().values() for work in spec.work}
+
+
+def all_pages() -> tuple[Page, ...]:
+    """The dashboard pages of all registered games."""
+    return tuple(page for spec in registered_games().values() for page in spec.pages)
+
+
+def page_wanted(page: Page, run: Any, snapshot: Any) -> bool:
+    """Whether a page has something to show of a run; a page whose library is not installed has not."""
+    try:
+        return bool(resolve(page.wanted)(run, snapshot))
+    except (ModuleNotFoundError, SettingsError) as error:
+        logger.debug("The page %s is not shown: %s", page.name, error)
+        return False
+
+
+def networks_of_games() -> dict[str, Reference]:
+    """The networks that registered games add, by the name that `network.policy` gives."""
+    return {name: place for spec in registered_games().values() for name, place in spec.networks.items()}
+
+
+def find_work(name: str) -> BackgroundWork:
+    """The background work of this name; SettingsError if no registered game has it."""
+    try:
+        return all_work()[name]
+    except KeyError:
+        known = ", ".join(sorted(all_work())) or "none"
+        raise SettingsError(f"No installed game has the background work {name!r}; known: {known}.") from None

@@ -1,0 +1,248 @@
+"""Replays as jobs: finds them, records what workers say of them, and writes what they teach together."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import RunDirError, SettingsError
+from understudy.files.atomic import move
+from understudy.files.locks import FileLock
+from understudy.games.zerg.replays.build_orders import read_evidence, summarize, write_build_orders
+from understudy.games.zerg.replays.errors import ReplayError
+from understudy.games.zerg.replays.ledger import ReplayTable
+from understudy.games.zerg.replays.players import PROFESSIONALS, kind_of, names_in
+from understudy.games.zerg.replays.settings import ReplaySettings
+from understudy.jobs.queue import MOST_ATTEMPTS, Job, Kind, Outcome
+from understudy.ledger.connection import Ledger
+from understudy.rundir import RunDir
+from understudy.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+_FUNCTION = "understudy.games.zerg.replays.analysis:analyse"
+_SUFFIX = ".sc2replay"
+_SETTLED_SECONDS = 2.0  # the game may still be writing a file that was changed more recently
+_SLICE_SECONDS = 0.1  # thousands of replays take seconds to hash; training and workers must not wait for that
+_WRITE_SECONDS = 10.0  # at least, between two versions of the file while replays keep coming
+_WRITE_SHARE = 0.05  # of the time may go into writing it
+_LAST_WRITE_SECONDS = 1.0  # what takes longer is left to the next start
+
+
+class ReplayJobs:
+    """The replays of one folder, and what the ledger of a run knows of them.
+
+    With `at_once`, for somebody who waits, files are not left alone until they are settled, the folder is looked
+    through once, and the file is written in the end.
+    """
+
+    kind: Kind = "analyse"
+
+    def __init__(
+        self,
+        folder: Path,
+        run: RunDir,
+        ledger: Ledger,
+        settings: ReplaySettings,
+        *,
+        at_once: bool = False,
+    ) -> None:
+        self.folder = folder
+        self._at_once = at_once
+        self._run = run
+        self._ledger = ledger
+        self._settings = settings
+        self._table = ReplayTable(ledger)
+        self._known = self._table.known()
+        self._seen: dict[Path, tuple[int, int]] = {}
+        self._files: Iterator[Path] | None = None
+        self._unwritten = True
+        self._next_scan = self._next_write = 0.0
+        self._write_seconds = 0.0  # what writing the file took the last time
+        self.copies = 0
+        self.files_written = 0
+        self.news: list[tuple[str, dict[str, str]]] = []
+        outcomes = self._table.by_outcome()
+        self.done = outcomes["analysed"]
+        self.set_aside = outcomes["rejected"] + outcomes["set aside"]
+
+    @property
+    def looking(self) -> bool:
+        """Whether the last `scan` has left files to look at."""
+        return self._files is not None
+
+    def look(self, *, idle: bool) -> list[Job]:
+        """New replays, when it is time to look for them; the file is written when there are none, and now and then."""
+        jobs = []
+        if time.monotonic() >= self._next_scan or self.looking:
+            jobs = self.scan(_SLICE_SECONDS)
+            self._next_scan = math.inf if self._at_once else time.monotonic() + self._settings.scan_seconds
+        if not self._at_once and (time.monotonic() >= self._next_write or (idle and not jobs)):
+            self.write()
+        return jobs
+
+    def scan(self, seconds: float = math.inf) -> list[Job]:
+        """Look for new replays, for a while: the next call goes on where this one ended. One job for each."""
+        until = time.monotonic() + seconds
+        jobs = []
+        self._files = self._files or replay_files(self.folder)
+        for path in self._files:
+            if job := self._job_for(path):
+                jobs.append(job)
+            if time.monotonic() >= until:
+                return jobs
+        self._files = None
+        return jobs
+
+    def _job_for(self, path: Path) -> Job | None:
+        """None for a replay that is known by its content. A file seen before and unchanged is not even opened."""
+        try:
+            stat = path.stat()
+            mark = (stat.st_size, stat.st_mtime_ns)
+            if self._seen.get(path) == mark or self._may_be_growing(stat.st_mtime):
+                return None
+            with path.open("rb") as stream:
+                replay = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError:  # gone again, or not ours to read: the next scan looks anew
+            return None
+        self._seen[path] = mark
+        if replay in self._known:
+            self.copies += 1
+            return None
+        self._known.add(replay)
+        argument = {"path": str(path), "at_most": self._settings.file_bytes}
+        limits = (self._settings.time_limit, self._settings.memory_limit)
+        return Job(self.kind, replay, path.name, _FUNCTION, argument, *limits)
+
+    def _may_be_growing(self, changed_at: float) -> bool:
+        return not self._at_once and abs(time.time() - changed_at) < _SETTLED_SECONDS
+
+    def settle(self, outcome: Outcome) -> bool:
+        """Record how a job ended; False if it is to be tried again."""
+        job, result = outcome.job, outcome.result
+        if result is not None:
+            observations = result["observations"]
+            self._record(result["replay"], job, "analysed", result["note"], observations, outcome.seconds)
+        elif outcome.refusal is not None:
+            self._record(job.key, job, "rejected", outcome.refusal, [], outcome.seconds)
+        elif not Path(job.argument["path"]).exists():  # moved or deleted: no fault of the replay
+            self._known.discard(job.key)
+            self._seen.clear()  # the next scan finds it under its new name
+        else:
+            reason = outcome.failure or "It failed."
+            times = self._ledger.record_failure(job.kind, job.key, reason)
+            if times < MOST_ATTEMPTS:
+                return False
+            self._record(job.key, job, "set aside", f"{reason} Tried {times} times.", [], outcome.seconds)
+        return True
+
+    def close(self) -> None:
+        """Write the file, unless that takes so long that the next start has to do it."""
+        if self._at_once or self._write_seconds <= _LAST_WRITE_SECONDS:
+            self.write()
+
+    def write(self) -> bool:
+        """Merge what the ledger knows into the file of build orders; whether it changed."""
+        if not self._unwritten:
+            return False
+        began = time.monotonic()
+        try:
+            return self._write()
+        finally:
+            self._write_seconds = time.monotonic() - began
+            self._next_write = time.monotonic() + max(_WRITE_SECONDS, self._write_seconds / _WRITE_SHARE)
+
+    def _write(self) -> bool:
+        with FileLock(self._run.build_orders_lock):  # what is read here must not be written after something newer
+            rows = self._table.all()
+            observations = {f"{row[0]}:{i}": self._known_as(facts) for row in rows for i, facts in enumerate(row[4])}
+            self._unwritten = False
+            if not observations:
+                return False
+            content = summarize(self._evidence_there() | observations, self._settings.starting_workers)
+            changed = write_build_orders(self._run.build_orders, content)
+            self.files_written += changed
+            if changed:
+                facts = {"Analyzed": f"{self.done} replays", "Rejected": f"{self.set_aside} replays"}
+                self.news.append(("Build Orders Updated", facts))
+            return changed
+
+    def _known_as(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """The facts of a game with its kind: that is a matter of names, and the settings that hold them may change."""
+        own = names_in(self._settings.own_players)
+        professionals = PROFESSIONALS | names_in(self._settings.professionals)
+        name, opponent = facts.get("name", ""), facts.get("opponent", "")
+        return facts | {"kind": kind_of(facts["kind"], name, opponent, own, professionals)}
+
+    def _evidence_there(self) -> dict[str, Any]:
+        """What the file holds already. One that cannot be read is kept under another name, never written over."""
+        path = self._run.build_orders
+        try:
+            return read_evidence(path)
+        except ReplayError as error:
+            kept = path.with_name(f"{path.name}.{int(time.time())}.unreadable")
+            move(path, kept)
+            logger.warning("%s It is kept as %s.", error, kept.name)
+            return {}
+
+    def _record(
+        self, replay: str, job: Job, outcome: str, reason: str | None, observations: list[object], seconds: float
+    ) -> None:
+        self._known.add(replay)
+        if self._table.record(replay, job.name, outcome, reason, observations, seconds):
+            self._unwritten = True
+            self.done += outcome == "analysed"
+            self.set_aside += outcome != "analysed"
+
+
+def start(run: RunDir, ledger: Ledger, settings: Settings, say: Callable[[str], None]) -> ReplayJobs | None:
+    """The replays for a learner to analyse; a folder that is not there is no reason not to train."""
+    require_reader()
+    try:
+        folder = replay_folder(settings.replays.directory)
+    except RunDirError as error:
+        say(f"No replays are analysed. {error}")
+        return None
+    say(f"Watching {folder} for replays")
+    return ReplayJobs(folder, run, ledger, settings.replays)
+
+
+def require_reader() -> None:
+    """SettingsError unless replays can be read here: without it every one of them would be set aside."""
+    if importlib.util.find_spec("sc2reader") is None:
+        raise SettingsError("Replay analysis needs sc2reader. Install it with: pip install understudy[replays]")
+
+
+def replay_folder(setting: str) -> Path:
+    """The folder that the setting names, or the game's own; RunDirError if there is none."""
+    if setting:
+        folder = Path(setting).expanduser().absolute()
+        if not folder.is_dir():
+            raise RunDirError(f"There is no folder of replays at {folder}. Set REPLAY_ARCHIVE_DIR or name one.")
+        return folder
+    home = Path.home()
+    candidates = {
+        "win32": [home / "Documents/StarCraft II/Accounts", home / "OneDrive/Documents/StarCraft II/Accounts"],
+        "darwin": [home / "Library/Application Support/Blizzard/StarCraft II/Accounts"],
+    }.get(sys.platform, [home / "StarCraftII/Replays"])
+    for folder in candidates:
+        if folder.is_dir():
+            return folder
+    raise RunDirError(
+        f"The game keeps no replays at {' or '.join(map(str, candidates))}. Set REPLAY_ARCHIVE_DIR or name a folder."
+    )
+
+
+def replay_files(folder: Path) -> Iterator[Path]:
+    """Every replay below the folder, in the order of names. Links to folders are not followed."""
+    for root, folders, files in os.walk(folder):
+        folders.sort()
+        yield from (Path(root, name) for name in sorted(files) if name.lower().endswith(_SUFFIX))

@@ -1,0 +1,1 @@
+"""Background jobs: the queue, the worker processes, and the dispatcher between them."""

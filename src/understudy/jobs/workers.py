@@ -1,0 +1,232 @@
+"""Worker processes, which hold every job to its limits. Whatever happens in one, the learner goes on.
+
+A worker gets a function's name and plain values as JSON over a pipe, and answers the same way: nothing that a worker
+says is unpickled. It ends with its parent. On Linux the operating system holds it to its memory; elsewhere psutil, if
+it is there, watches it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import UnderstudyError
+from understudy.jobs.queue import Job, Kind, Outcome
+from understudy.machine.priority import stand_back
+from understudy.machine.resources import memory_of
+
+if sys.platform == "linux":
+    import resource
+
+_LOOK_SECONDS = 0.25  # between two looks at the memory of workers that nothing else limits
+_END_SECONDS = 1.0
+_ENDED_BY_LIMIT = 86  # exit code of a worker that ran out of memory
+
+
+@dataclass(slots=True, eq=False)
+class _Worker:
+    process: multiprocessing.process.BaseProcess
+    pipe: connection.Connection
+    ready: bool = False
+    job: Job | None = None
+    since: float = field(default_factory=time.monotonic)
+
+
+class Workers:
+    """A changing number of worker processes. Not for use by several threads.
+
+    The process that makes it must be importable again (spawn): a script needs its `if __name__ == "__main__"`.
+    """
+
+    def __init__(self, *, gentle: bool = True) -> None:
+        self._gentle = gentle  # every other process goes first
+        self._workers: list[_Worker] = []
+        self._context = multiprocessing.get_context("spawn")
+        self.deaths = 0
+
+    @property
+    def running(self) -> int:
+        """How many workers have a job."""
+        return sum(worker.job is not None for worker in self._workers)
+
+    def running_of(self, kind: Kind) -> int:
+        """How many workers have a job of this kind."""
+        return sum(worker.job is not None and worker.job.kind == kind for worker in self._workers)
+
+    @property
+    def idle(self) -> int:
+        """How many workers wait for a job."""
+        return sum(worker.ready and worker.job is None for worker in self._workers)
+
+    @property
+    def states(self) -> list[str]:
+        """What each worker is doing, for people."""
+        return [
+            f"pid {w.process.pid}: " + (f"{w.job.kind} {w.job.name}" if w.job else "idle" if w.ready else "starting")
+            for w in self._workers
+        ]
+
+    @property
+    def pids(self) -> list[int]:
+        """The process ids of the workers."""
+        return [worker.process.pid for worker in self._workers if worker.process.pid is not None]
+
+    def resize(self, count: int) -> None:
+        """Have `count` workers: start what is missing, end idle ones that are too many. Busy ones finish first."""
+        for worker in [w for w in self._workers if w.job is None][: max(len(self._workers) - count, 0)]:
+            self._end(worker)
+        while len(self._workers) < count:
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(
+                target=_serve, args=(theirs, self._gentle), name="understudy worker", daemon=True
+            )
+            process.start()
+            theirs.close()
+            self._workers.append(_Worker(process, ours))
+
+    def start(self, job: Job) -> bool:
+        """Give a job to an idle worker; False if none took it."""
+        for worker in self._workers:
+            if worker.ready and worker.job is None:
+                task = {"function": job.function, "argument": dict(job.argument), "memory": job.memory}
+                message = json.dumps(task).encode()
+                try:
+                    worker.pipe.send_bytes(message)
+                except OSError:  # it has just died; `finished` notices
+                    worker.ready = False
+                    continue
+                worker.job, worker.since = job, time.monotonic()
+                return True
+        return False
+
+    def finished(self, timeout: float) -> list[Outcome]:
+        """Wait until something happens, at most `timeout` seconds, and return the jobs that have ended."""
+        deadlines = [w.since + w.job.seconds for w in self._workers if w.job is not None]
+        wait = max(min([time.monotonic() + timeout, *deadlines]) - time.monotonic(), 0.0)
+        if self.running and sys.platform != "linux":
+            wait = min(wait, _LOOK_SECONDS)
+        readable = set(connection.wait([w.pipe for w in self._workers], wait)) if self._workers else set()
+        if not self._workers:
+            time.sleep(wait)
+        outcomes = [self._hear(worker) for worker in list(self._workers) if worker.pipe in readable]
+        outcomes += [self._judge(w, w.job) for w in list(self._workers) if w.job is not None]
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    def close(self) -> None:
+        """End every worker, busy ones too."""
+        for worker in list(self._workers):
+            self._end(worker)
+
+    def _hear(self, worker: _Worker) -> Outcome | None:
+        """Take a worker's message, or notice its death."""
+        try:
+            message = json.loads(worker.pipe.recv_bytes())
+        except (EOFError, OSError, ValueError):
+            return self._bury(worker)
+        if not worker.ready:
+            worker.ready = True
+            return None
+        job, worker.job = worker.job, None
+        assert job is not None
+        return Outcome(
+            job,
+            result=message.get("result"),
+            refusal=message.get("refusal"),
+            failure=message.get("failure"),
+            seconds=time.monotonic() - worker.since,
+        )
+
+    def _judge(self, worker: _Worker, job: Job) -> Outcome | None:
+        """End a worker whose job is over its limits."""
+        if time.monotonic() - worker.since >= job.seconds:
+            return self._kill(worker, f"It took longer than {job.seconds:g} s and was ended.")
+        if sys.platform != "linux" and (memory_of(worker.process.pid) or 0) > job.memory:
+            return self._kill(worker, f"It needed more than {job.memory:,} bytes of memory and was ended.")
+        return None
+
+    def _bury(self, worker: _Worker) -> Outcome | None:
+        worker.process.join(_END_SECONDS)
+        code = worker.process.exitcode
+        if code == _ENDED_BY_LIMIT and worker.job is not None:
+            return self._kill(worker, f"It needed more than {worker.job.memory:,} bytes of memory.")
+        how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
+        return self._kill(worker, f"Its worker {how}.")
+
+    def _kill(self, worker: _Worker, reason: str) -> Outcome | None:
+        self.deaths += 1
+        seconds = time.monotonic() - worker.since
+        self._end(worker)
+        return None if worker.job is None else Outcome(worker.job, failure=reason, seconds=seconds)
+
+    def _end(self, worker: _Worker) -> None:
+        self._workers.remove(worker)
+        worker.pipe.close()
+        if worker.process.is_alive():
+            worker.process.kill()
+        worker.process.join()
+        worker.process.close()
+
+
+def _serve(pipe: connection.Connection, gentle: bool) -> None:
+    """What a worker process does until its parent closes the pipe, or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    if gentle:
+        stand_back()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    before = _memory_now()
+    pipe.send_bytes(b'{"ready": true}')
+    while True:
+        try:
+            message = json.loads(pipe.recv_bytes())
+        except (EOFError, OSError):
+            return
+        _limit_memory(before + message["memory"])
+        try:
+            answer = _do(message["function"], message["argument"])
+        except MemoryError:
+            os._exit(_ENDED_BY_LIMIT)  # what is left of this process is not to be trusted with another job
+        pipe.send_bytes(answer)
+
+
+def _do(function: str, argument: Mapping[str, Any]) -> bytes:
+    module, _, name = function.partition(":")
+    try:
+        result = getattr(importlib.import_module(module), name)(**argument)
+        return json.dumps({"result": result}).encode()
+    except UnderstudyError as error:
+        return json.dumps({"refusal": str(error)}).encode()
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the process boundary: the learner must hear of it, whatever it is
+        return json.dumps({"failure": f"{type(error).__name__}: {error}"[:500]}).encode()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _memory_now() -> int:
+    """The memory that this process has, as RLIMIT_AS counts it: only Linux does so in a useful way."""
+    if sys.platform != "linux":
+        return 0
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+
+
+def _limit_memory(limit: int) -> None:
+    if sys.platform == "linux":
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))

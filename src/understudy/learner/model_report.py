@@ -1,0 +1,41 @@
+"""What the learner says when its model turns out to be broken, and when it is not any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from understudy.learner.model_check import newest_sound_version
+from understudy.learner.reports import say
+from understudy.learner.training import Training
+from understudy.models.store import ModelStore
+
+
+class ModelReport:
+    """The trouble with the model, if there is any, with what to do about it. Said once, then shown."""
+
+    def __init__(self, root: Path, store: ModelStore, log: Callable[[str, Mapping[str, str]], None]) -> None:
+        self._root = root
+        self._store = store
+        self._log = log
+        self.trouble: dict[str, str] | None = None
+        """`what` and `advice`."""
+
+    def look(self, training: Training) -> bool:
+        """Bring it up to date; True if there is trouble that was not there before."""
+        what = training.trouble
+        if what is None:
+            if self.trouble is not None:
+                say("The model can learn again.")
+                self._log("Model Mended", {"Version": str(training.version)})
+            self.trouble = None
+            return False
+        if self.trouble is not None and self.trouble["what"] == what:
+            return False
+        version = newest_sound_version(self._store, training.version or 0)
+        command = f"understudy models {self._root} --rollback {'VERSION' if version is None else version}"
+        advice = f"Go back to a version that can: `{command}`. Games wait meanwhile; the learner goes on by itself."
+        self.trouble = {"what": what, "advice": advice}
+        say(f"{what} {advice}")
+        self._log("Model Broken", {"What": what, "What To Do": advice})
+        return True

@@ -1,0 +1,336 @@
+"""The ledger: one SQLite file that decides which game went into which model version, exactly once.
+
+A model version and the games it consumed are recorded in one transaction. Files are moved after it; whatever is killed
+in between, the ledger says on the next start what has been learned and where each file belongs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from understudy.errors import RunDirError
+from understudy.ledger import history
+from understudy.ledger.tables import (
+    GAME_COLUMNS,
+    SCHEMA_VERSION,
+    Game,
+    Outcome,
+    forget_games,
+    game_of,
+    insert_games,
+    migrate,
+    schema_of,
+    use_wal,
+)
+
+_FORGOTTEN_AT_A_TIME = 10_000
+
+__all__ = ["Game", "Ledger", "Outcome", "Totals", "Version"]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One published model."""
+
+    version: int
+    parent: int | None
+    publisher: str
+    at: float
+    games: int
+    steps: int
+    seconds: float
+    loss: float | None
+    stats: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What one publisher has done in this run, in all its processes."""
+
+    batches: int
+    games: int
+    steps: int
+    seconds: float
+    average_loss: float | None
+    last_loss: float | None
+    last_at: float | None
+
+
+class Ledger:
+    """An open ledger. One object per thread; any number of processes may have the same file open."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        try:
+            if read_only:
+                self._db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=10, isolation_level=None)
+            else:
+                self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
+                use_wal(self._db)
+                self._db.execute("PRAGMA synchronous = NORMAL")
+                if schema_of(self._db) < SCHEMA_VERSION:
+                    migrate(self._db)
+        except sqlite3.Error as error:
+            raise RunDirError(
+                f"The ledger {path} cannot be opened: {error}. `understudy doctor` says how to mend it."
+            ) from error
+
+    @classmethod
+    def copy_of(cls, path: Path) -> Ledger:
+        """A copy in memory, brought up to date: for ledgers of an earlier version, or on a disk that only reads.
+
+        What the write-ahead log holds is in it. Nothing is written beside the original.
+        """
+        copy = cls(Path(":memory:"))
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                for suffix in ("", "-wal"):
+                    with contextlib.suppress(FileNotFoundError):
+                        shutil.copyfile(f"{path}{suffix}", Path(folder, f"ledger{suffix}"))
+                if not Path(folder, "ledger").exists():
+                    raise RunDirError(f"There is no ledger at {path}.")
+                with cls(Path(folder, "ledger")) as upright:
+                    upright._db.backup(copy._db)
+            except (OSError, sqlite3.Error) as error:
+                copy.close()
+                raise RunDirError(f"The ledger {path} cannot be copied: {error}.") from error
+        copy.path = path
+        return copy
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether this file has everything that this version asks for; opening it to write makes it so."""
+        return int(self.query("PRAGMA user_version")[0][0]) >= SCHEMA_VERSION
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction. Only a version must survive a power cut; the next start repairs the rest."""
+        try:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                if self._db.in_transaction:  # a full disk has rolled it back already
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.IntegrityError:
+            raise  # a row that must not be there twice: the caller's business
+        except sqlite3.Error as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise RunDirError(f"The ledger {self.path} cannot be written: {error}. Nothing was recorded.") from error
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """The rows of a SELECT."""
+        try:
+            return self._db.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise RunDirError(
+                f"The ledger {self.path} cannot be read: {error}. `understudy doctor` says how to mend it."
+            ) from error
+
+    def head(self) -> int | None:
+        """The newest published version, or None before the first."""
+        (row,) = self.query("SELECT max(version) FROM versions")
+        return None if row[0] is None else int(row[0])
+
+    def record_version(
+        self,
+        version: int,
+        parent: int | None,
+        publisher: str,
+        consumed: Sequence[Game] = (),
+        stats: Mapping[str, Any] | None = None,
+        outcome: Outcome = "learned",
+    ) -> None:
+        """Record a version and the games it consumed, all or nothing. This is the moment of publication.
+
+        Games of self-play have no files: how many it learned from is in `stats`.
+        """
+        at = time.time()
+        rest = dict(stats or {})
+        games = len(consumed) or int(rest.get("games", 0))
+        steps = sum(game.steps for game in consumed) or int(rest.get("total_steps", 0))
+        seconds, loss = rest.pop("seconds", 0.0), rest.pop("loss", None)
+        with self.transaction(durable=True) as db:
+            db.execute(
+                "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (version, parent, publisher, at, games, steps, seconds, loss, json.dumps(rest)),
+            )
+            numbers = history.version_numbers(games, steps, seconds, loss, rest)
+            history.add_versions(db, [(version, at, numbers)])
+            insert_games(db, consumed, outcome, version, at)
+
+    def record_skipped(self, games: Sequence[Game], outcome: Outcome = "skipped") -> None:
+        """Record games that no version of this run will learn from; known games are left as they are."""
+        if not games:
+            return
+        with self.transaction() as db:
+            known = self.known(game.id for game in games)
+            new = {game.id: game for game in games if game.id not in known}
+            insert_games(db, list(new.values()), outcome, None, time.time())
+
+    def record_rejected(self, name: str, reason: str, size: int, *, only_if_new: bool = False) -> None:
+        """Record a file that cannot be used."""
+        insert = "INSERT OR IGNORE" if only_if_new else "INSERT OR REPLACE"
+        with self.transaction() as db:
+            db.execute(f"{insert} INTO rejected VALUES (?, ?, ?, ?)", (name, reason, size, time.time()))
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these games have been dealt with."""
+        wanted = list(ids)
+        found: set[str] = set()
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ",".join("?" * len(part))
+            found.update(row[0] for row in self.query(f"SELECT id FROM games WHERE id IN ({marks})", part))
+        return found
+
+    def mark_archived(self, files: Iterable[tuple[str, int, str]]) -> None:
+        """Note that these games' files (name, bytes, id) lie in the archive."""
+        with self.transaction() as db:
+            db.executemany("UPDATE games SET archived = 1, name = ?, bytes = ? WHERE id = ?", list(files))
+
+    def oldest_archived(self, count: int) -> list[tuple[str, str, int]]:
+        """(id, file name, bytes) of the games that have been in the archive longest."""
+        return self.query("SELECT id, name, bytes FROM games WHERE archived = 1 ORDER BY rowid LIMIT ?", (count,))
+
+    def mark_deleted(self, ids: Iterable[str]) -> None:
+        """Note that these games' files are no longer in the archive."""
+        with self.transaction() as db:
+            db.executemany("UPDATE games SET archived = 0 WHERE id = ?", [(i,) for i in ids])
+
+    def archive_size(self) -> tuple[int, int]:
+        """(files, bytes) in the archive."""
+        (row,) = self.query("SELECT count(*), coalesce(sum(bytes), 0) FROM games WHERE archived = 1")
+        return int(row[0]), int(row[1])
+
+    def reconcile_archive(self, on_disk: Mapping[str, int]) -> None:
+        """Make the ledger's idea of the archive what the folder (file name → bytes) says it is.
+
+        A file that no row names came without its ledger; it counts as learned from, so that it never is again.
+        """
+        recorded = dict(self.query("SELECT name, id FROM games WHERE archived = 1"))
+        with self.transaction() as db:
+            db.executemany(
+                "UPDATE games SET archived = 0 WHERE id = ?", [(recorded[n],) for n in recorded.keys() - on_disk]
+            )
+            for name in sorted(on_disk.keys() - recorded.keys()):
+                if not db.execute("UPDATE games SET archived = 1 WHERE name = ?", (name,)).rowcount:
+                    game_id = name.removesuffix(".npz").rpartition("_")[2]
+                    db.execute(
+                        "INSERT OR IGNORE INTO games (id, name, outcome, result, steps, reward, bytes, at, archived)"
+                        " VALUES (?, ?, 'learned', 'Unknown', 0, 0, ?, ?, 1)",
+                        (game_id, name, on_disk[name], time.time()),
+                    )
+
+    def forget_games(self, keep: int) -> None:
+        """Let the rows of the oldest games go, some at a time, where there are more than `keep`; they stay counted.
+
+        A game whose file lies in the archive keeps its row.
+        """
+        (row,) = self.query("SELECT min(rowid), max(rowid) FROM games")
+        if row[0] is None or row[1] - row[0] < keep:
+            return
+        with self.transaction() as db:
+            forget_games(db, min(row[1] - keep, row[0] + _FORGOTTEN_AT_A_TIME))
+
+    def games_by_outcome(self) -> dict[str, int]:
+        """How many games were learned, learned online, skipped, and how many files rejected."""
+        counts = {"learned": 0, "online": 0, "skipped": 0}
+        counts.update(self.query("SELECT outcome, count(*) FROM games GROUP BY outcome"))
+        if self.query("SELECT 1 FROM sqlite_master WHERE name = 'forgotten_games'"):
+            for outcome, count in self.query("SELECT outcome, games FROM forgotten_games"):
+                counts[outcome] = counts.get(outcome, 0) + count
+        counts["rejected"] = int(self.query("SELECT count(*) FROM rejected")[0][0])
+        return counts
+
+    def versions(self, newest: int | None = None) -> list[Version]:
+        """Published versions, oldest first; only the newest few if a number is given."""
+        rows = self.query("SELECT * FROM versions ORDER BY version DESC LIMIT ?", (-1 if newest is None else newest,))
+        return [Version(*(*row[:-1], json.loads(row[-1]))) for row in reversed(rows)]
+
+    def totals(self, publisher: str) -> Totals:
+        """What a publisher has done since the run began."""
+        (row,) = self.query(
+            "SELECT count(loss), coalesce(sum(games), 0), coalesce(sum(steps), 0), coalesce(sum(seconds), 0), avg(loss)"
+            " FROM versions WHERE publisher = ?",
+            (publisher,),
+        )
+        last = self.query(
+            "SELECT loss, at FROM versions WHERE publisher = ? AND loss IS NOT NULL ORDER BY version DESC LIMIT 1",
+            (publisher,),
+        )
+        return Totals(*row, *(last[0] if last else (None, None)))
+
+    def games(self, newest: int | None = None) -> list[tuple[Game, str, int | None]]:
+        """(game, outcome, version) of the games dealt with, oldest first."""
+        rows = self.query(
+            f"SELECT {GAME_COLUMNS}, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
+            (-1 if newest is None else newest,),
+        )
+        return [(game_of(row[:-2]), row[-2], row[-1]) for row in reversed(rows)]
+
+    def versions_after(self, version: int, most: int) -> list[Version]:
+        """The next versions after one, oldest first."""
+        rows = self.query("SELECT * FROM versions WHERE version > ? ORDER BY version LIMIT ?", (version, most))
+        return [Version(*(*row[:-1], json.loads(row[-1]))) for row in rows]
+
+    def games_after(self, number: int, most: int) -> list[tuple[int, Game, str]]:
+        """(number, game, outcome) of the next games after a number in the order of the ledger."""
+        query = f"SELECT rowid, {GAME_COLUMNS}, outcome FROM games WHERE rowid > ? ORDER BY rowid LIMIT ?"
+        return [(row[0], game_of(row[1:-1]), row[-1]) for row in self.query(query, (number, most))]
+
+    def rejections(self, newest: int | None = None) -> list[tuple[str, str]]:
+        """(file name, reason) of rejected files, oldest first."""
+        rows = self.query(
+            "SELECT name, reason FROM rejected ORDER BY at DESC, rowid DESC LIMIT ?",
+            (-1 if newest is None else newest,),
+        )
+        return list(reversed(rows))
+
+    def record_failure(self, kind: str, key: str, reason: str) -> int:
+        """Count a job that ended its worker; return how often it has done so, restarts included."""
+        with self.transaction() as db:
+            (times,) = db.execute(
+                "INSERT INTO job_failures VALUES (?, ?, 1, ?)"
+                " ON CONFLICT (kind, key) DO UPDATE SET times = times + 1, reason = excluded.reason RETURNING times",
+                (kind, key, reason),
+            ).fetchone()
+        return int(times)
+
+    def failures_by_kind(self) -> dict[str, int]:
+        """How often jobs of each kind ended their workers."""
+        return dict(self.query("SELECT kind, sum(times) FROM job_failures GROUP BY kind"))
+
+    def problems(self) -> list[str]:
+        """What SQLite's own check finds wrong with the file; empty when it is sound."""
+        try:
+            rows = self._db.execute("PRAGMA integrity_check").fetchall()
+        except sqlite3.OperationalError as error:  # a full disk, a locked file: no damage
+            raise RunDirError(f"The ledger {self.path} cannot be read: {error}.") from error
+        except sqlite3.DatabaseError as error:
+            return [str(error)]
+        return [row[0] for row in rows if row[0] != "ok"]

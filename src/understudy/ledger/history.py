@@ -1,0 +1,229 @@
+"""Blocks: what the ledger adds up as it goes, so that a history of a million versions is drawn from a thousand sums.
+
+A block of size 256 covers 256 consecutive versions (or games). Sizes are powers of sixteen of one another: a reader
+takes the finest that is short enough, and merges neighbours from there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from understudy.ledger.tables import Game
+
+METRIC_SIZES = (16, 256, 4096)  # a single version is a row of `versions`
+GAME_SIZES = (8, 128, 2048, 32768)  # one game's result is no rate
+VERSION_SIZES = (1, 16, 256, 4096)
+MOST_VALUES = 40  # of one axis of results
+OTHER_VALUES = "(others)"
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS metric_blocks (
+    size  INTEGER NOT NULL,
+    block INTEGER NOT NULL,            -- covers versions block * size to (block + 1) * size - 1
+    name  TEXT NOT NULL,               -- loss, games, steps, and each number in stats
+    n     INTEGER NOT NULL,
+    total REAL NOT NULL,
+    low   REAL NOT NULL,
+    high  REAL NOT NULL,
+    since REAL NOT NULL,               -- when the first and the last of them were published
+    until REAL NOT NULL,
+    PRIMARY KEY (size, block, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS result_blocks (
+    along TEXT NOT NULL,               -- game: blocks of games in the order of the ledger; version: of who played
+    size  INTEGER NOT NULL,
+    block INTEGER NOT NULL,
+    won   INTEGER NOT NULL,
+    lost  INTEGER NOT NULL,
+    tied  INTEGER NOT NULL,
+    other INTEGER NOT NULL,            -- crashed, cut, unknown: no part of a rate
+    since REAL NOT NULL,               -- when the first and the last of them ended
+    until REAL NOT NULL,
+    PRIMARY KEY (along, size, block)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS axis_blocks (
+    size  INTEGER NOT NULL,
+    block INTEGER NOT NULL,            -- of games
+    axis  TEXT NOT NULL,               -- by what results are broken down, as difficulty
+    value TEXT NOT NULL,               -- as Hard
+    won   INTEGER NOT NULL,
+    lost  INTEGER NOT NULL,
+    tied  INTEGER NOT NULL,
+    other INTEGER NOT NULL,
+    since REAL NOT NULL,
+    until REAL NOT NULL,
+    PRIMARY KEY (size, block, axis, value)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS action_blocks (
+    size  INTEGER NOT NULL,
+    block INTEGER NOT NULL,            -- of games
+    label TEXT NOT NULL,
+    n     INTEGER NOT NULL,            -- how often it was chosen
+    PRIMARY KEY (size, block, label)
+) WITHOUT ROWID;
+"""
+
+_ADD_METRIC = """
+INSERT INTO metric_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET n = n + excluded.n, total = total + excluded.total, low = min(low, excluded.low),
+    high = max(high, excluded.high), since = min(since, excluded.since), until = max(until, excluded.until)
+"""
+_MERGE_RESULTS = """
+ON CONFLICT DO UPDATE SET won = won + excluded.won, lost = lost + excluded.lost, tied = tied + excluded.tied,
+    other = other + excluded.other, since = min(since, excluded.since), until = max(until, excluded.until)
+"""
+_ADD_RESULTS = f"INSERT INTO result_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {_MERGE_RESULTS}"
+_ADD_AXES = f"INSERT INTO axis_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {_MERGE_RESULTS}"
+_ADD_ACTIONS = "INSERT INTO action_blocks VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n"
+
+_WON, _LOST, _TIED, _OTHER = range(4)
+_KINDS = {"victory": _WON, "win": _WON, "defeat": _LOST, "loss": _LOST, "tie": _TIED, "draw": _TIED}
+
+
+def result_kind(result: str) -> int:
+    """0 won, 1 lost, 2 tied, 3 anything else: the index into (won, lost, tied, other)."""
+    return _KINDS.get(result.lower(), _OTHER)
+
+
+def finite_numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Those of the values that are numbers, and neither infinite nor NaN."""
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    }
+
+
+def add_versions(db: sqlite3.Connection, versions: Iterable[tuple[int, float, Mapping[str, Any]]]) -> None:
+    """Add versions (number, time, values) to their blocks."""
+    size = METRIC_SIZES[0]
+    sums: dict[tuple[int, str], list[float]] = {}
+    for version, at, values in versions:
+        for name, value in finite_numbers(values).items():
+            _merge(sums, (version // size, name), (1, value, value, value, at, at))
+    for size, larger in zip(METRIC_SIZES, (*METRIC_SIZES[1:], 0), strict=True):
+        db.executemany(_ADD_METRIC, [(size, *key, *block) for key, block in sums.items()])
+        merged: dict[tuple[int, str], list[float]] = {}
+        for (block, name), part in sums.items() if larger else ():
+            _merge(merged, (block * size // larger, name), part)
+        sums = merged
+
+
+def _merge(sums: dict[tuple[int, str], list[float]], key: tuple[int, str], part: Sequence[float]) -> None:
+    """Add (n, total, low, high, since, until) to what there is under the key."""
+    if (block := sums.get(key)) is None:
+        sums[key] = [*part]
+        return
+    block[0] += part[0]
+    block[1] += part[1]
+    block[2], block[3] = min(block[2], part[2]), max(block[3], part[3])
+    block[4], block[5] = min(block[4], part[4]), max(block[5], part[5])
+
+
+def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]], latest: float) -> None:
+    """Add games, each with its number in the ledger, to the blocks of results, of axes and of actions.
+
+    A game counts as ended at `latest` if it says nothing, or a time after that: another machine's clock may be wrong.
+    """
+    results: dict[tuple[str, int, int], list[float]] = {}
+    by_axis: dict[tuple[int, int, str, str], list[float]] = {}
+    actions: Counter[tuple[int, int, str]] = Counter()
+    values = _AxisValues(db)
+    for number, game in numbered:
+        kind, ended = result_kind(game.result), min(game.ended or latest, latest)
+        places = [(size, number // size) for size in GAME_SIZES]
+        for place in places:
+            _count(results, ("game", *place), kind, ended)
+        if game.played_by is not None:
+            for size in VERSION_SIZES:
+                _count(results, ("version", size, game.played_by // size), kind, ended)
+        for axis, value in game.axes.items():
+            for place in places:
+                _count(by_axis, (*place, axis, values.named(axis, value)), kind, ended)
+        for label, count in game.actions.items():
+            for place in places:
+                actions[*place, label] += count
+    db.executemany(_ADD_RESULTS, [(*key, *sums) for key, sums in results.items()])
+    db.executemany(_ADD_AXES, [(*key, *sums) for key, sums in by_axis.items()])
+    db.executemany(_ADD_ACTIONS, [(*key, count) for key, count in actions.items()])
+
+
+_Key = TypeVar("_Key")
+
+
+def _count(results: dict[_Key, list[float]], key: _Key, kind: int, ended: float) -> None:
+    sums = results.setdefault(key, [0, 0, 0, 0, ended, ended])
+    sums[kind] += 1
+    sums[4], sums[5] = min(sums[4], ended), max(sums[5], ended)
+
+
+class _AxisValues:
+    """Bounds the number of values of an axis: a note that differs in every game must not fill the ledger."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._known: dict[str, set[str]] = {}
+
+    def named(self, axis: str, value: str) -> str:
+        """The value, or OTHER_VALUES where the axis has many values already and this is a new one."""
+        if axis not in self._known:
+            query = "SELECT DISTINCT value FROM axis_blocks WHERE size = ? AND axis = ?"
+            self._known[axis] = {row[0] for row in self._db.execute(query, (GAME_SIZES[-1], axis))}
+        known = self._known[axis]
+        if value not in known and len(known) >= MOST_VALUES:
+            return OTHER_VALUES
+        known.add(value)
+        return value
+
+
+def set_aside_version_3(db: sqlite3.Connection) -> None:
+    """Make room for the tables of version 4; `take_over_version_3` fills them."""
+    db.execute("ALTER TABLE result_blocks RENAME TO result_blocks_3")
+
+
+def take_over_version_3(db: sqlite3.Connection, axes: Mapping[str, str]) -> None:
+    """Add up what version 3 kept in one table, with a column for each of two axes."""
+    sums = "sum(won), sum(lost), sum(tied), sum(other), min(since), max(until)"
+    db.execute(
+        f"INSERT INTO result_blocks SELECT axis, size, block, {sums} FROM result_blocks_3 GROUP BY axis, size, block"
+    )
+    for column, axis in axes.items():
+        db.execute(
+            f"INSERT INTO axis_blocks SELECT size, block, '{axis}', {column}, {sums} FROM result_blocks_3"
+            f" WHERE axis = 'game' AND {column} != '' GROUP BY size, block, {column}"
+        )
+    db.execute("DROP TABLE result_blocks_3")
+
+
+def forget_finest(db: sqlite3.Connection, number: int) -> None:
+    """Delete the finest blocks of games before a number; the coarser ones have them in their sums."""
+    size = GAME_SIZES[0]
+    db.execute("DELETE FROM result_blocks WHERE along = 'game' AND size = ? AND block < ?", (size, number // size))
+    db.execute("DELETE FROM axis_blocks WHERE size = ? AND block < ?", (size, number // size))
+    db.execute("DELETE FROM action_blocks WHERE size = ? AND block < ?", (size, number // size))
+
+
+def version_numbers(
+    games: int, steps: int, seconds: float, loss: float | None, stats: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything of a version that is added up."""
+    return {**stats, "games": games, "steps": steps, "seconds": seconds, "loss": loss}
+
+
+def rebuild_metrics(db: sqlite3.Connection) -> None:
+    """Add up the versions of a ledger that has no blocks yet."""
+    rows = db.execute("SELECT version, at, games, steps, seconds, loss, stats FROM versions ORDER BY version")
+    while part := rows.fetchmany(METRIC_SIZES[-1]):
+        add_versions(
+            db,
+            [
+                (version, at, version_numbers(games, steps, seconds, loss, json.loads(stats)))
+                for version, at, games, steps, seconds, loss, stats in part
+            ],
+        )

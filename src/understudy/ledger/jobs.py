@@ -1,0 +1,87 @@
+"""What the ledger keeps for background work: the jobs that wait, and how versions of the model did in evaluation."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from understudy.jobs.queue import MOST_ATTEMPTS, Job
+from understudy.ledger.connection import Ledger
+
+# Apart from the ledger's own tables, and without a version of its own: older ledgers get them when they are opened.
+_TABLES = """
+CREATE TABLE IF NOT EXISTS jobs (
+    kind     TEXT NOT NULL,
+    key      TEXT NOT NULL,
+    name     TEXT NOT NULL,
+    function TEXT NOT NULL,
+    argument TEXT NOT NULL,           -- JSON
+    seconds  REAL NOT NULL,           -- limits of the job
+    memory   INTEGER NOT NULL,
+    PRIMARY KEY (kind, key)
+);
+CREATE TABLE IF NOT EXISTS evaluations (
+    version   INTEGER NOT NULL,
+    evaluator TEXT NOT NULL,          -- who played: "module:function"
+    first     INTEGER NOT NULL,       -- number of the first game; the same number is the same game for every version
+    results   TEXT NOT NULL,          -- a letter for each game: W, L or T
+    seconds   REAL NOT NULL,
+    at        REAL NOT NULL,
+    PRIMARY KEY (version, evaluator, first)
+);
+"""
+
+
+class JobLedger(Ledger):
+    """The ledger of a run, with the tables of background work."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with self.transaction() as db:
+            for statement in filter(str.strip, _TABLES.split(");")):
+                db.execute(f"{statement});")
+
+    def save_jobs(self, jobs: Iterable[Job]) -> None:
+        """Keep jobs until they have ended; those that are kept already stay as they are."""
+        rows = [(j.kind, j.key, j.name, j.function, json.dumps(dict(j.argument)), j.seconds, j.memory) for j in jobs]
+        with self.transaction() as db:
+            db.executemany("INSERT OR IGNORE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def forget_job(self, job: Job) -> None:
+        """The job has ended."""
+        with self.transaction() as db:
+            db.execute("DELETE FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key))
+
+    def waiting_jobs(self) -> list[Job]:
+        """All jobs that have not ended, oldest first."""
+        rows = self.query("SELECT kind, key, name, function, argument, seconds, memory FROM jobs ORDER BY rowid")
+        return [
+            Job(kind, key, name, function, json.loads(text), *limits)
+            for kind, key, name, function, text, *limits in rows
+        ]
+
+    def set_aside(self, kind: str) -> int:
+        """How many jobs of a kind failed too often."""
+        query = "SELECT count(*) FROM job_failures WHERE kind = ? AND times >= ?"
+        return int(self.query(query, (kind, MOST_ATTEMPTS))[0][0])
+
+    def record_evaluation(self, version: int, evaluator: str, first: int, results: str, seconds: float) -> None:
+        """Record the results of evaluation games; the same games count once."""
+        row = (version, evaluator, first, results, seconds, time.time())
+        with self.transaction() as db:
+            db.execute("INSERT OR IGNORE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def evaluations_done(self) -> int:
+        """How many jobs of evaluation have ended well."""
+        return int(self.query("SELECT count(*) FROM evaluations")[0][0])
+
+    def evaluations(self, evaluator: str) -> dict[int, dict[int, str]]:
+        """Version → number of the game → W, L or T."""
+        found: defaultdict[int, dict[int, str]] = defaultdict(dict)
+        query = "SELECT version, first, results FROM evaluations WHERE evaluator = ? ORDER BY version, first"
+        for version, first, results in self.query(query, (evaluator,)):
+            found[version].update(enumerate(results, first))
+        return dict(found)

@@ -1,0 +1,1 @@
+"""The machine: measured load, container limits, process priority, and the log of the load."""

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from understudy.games.zerg.game_processes import players
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from understudy.games.zerg.game_processes import players
+
+def work(note):
+    while True:
+        Path(note).write_text(str(time.time()))
+        time.sleep(0.02)
+
+if __name__ == "__main__":
+    with players(1) as pool:
+        pool.submit(work, sys.argv[1]).result()
+"""
+
+
+def test_players_work() -> None:
+    with players(2) as pool:
+        assert list(pool.map(abs, [-1, 2, -3])) == [1, 2, 3]
+
+
+def test_players_end_when_whoever_started_them_is_killed(tmp_path: Path) -> None:
+    script, note = tmp_path / "script.py", tmp_path / "note"
+    script.write_text(SCRIPT)
+    parent = subprocess.Popen([sys.executable, str(script), str(note)])
+    try:
+        while parent.poll() is None and not note.exists():
+            time.sleep(0.05)
+    finally:
+        parent.kill()
+        parent.wait()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        before = note.read_text()
+        time.sleep(1.0)
+        if note.read_text() == before:
+            return
+    raise AssertionError("the player goes on without its parent")
