@@ -2,14 +2,17 @@
 PYTHON ?= python3
 IN_VENV = $(PYTHON) tools/in_venv.py
 
-.PHONY: run test check bench torture learn-check
+.PHONY: run test test-fast check bench torture learn-check
 
 run:  ## the Zerg bot plays and learns, on the proving ground or in StarCraft II
-	$(IN_VENV) --with zerg,plot run_with_training.py
+	$(IN_VENV) --with run run_with_training.py
 
 test:  ## all unit tests; finds a Chromium for those of the dashboard, or installs it where apt-get can
 	$(IN_VENV) --with dev tools/chromium.py
 	$(IN_VENV) --with dev -m pytest
+
+test-fast:  ## the quick tests, while working (under two minutes); says which were the slowest
+	$(IN_VENV) --with dev -m pytest -m "not slow" --durations=5
 
 check:  ## lint, format, types
 	$(IN_VENV) --with dev -m ruff check

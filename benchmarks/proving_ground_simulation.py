@@ -11,10 +11,12 @@ from __future__ import annotations
 import argparse
 import time
 
-from understudy.games.zerg.proving_ground.maps import SIZE, make_map
+from understudy.games.zerg.proving_ground.map_parts import SIZE
+from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import ATTACK
-from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG, kind
+from understudy.games.zerg.proving_ground.unit_data import kind
+from understudy.games.zerg.starcraft import TERRAN, ZERG
 
 ARMIES = ((("Roach", 40), ("Zergling", 60)), (("Marine", 70), ("Marauder", 30)))
 CHUNK = 112  # loops between two musters
@@ -41,7 +43,7 @@ def muster(game: Simulation) -> int:
 
 def measure(seconds: float) -> tuple[float, float, int, int]:
     """Loops a second by the clock and by the processor's time, loops run, units killed; musters are not timed."""
-    game = Simulation(make_map(1), (ZERG, TERRAN))
+    game = Simulation(make_map(4), (ZERG, TERRAN))
     muster(game)
     game.step(CHUNK)
     before = int(game.state["deaths"])

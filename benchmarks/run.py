@@ -24,6 +24,7 @@ SUBJECTS = (
     "training",
     "files",
     "latency",
+    "sidecar",
     "live_loop",
     "keeping_up",
     "selfplay",

@@ -15,13 +15,14 @@ import numpy as np
 
 from measure import Row, quantile, run_alone
 from understudy.games.drift import Drift
-from understudy.learner.run_lock import StopRequest
 from understudy.models.live import Interface, LiveModel, new_model
-from understudy.parallel.communicator import Field, Plan, WorkerCommunicator
+from understudy.parallel.communicator import Plan, WorkerCommunicator, WorkerField
 from understudy.parallel.local import ParallelManager
-from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout, RolloutShape
+from understudy.run.lock import StopRequest
 from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
 
 MATCHES, STEPS, GOAL = 64, 128, 350.0
@@ -159,7 +160,7 @@ def read_weights(name: str) -> None:
             time.sleep(0.0002)
             continue
         seen = end.board.read(lambda block: np.copyto(weights, block.view(np.float32)))
-        end.numbers[0, Field.VERSION] = seen
+        end.numbers[0, WorkerField.VERSION] = seen
     end.cleanup()
 
 
@@ -173,7 +174,7 @@ def weights_to_a_worker() -> list[float]:
     for _ in range(WEIGHT_ROUNDS + 2):
         began = time.perf_counter()
         number = end.send_model_weights(block)
-        while end.numbers[0, Field.VERSION] != number:
+        while end.numbers[0, WorkerField.VERSION] != number:
             time.sleep(0.0001)
         taken.append(1000 * (time.perf_counter() - began))
     reader.join()

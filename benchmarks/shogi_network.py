@@ -25,8 +25,8 @@ PLIES = 60  # of random play before the positions that are learned from
 def update_flops(settings: NetworkSettings) -> float:
     """Multiplications and additions of the convolutions for one position, forward and backward, in their plain form.
 
-    The rest is small beside them. Nobody needs the gradient by the planes. What is computed is less: see
-    games/shogi/network/sparse_convolution.py and games/shogi/network/winograd.py.
+    The rest is small. The gradient with respect to the planes is not needed. The compiled backend computes less: see
+    games/shogi/kernels/winograd.py.
     """
     c = settings.channels
     return 2 * 81 * 9 * (2 * PLANES * c + 3 * settings.blocks * 2 * c * c)

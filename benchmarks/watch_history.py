@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from understudy.ledger import history
-from understudy.ledger.connection import Game, Ledger
+from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.tables import insert_games
 from understudy.rundir import RunDir
 
@@ -60,12 +60,12 @@ def _stats(progress: float, rng: random.Random) -> dict[str, float]:
     }
 
 
-def _game(number: int, at: float, progress: float, rng: random.Random) -> Game:
+def _game(number: int, at: float, progress: float, rng: random.Random) -> LedgerGame:
     won = rng.random() < 0.2 + 0.6 * progress
     name = f"game_20260125_143022_{'Victory' if won else 'Defeat'}_{number:016x}.npz"
     race, level = rng.choice(_RACES), rng.choice(_LEVELS)
     chosen = {"EXPAND": rng.randrange(20), "ATTACK": rng.randrange(20), "DEFEND": 10}
-    return Game(
+    return LedgerGame(
         f"{number:016x}", name, "Victory" if won else "Defeat", 40, 1.0, 2000, "zerg", "Map", "bot",
         number, at - 300, at, chosen, {"opponent_race": race, "difficulty": level},
     )  # fmt: skip
@@ -80,7 +80,8 @@ import time; began = time.perf_counter()
 from understudy.rundir import RunDir
 from understudy.watch.health import judge
 from understudy.watch.history import read_history
-from understudy.watch.readings import open_ledger, read_run
+from understudy.watch.snapshot import read_run
+from understudy.watch.ledger_reading import open_ledger
 imported = time.perf_counter()
 def look():
     run = RunDir.at(sys.argv[1])

@@ -10,7 +10,7 @@ import argparse
 import contextlib
 from typing import Any
 
-from understudy.ledger.connection import Game, Version
+from understudy.ledger.connection import LedgerGame, Version
 from understudy.rundir import RunDir
 from understudy.watch.callbacks import follow
 
@@ -27,7 +27,7 @@ class LogToWandb:
         share = {"won_so_far": self._won / self._games} if self._games else {}
         self._run.log({**numbers, **share}, step=version.version)
 
-    def on_game(self, game: Game, outcome: str) -> None:
+    def on_game(self, game: LedgerGame, outcome: str) -> None:
         """Games are told before the version that learned from them."""
         self._games += 1
         self._won += game.result == "Victory"

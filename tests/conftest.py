@@ -1,15 +1,22 @@
-"""One BLAS thread, as the product runs: two collapse when anything else wants a core. And no end but pytest's own."""
+"""Fixtures that several files share. Tests run with one BLAS thread, as the product does, and only pytest ends them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
 
 from understudy.machine.priority import ONE_BLAS_THREAD
 
-os.environ.update(ONE_BLAS_THREAD)
+os.environ.update(ONE_BLAS_THREAD)  # before NumPy is imported
 _end = os._exit
+
+if TYPE_CHECKING:
+    from understudy.models.state import ModelState
+    from understudy.rundir import RunDir
 
 
 def _end_loudly(status: int) -> NoReturn:
@@ -19,3 +26,22 @@ def _end_loudly(status: int) -> NoReturn:
 
 
 os._exit = _end_loudly
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    """An empty run directory."""
+    from understudy.rundir import RunDir  # noqa: PLC0415 - after the number of threads is set
+
+    made = RunDir.at(tmp_path / "run")
+    made.create()
+    return made
+
+
+@pytest.fixture
+def first_model(run: RunDir) -> ModelState:
+    """The run has an untrained model, version 1, for the games of game_files.py."""
+    from game_files import make_model  # noqa: PLC0415
+    from understudy.models.store import ModelStore  # noqa: PLC0415
+
+    return ModelStore(run.model, run.ledger).create(make_model())

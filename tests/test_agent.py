@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import copy
+import enum
 import errno
+import gc
 import json
 import logging
 import math
+import pickle
 import shutil
 import time
 from pathlib import Path
@@ -20,9 +24,9 @@ from understudy.experience.journal import orphans
 from understudy.ledger.connection import Ledger
 from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
+from understudy.run.status import write_status
 from understudy.rundir import RunDir
 from understudy.settings import Settings, StorageSettings, TrainingSettings
-from understudy.status import write_status
 
 LABELS = ("LEFT", "RIGHT", "STAY")
 
@@ -264,6 +268,7 @@ def test_auto_leaves_the_game_to_a_learner_whose_heart_beats(
     assert play(agent)["trained_online"] is online
 
 
+@pytest.mark.slow
 def test_online_games_do_not_fill_the_disk(tmp_path: Path) -> None:
     agent = agent_at(tmp_path, online_training=True, settings=Settings(storage=StorageSettings(archive_games=3)))
     for seed in range(8):
@@ -329,7 +334,9 @@ def test_another_architecture_or_feature_list_is_refused_with_what_differs(tmp_p
     with pytest.raises(ModelMismatch, match="policy: 'mlp' there, 'transformer' here"):
         agent_at(tmp_path, policy="transformer")
     with pytest.raises(ModelMismatch, match="another list of features"):
-        agent_at(tmp_path, features=("a", "b", "d", "c"))
+        agent_at(tmp_path, features=("e", "f", "g", "h"))
+    with pytest.raises(ModelMismatch, match="hidden"):  # weights could follow names, but not to another architecture
+        agent_at(tmp_path, features=("a", "b", "d", "c"), hidden=(16,))
     assert agent_at(tmp_path, hidden=None).model_version == 1  # what is not said is taken from the model
 
 
@@ -382,6 +389,7 @@ def test_a_game_that_cannot_be_saved_is_kept_and_saved_later(
     assert len(list(buffer.glob("*.npz"))) == 2
 
 
+@pytest.mark.slow
 def test_games_that_wait_for_a_full_disk_hold_no_files_and_all_are_saved_when_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -445,11 +453,120 @@ def test_every_policy_and_algorithm_plays_learns_and_is_saved(tmp_path: Path, po
 def test_random_state_files_that_are_broken_are_said_and_ignored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent = agent_at(tmp_path)
-    play(agent)
+    with agent_at(tmp_path) as agent:
+        play(agent)
     state = tmp_path / "models" / "agent_1.json"
     assert "rng" in json.loads(state.read_text())
     state.write_text("{")
     with caplog.at_level(logging.WARNING):
         agent_at(tmp_path)
     assert "begin anew" in caplog.text
+
+
+class Outcome(enum.Enum):
+    """As burnysc2 hands over results."""
+
+    Victory = 1
+
+
+@pytest.mark.parametrize(
+    ("result", "kept"),
+    [
+        (Outcome.Victory, "Victory"),
+        (str(Outcome.Victory), "Victory"),
+        (None, "Unknown"),
+        (np.str_("Tie"), "Tie"),
+        (3, "3"),
+        ("", "Unknown"),
+        ("won on points", "won on points"),
+    ],
+)
+def test_a_result_may_be_an_enum_its_text_or_none_and_its_reward_counts(
+    tmp_path: Path, result: object, kept: str
+) -> None:
+    agent = agent_at(tmp_path)
+    agent.select_action([0, 0, 0, 0])
+    agent.observe_reward(5.0)
+    stats = agent.end_episode(result)
+    saved = read_episode(stats["saved"], StorageSettings())
+    assert stats["result"] == saved.meta.result == kept
+    assert saved.rewards.tolist() == [5.0]
+    assert not saved.meta.truncated
+
+
+def test_notes_of_any_kind_are_kept_and_cost_no_game(tmp_path: Path) -> None:
+    class Silent:
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    agent = agent_at(tmp_path)
+    agent.begin_episode(seed=np.int64(7), map=Path("maps") / "a.map")
+    agent.select_action([0, 0, 0, 0])
+    agent.observe_reward(5.0)
+    stats = agent.end_episode(
+        "Victory",
+        race=Outcome.Victory,
+        opponent_race=Outcome.Victory,
+        score=np.float32(0.5),
+        speed=math.nan,
+        id="mine",
+        replay=Path("a.SC2Replay"),
+        units={Outcome.Victory: (np.int8(1), np.array([1, 2]))},
+        odd=Silent(),
+        long="x" * 2_000_000,
+        **{f"note {i}": i for i in range(100)},
+    )
+    saved = read_episode(stats["saved"], StorageSettings())
+    assert saved.rewards.tolist() == [5.0]
+    assert (saved.meta.map, saved.meta.opponent_race) == (str(Path("maps") / "a.map"), "Victory")
+    notes = saved.meta.extra
+    assert notes["note_seed"] == 7
+    assert notes["note_id"] == "mine" != saved.meta.id
+    assert (notes["race"], notes["score"], notes["speed"], notes["replay"]) == ("Victory", 0.5, "nan", "a.SC2Replay")
+    assert notes["units"] == {"Victory": [1, [1, 2]]}
+    assert "Silent" in notes["odd"]
+    assert len(notes["long"]) < 100_000
+
+
+def test_a_wrong_final_state_costs_no_reward(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    agent = agent_at(tmp_path)
+    agent.select_action([0, 0, 0, 0])
+    agent.observe_reward(5.0)
+    with pytest.raises(ValueError, match="4 features"):
+        agent.end_episode("Victory", final_state=[1, 2])
+    stats = agent.end_episode("Victory", final_state=[1, math.nan, 2, 3])
+    assert "final state" in caplog.text
+    saved = read_episode(stats["saved"], StorageSettings())
+    assert saved.rewards.tolist() == [5.0]
+    assert saved.final_state is not None
+    assert saved.final_state.tolist() == [1, 0, 2, 3]
+
+
+def test_an_agent_cannot_be_copied_or_pickled(tmp_path: Path) -> None:
+    agent = agent_at(tmp_path)
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="same run_dir"):
+            attempt(agent)
+
+
+@pytest.mark.slow
+def test_an_agent_that_is_dropped_in_mid_game_closes_its_files_and_its_game_is_salvaged(tmp_path: Path) -> None:
+    agent = agent_at(tmp_path)
+    for _ in range(3):
+        agent.select_action([0, 0, 0, 0])
+        agent.observe_reward(1.0)
+    journals = list(RunDir.at(tmp_path).live.glob("*.journal"))
+    assert journals
+    assert not list(orphans(journals[0].parent))
+    del agent
+    gc.collect()
+    assert list(orphans(journals[0].parent)) == journals
+
+
+def test_two_agents_with_one_seed_do_not_share_files_or_numbers(tmp_path: Path) -> None:
+    first, second = agent_at(tmp_path), agent_at(tmp_path)
+    taken = [[agent.select_action([0, 0, 0, 0]).action for _ in range(40)] for agent in (first, second)]
+    assert taken[0] != taken[1]
+    for agent in (first, second):
+        agent.end_episode("Tie")
+    assert {path.name for path in (tmp_path / "models").glob("agent_*.json")} == {"agent_1.json", "agent_1-1.json"}

@@ -7,8 +7,8 @@ import pytest
 from game_files import make_model, put_game
 from understudy.cli import main
 from understudy.models.store import ModelStore
+from understudy.run.status import read_status
 from understudy.rundir import RunDir
-from understudy.status import read_status
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def test_help_names_every_command_and_setting(capsys: pytest.CaptureFixture[str]
     out = capsys.readouterr().out
     assert all(command in out for command in ("learn", "doctor", "models"))
     with pytest.raises(SystemExit, match="0"):
-        main(["learn", "--help"])
+        main(["learn", "--help-all"])
     assert "--training.learning-rate X" in capsys.readouterr().out
 
 
@@ -35,7 +35,7 @@ def test_a_wrong_setting_ends_with_one_clear_line(tmp_path: Path, capsys: pytest
 def test_models_lists_versions_and_goes_back_to_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = RunDir.at(tmp_path)
     assert main(["models", str(tmp_path)]) == 1
-    assert "no run" in capsys.readouterr().out
+    assert "No model has been published" in capsys.readouterr().err
     run.create()
     store = ModelStore(run.model, run.ledger)
     state = store.create(make_model())

@@ -15,8 +15,8 @@ from understudy.experience.journal import Journal
 from understudy.ledger.connection import Ledger
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
+from understudy.run.status import write_status
 from understudy.rundir import RunDir
-from understudy.status import write_status
 
 
 @pytest.fixture
@@ -42,9 +42,8 @@ def test_a_sound_run_is_well(run: RunDir, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out = doctor(RunDir.at(tmp_path / "nowhere"), capsys)
-    assert code == 1
-    assert "no run directory" in out
+    assert main(["doctor", str(tmp_path / "nowhere")]) == 1
+    assert "There is no run at" in capsys.readouterr().err
 
 
 def test_a_missing_folder_is_made_again(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from game_files import ACTIONS, STATE_DIM, make_model, put_game
+from game_files import ACTIONS, STATE_DIM, put_game
+from runs import drained
 from understudy.agent import RLAgent
 from understudy.cli import main
 from understudy.experience.clock import FileClock
@@ -25,7 +26,6 @@ from understudy.experience.episode import Expected
 from understudy.experience.spool import Spool
 from understudy.files.locks import FileLock
 from understudy.learner.loop import LearnerLoop
-from understudy.learner.run_lock import StopRequest
 from understudy.ledger.connection import Ledger
 from understudy.models import store as store_module
 from understudy.models.live import Interface, new_model
@@ -33,6 +33,8 @@ from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, NetworkSettings, Settings, StorageSettings, TrainingSettings
+
+pytestmark = pytest.mark.usefixtures("first_model")
 
 DAY = 86_400.0
 posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows knows neither such names nor such links")
@@ -72,15 +74,6 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch)
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> RunDir:
-    """A run with a model, and nothing learned."""
-    run = RunDir.at(tmp_path / "run")
-    run.create()
-    ModelStore(run.model, run.ledger).create(make_model())
-    return run
-
-
 def make_bot(run: RunDir, *, online: bool = False) -> RLAgent:
     return RLAgent(STATE_DIM, ACTIONS, run_dir=run.root, hidden=(8,), online_training=online)
 
@@ -95,10 +88,8 @@ def play(bot: RLAgent, decisions: int = 6) -> dict[str, Any]:
 
 def learn(run: RunDir) -> LearnerLoop:
     """Learn all that waits, in this process."""
-    request = StopRequest()
-    request.stop(drain=True)
     loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)))
-    loop.run(request)
+    loop.run(drained())
     return loop
 
 
@@ -336,6 +327,7 @@ def _pipe_for_a_journal(run: RunDir) -> None:
     os.mkfifo(run.live / "x.journal")
 
 
+@pytest.mark.slow
 @posix_only
 @pytest.mark.parametrize(
     "harm",

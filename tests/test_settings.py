@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
 
+from understudy.cli import main
 from understudy.errors import SettingsError
+from understudy.games.spec import GameSpec, registered_games
 from understudy.settings import (
     NetworkSettings,
     Settings,
@@ -15,6 +18,7 @@ from understudy.settings import (
     load_settings,
     section_from,
     sections,
+    setting,
 )
 
 
@@ -36,6 +40,42 @@ def test_an_unknown_key_in_the_file_is_an_error_that_names_the_nearest(tmp_path:
     file.write_text(text)
     with pytest.raises(SettingsError, match=f"nearest known one is {nearest}"):
         load_settings(file, {})
+
+
+@dataclasses.dataclass(frozen=True)
+class HeapSettings:  # its types are text, because this module imports annotations from __future__
+    """A section as the package of a stranger defines it."""
+
+    size: int = setting(12, "stones at the start", 1)
+    odds: float = setting(0.5, "the chance to begin", 0, 1)
+    tries: tuple[int, ...] = setting((1, 2), "sizes to try")
+
+
+@pytest.fixture
+def heap_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = GameSpec(name="heap", sections={"heap": HeapSettings}, variables={"HEAP_SIZE": ("heap", "size")})
+    games = {**registered_games(), "heap": spec}
+    monkeypatch.setattr("understudy.settings.registered_games", lambda: games)
+
+
+@pytest.mark.usefixtures("heap_game")
+def test_a_section_that_a_game_adds_is_filled_from_all_sources_and_checked(tmp_path: Path) -> None:
+    file = tmp_path / "understudy.toml"
+    file.write_text("[heap]\nodds = 1\n")
+    filled = load_settings(file, {"HEAP_SIZE": "5"}, {"heap.tries": "3,4"}).heap
+    assert filled == HeapSettings(5, 1.0, (3, 4))
+    assert load_settings(environment={}).heap == HeapSettings()
+    for flag, text in (("heap.size", "0"), ("heap.size", "many"), ("heap.odds", "2"), ("heap.tries", "a")):
+        with pytest.raises(SettingsError, match=f"--{flag}"):
+            load_settings(environment={}, flags={flag: text})
+
+
+@pytest.mark.usefixtures("heap_game")
+def test_selfplay_and_learn_have_flags_for_the_settings_that_games_add(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("selfplay", "learn"):
+        with pytest.raises(SystemExit):
+            main([command, "--help-all"])
+        assert "--heap.size" in capsys.readouterr().out
 
 
 def test_familiar_variables_fill_settings_and_ours_win() -> None:
@@ -115,3 +155,10 @@ def test_the_documentation_lists_the_settings_as_they_are() -> None:
         assert f"| `{name}` | `{default}` | {doc} |" in documented, (
             f"[{section}] {name}: run tools/write_settings_doc.py"
         )
+
+
+def test_auto_workers_are_one_per_core() -> None:
+    parallel = load_settings(None, flags={"parallel.num-workers": "auto"}).parallel
+    assert parallel.workers == os.cpu_count()
+    with pytest.raises(SettingsError, match="games_per_worker"):
+        load_settings(None, flags={"parallel.games_per_worker": "auto"})

@@ -21,6 +21,7 @@ def tool() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_the_four_checks_pass_and_print_what_they_saw(tool: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert tool.main() == 0
     out = capsys.readouterr().out

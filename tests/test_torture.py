@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills with SIGKILL and forks, which is POSIX")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="kills with SIGKILL and forks, which is POSIX"),
+    pytest.mark.slow,
+]
 
 
 def torture(*arguments: str, checks: int) -> None:

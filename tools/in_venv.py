@@ -2,14 +2,16 @@
 
     python tools/in_venv.py [--with EXTRA,EXTRA] ARGUMENTS...
 
-`make` uses it on Linux and macOS; on Windows it is called directly. The environment lies in `.venv`; it is touched only
-when pyproject.toml, constraints.txt or the extras asked for have changed, so the second call starts at once.
+`make` uses it on Linux and macOS; on Windows it is called directly. The environment is `.venv`. It is changed only when
+pyproject.toml, constraints.txt or the extras asked for have changed, so the second call starts at once.
+`./understudy` and `run_with_training.py` use it too.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 import venv
@@ -26,13 +28,35 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--with"]:
         extras = sorted(arguments[1].split(","))
         arguments = arguments[2:]
-    prepare(extras)
-    if not arguments:
-        return 0
     try:
-        return subprocess.call([str(PYTHON), *arguments], cwd=ROOT)
-    except KeyboardInterrupt:  # the child got it too and says goodbye itself
-        return 130
+        prepare(extras)
+    except KeyboardInterrupt:
+        return _interrupted()
+    return _run(arguments, ROOT) if arguments else 0
+
+
+def run_for_user(arguments: list[str]) -> int:
+    """Run Python with these arguments in the environment with all that a run needs, in the user's own folder."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        prepare(["run"])
+    except KeyboardInterrupt:
+        return _interrupted()
+    return _run(arguments, Path.cwd())
+
+
+def _run(arguments: list[str], folder: Path) -> int:
+    """Run Python in this process' place, so that it hears every signal once; Windows can only start another process."""
+    os.chdir(folder)
+    if os.name == "posix":
+        os.execv(PYTHON, [str(PYTHON), *arguments])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child hears it too
+    return subprocess.call([str(PYTHON), *arguments])
+
+
+def _interrupted() -> int:
+    print("\nStopped. The next start completes the installation.", file=sys.stderr)
+    return 130
 
 
 def prepare(extras: list[str]) -> None:

@@ -19,11 +19,11 @@ import time
 from pathlib import Path
 
 from understudy.experience.episode import read_episode
-from understudy.games.zerg.history import FILE_NAME, History
+from understudy.games.zerg.history import FILE_NAME, GameLog
 from understudy.models.state import read_model
+from understudy.run.status import read_status
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
-from understudy.status import read_status
 
 ROOT = Path(__file__).resolve().parents[1]
 _END_RECORD = b'"last_reward"'
@@ -106,7 +106,7 @@ def missing(run: RunDir, promised: dict[str, int]) -> list[str]:
             problems.append(f"{decisions} decisions of game {game} were on file, {learned.get(game, 0)} were learned")
     if left := len(list(run.buffer.glob("*.npz"))) + len(list(run.live.glob("*.journal"))):
         problems.append(f"{left} games were not learned from")
-    numbers = [game.number for game in History(run.root).games]
+    numbers = [game.number for game in GameLog(run.root).games]
     if numbers != list(range(len(numbers))):
         problems.append(f"{FILE_NAME} has the games {numbers}")
     finished = {e.meta.extra["number"] for e in episodes if "number" in e.meta.extra and not e.meta.truncated}
@@ -123,7 +123,7 @@ def _wait_for_decisions(run: RunDir, process: subprocess.Popen[bytes]) -> None:
 
 
 def _games(run: RunDir) -> int:
-    return len(History(run.root).games)
+    return len(GameLog(run.root).games)
 
 
 def _ends(learner: object) -> bool:

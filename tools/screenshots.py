@@ -107,8 +107,8 @@ def _optional_tabs(page: Page, address: str, runs: list[str]) -> dict[str, str]:
         page.go(f"{address}/run/{run}")
         time.sleep(_SETTLED_SECONDS)
         for tab in page.evaluate("[...document.querySelectorAll('.tab')].map(t => t.innerText.toLowerCase())"):
-            if tab in ("replays", "shogi"):
-                found.setdefault(tab, f"/run/{run}/{tab}")
+            if tab in ("watch", "replays", "shogi"):
+                found.setdefault(tab, f"/run/{run}/{'battles' if tab == 'watch' else tab}")
     return found
 
 

@@ -19,10 +19,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.learner.run_lock import StopRequest
 from understudy.parallel.local import ParallelManager
-from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.rollout import Rollout, follow_on
+from understudy.run.lock import StopRequest
 from understudy.settings import ParallelSettings, Settings
 
 PLAYING = 0.75  # share of kills that wait for an update first, however slow the machine starts processes

@@ -1,7 +1,20 @@
-"""`python -m understudy`."""
+"""`python -m understudy`, and the command `understudy`."""
 
+import signal
 import sys
 
-from understudy.cli import main
 
-sys.exit(main())
+def run() -> int:
+    """Run the command line. Ctrl-C while it is being imported ends the process at once, without a traceback."""
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, as with nohup
+    if heard:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from understudy.cli import main  # noqa: PLC0415 - this is what takes the time
+
+    if heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(run())

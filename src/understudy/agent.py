@@ -6,13 +6,14 @@ import dataclasses
 import logging
 import math
 import os
+import random
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,15 +32,18 @@ from understudy.experience.episode import (
     write_episode,
 )
 from understudy.experience.journal import Journal
+from understudy.experience.notes import meta_notes, result_text
 from understudy.files.atomic import write_atomically
 from understudy.learning.trainer import UpdateStats
-from understudy.ledger.connection import Game, Ledger
-from understudy.models.live import Interface, open_model, publish_if_possible
+from understudy.ledger.connection import Ledger, LedgerGame
+from understudy.ledger.history import PURPOSE, TRIAL
+from understudy.models.live import Interface, LiveModel, open_model, publish_if_possible
+from understudy.models.stage import Stage
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
+from understudy.run.status import is_alive, read_status
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import Settings
-from understudy.status import is_alive, read_status
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +53,7 @@ OnlineTraining = Literal["auto"] | bool
 
 MOST_UNSAVED_BYTES = 1 << 29  # of the games kept in memory while the disk takes none
 _WAITING_SHARE = 0.5  # of the time for training online that may go by waiting for other bots
+_LARGEST_REWARD = 1e30  # many of them still add up to less than float32 can hold
 _GAME_BYTES = 4096  # what a game takes in memory beside its arrays
 
 
@@ -68,8 +73,11 @@ class RLAgent:
     """Decides for a live bot and leaves its experience in the run directory.
 
     A setting that is None is what the model in the run directory was made with, else the default. `try_out=False`
-    leaves games of `training.commitment` to others. Nothing here raises into a game because of a disk: what cannot be
-    saved is kept, said in the log, and tried again after the next game.
+    leaves games of `training.commitment` to others. If `features` has names, a model in the run directory with other
+    features or actions is changed to these: weights follow names, and `renamed` maps old ones to new ones.
+
+    Nothing here raises into a game because of a disk: what cannot be saved is kept, said in the log, and tried again
+    after the next game.
     """
 
     def __init__(
@@ -87,6 +95,7 @@ class RLAgent:
         online_training: OnlineTraining = "auto",
         online_seconds: float = 20.0,
         features: Sequence[str] | None = None,
+        renamed: Mapping[str, str] | None = None,
         record: bool = True,
         try_out: bool = True,
         seed: int | None = None,
@@ -109,13 +118,15 @@ class RLAgent:
         training = {"algorithm": algorithm, "learning_rate": learning_rate, "gamma": gamma}
         self._model = open_model(
             self._store,
-            Interface(state_dim, self.actions, *_named(features)),
+            Interface(state_dim, self.actions, *_named(features), renamed or {}),
             settings,
             {name: value for name, value in network.items() if value is not None},
             {name: value for name, value in training.items() if value is not None},
             seed=self._seed,
             publish=self._writable,
         )
+        self._playing: LiveModel = self._model
+        self._stage = self._open_stage(settings)
         self._chance = Chance(self._seed, self._run.models if self._run is not None and self._writable else None)
         self._state = np.zeros(state_dim, np.float32)
         self._normalized = np.zeros(state_dim, np.float32)
@@ -127,8 +138,8 @@ class RLAgent:
 
     @property
     def model_version(self) -> int:
-        """The version that is played; 0 for a model that was never published."""
-        return self._model.version
+        """The version that plays this game, between games the newest; 0 for a model that was never published."""
+        return self._playing.version
 
     @property
     def exploration(self) -> float:
@@ -169,31 +180,36 @@ class RLAgent:
         """Credit the last decision with a reward; several add up."""
         if self._journal is None:
             logger.warning("A reward of %g came before the first decision of the game; it is not counted.", reward)
-        elif not math.isfinite(reward):
+        elif not abs(reward) <= _LARGEST_REWARD:
             logger.warning("A reward of %s cannot be learned from; it is not counted.", reward)
         else:
             self._reward += float(reward)
 
     def end_episode(
-        self, result: str = "Unknown", *, final_state: ArrayLike | None = None, **about: Any
+        self, result: object = "Unknown", *, final_state: ArrayLike | None = None, **about: Any
     ) -> dict[str, Any]:
-        """End the game: save it for the learner, learn from it here if no learner does, and say what was done.
+        """End the game: save it for the learner, learn from it here if no learner does, and return what was done.
 
-        `final_state` marks a game that was cut rather than finished. `about` goes into the game's file: `map`, `game`,
-        `opponent_id`, `opponent_race`, and whatever else is worth keeping.
+        `result` is "Victory", "Defeat", "Tie", another word, or an enum with such names. `final_state` marks a game
+        that was cut rather than finished. `about` goes into the game's file: `map`, `game`, `opponent_id`,
+        `opponent_race`, and any other note. Enums, NumPy scalars and paths are converted, the rest is kept as text.
         """
+        result = result_text(result)
+        final = None if final_state is None else self._final_state(final_state)
         if self._journal is None:
             return {"steps": 0, "result": result, "total_reward": 0.0, "saved": None, "trained_online": False}
         journal, self._journal = self._journal, None
-        notes = _notes(about, journal.meta.extra)
+        notes = meta_notes(about, journal.meta.extra)
         try:
-            if final_state is None:
+            if final is None:
                 episode = journal.finish(result, self._reward, time.time(), **notes)
             else:
-                episode = journal.truncate(final_state, self._reward, time.time(), result, **notes)
+                episode = journal.truncate(final, self._reward, time.time(), result, **notes)
         except EpisodeError as error:
             logger.warning("The game cannot be learned from: %s", error)
             journal.close()  # whoever salvages it sets it aside, with the reason
+            if self._stage is not None and self._record:
+                self._stage.report_unusable(journal.meta.id, result)
             return {"steps": len(journal), "result": result, "saved": None, "trained_online": False}
         stats: dict[str, Any] = {
             "episode_id": episode.meta.id,
@@ -203,6 +219,7 @@ class RLAgent:
             "model_version": self.model_version,
             "exploration": self._exploring,
         }
+        self._playing = self._model
         update = self._learn_online(episode)
         if update is not None:
             episode = dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, trained_online=True))
@@ -216,10 +233,21 @@ class RLAgent:
 
     def close(self) -> None:
         """Save what could not be saved before. A game in progress stays in its journal and is salvaged from there."""
+        self._leave_game()
+        self._chance.close()
+
+    def _leave_game(self) -> None:
         self._save_games()
         if self._journal is not None:
             self._journal.close()
             self._journal = None
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse copy and pickle: two agents would write into one journal."""
+        raise TypeError(
+            "An RLAgent cannot be copied or pickled: it owns the files of its game. Make another one with the same "
+            "run_dir, also in another process; it plays the same model."
+        )
 
     def __enter__(self) -> RLAgent:
         return self
@@ -247,26 +275,30 @@ class RLAgent:
         """
         if trial is not None and not 0 <= trial < len(self.actions):
             raise ValueError(f"Action {trial} cannot be tried: there are actions 0 to {len(self.actions) - 1}.")
-        self.close()
+        self._leave_game()
         self._begin_episode(about, trial)
 
     def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({}), trial: int | None = None) -> Journal:
         self.reload_if_newer()
-        self._exploring = self._model.exploration
         self._commitment = self._draw_commitment(trial)
-        self._step = self._model.network.step
-        self._normalize = self._model.trainer.normalizer.apply
-        values = self._model.trainer.values
-        self._mean, self._spread = values.mean, values.spread
-        self._model.network.begin_episode()
-        self._reward = 0.0
+        purpose = {} if self._commitment is None else {PURPOSE: TRIAL}  # its result says little about the policy
         meta = EpisodeMeta(
-            model_version=self.model_version,
             features_hash=self._model.base.spec.features_hash,
             actions=self.actions,
             seed=self._seed,
-            **_notes(about, {}),
+            **meta_notes(purpose | dict(about), {}),
         )
+        self._playing = playing = self._model
+        if self._stage is not None:
+            self._playing = playing = self._stage.model_for(meta, self._model, counts=self._record)
+        self._exploring = self._model.exploration  # the same whoever plays, so that models are compared fairly
+        self._step = playing.network.step
+        self._normalize = playing.trainer.normalizer.apply
+        values = playing.trainer.values
+        self._mean, self._spread = values.mean, values.spread
+        playing.network.begin_episode()
+        self._reward = 0.0
+        meta = dataclasses.replace(meta, model_version=playing.version)
         folder = self._run.live if self._run is not None and self._record else None
         self._journal = Journal(folder, meta, self.state_dim, len(self.actions))
         return self._journal
@@ -275,6 +307,18 @@ class RLAgent:
         share = self._model.commitment if self._try_out else 0.0
         stretch, uniform = self._model.base.training.commitment_stretch, self._chance.uniform
         return draw_commitment(share, stretch, len(self.actions), uniform, trial)
+
+    def _final_state(self, state: ArrayLike) -> NDArray[np.float32]:
+        """The state a game was cut in. Checked before the game ends, so that a wrong one costs no reward."""
+        final = np.array(state, np.float32)
+        if final.shape != (self.state_dim,):
+            raise ValueError(f"final_state has shape {final.shape}; a state has {self.state_dim} features here.")
+        broken = ~np.isfinite(final)
+        if broken.any():
+            names = ", ".join(self._model.feature_name(index) for index in np.flatnonzero(broken).tolist())
+            logger.warning("NaN or infinite in the final state, and counted as 0: %s.", names)
+            final[broken] = 0
+        return final
 
     def _step_without_broken_features(self) -> tuple[NDArray[Any], float]:
         broken = np.flatnonzero(~np.isfinite(self._state))
@@ -285,7 +329,7 @@ class RLAgent:
         names = ", ".join(self._model.feature_name(index) for index in broken.tolist())
         logger.warning("NaN or infinite in this state, and counted as 0: %s.", names)
         self._state[broken] = 0
-        self._model.network.begin_episode()  # a sequence model has seen the broken state already
+        self._playing.network.begin_episode()  # a sequence model has seen the broken state already
         return self._step(self._normalize(self._state, self._normalized))
 
     def _save_games(self) -> dict[str, Path]:
@@ -297,6 +341,8 @@ class RLAgent:
                 learned = episode.meta.trained_online
                 path = (self._run.archive if learned else self._run.buffer) / file_name(episode.meta)
                 try:
+                    if self._stage is not None:  # before the journal goes: then no result is lost
+                        self._stage.report(episode)
                     write_episode(path, episode, compress=self._storage.compress)
                     if learned:
                         with Ledger(self._run.ledger) as ledger:
@@ -431,17 +477,17 @@ class RLAgent:
             if signature == self._signature:
                 return False
             head = self._store.load()
-            if newer := head.version != self.model_version:
+            if newer := head.version != self._model.version:
                 self._model.adopt_on_top(head)
         except ModelMissing:
             return False
         except (ModelError, OSError) as error:  # a game goes on with what it has
-            logger.warning("The newest model cannot be played, version %d is: %s", self.model_version, error)
+            logger.warning("The newest model cannot be played, version %d is: %s", self._model.version, error)
             return False
         self._signature = signature
         return newer
 
-    def _publish(self, publisher: str, consumed: Sequence[Game], stats: Mapping[str, Any]) -> None:
+    def _publish(self, publisher: str, consumed: Sequence[LedgerGame], stats: Mapping[str, Any]) -> None:
         assert self._store is not None
         self._model.publish(
             self._store,
@@ -458,11 +504,11 @@ class RLAgent:
         model = self._run.model if model_path is None else Path(model_path).absolute()
         return ModelStore(model, self._run.ledger, keep=self._storage.model_versions)
 
-
-def _notes(about: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """What the bot says of a game, as fields of its meta; whatever is no field of its own is kept beside them."""
-    known = {name: str(about[name]) for name in ("game", "map", "opponent_id", "opponent_race") if name in about}
-    return known | {"extra": {**extra, **{name: value for name, value in about.items() if name not in known}}}
+    def _open_stage(self, settings: Settings | None) -> Stage | None:
+        if self._run is None or self._store is None or not self._writable:
+            return None
+        chance = None if self._seed is None else random.Random(self._seed)
+        return Stage(self._run, self._store, None if settings is None else settings.gate, chance)
 
 
 def _made(run: RunDir) -> bool:

@@ -15,27 +15,35 @@ from typing import TYPE_CHECKING, Any
 
 from understudy import __version__
 from understudy.check import commands as check
-from understudy.errors import LearnerBusy, SettingsError, UnderstudyError, missing_library
-from understudy.flags import add_settings, flags
+from understudy.errors import LearnerBusy, RunDirError, SettingsError, UnderstudyError, missing_library
+from understudy.extras import how_to_install
+from understudy.flags import Parser, add_settings, count, count_or_zero, duration, existing_run, flags, print_anywhere
 from understudy.games.spec import SelfPlaySetup, all_work, argument_of, find_game, registered_games, resolve
 from understudy.machine.priority import ONE_BLAS_THREAD, lower_priority
+from understudy.machine.signals import on_end_signals
+from understudy.remote import commands as remote
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.settings import given_settings, learner_sections, load_settings
+from understudy.settings import game_sections, given_settings, learner_sections, load_settings
 from understudy.watch import commands as watch
 
 if TYPE_CHECKING:
-    from understudy.learner.run_lock import StopRequest
-    from understudy.parallel.loop import LoopStats
+    from understudy.parallel.loop_stats import LoopStats
     from understudy.parallel.rollout import Rollout
-    from understudy.settings import Settings
+    from understudy.run.lock import StopRequest
+    from understudy.settings import ParallelSettings, Settings
 
-_EXTRAS = "docs/architecture.md says which extra: pip install 'understudy[EXTRA]'."
+_PARENT_SECONDS = 2.0  # after SIGTERM, until the parent has said how to end
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 refused or failed (the message says why), 2 a mistake in the command, "
+    "3 another learner uses the run, 130 ended by Ctrl-C."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    for variable, count in ONE_BLAS_THREAD.items():  # before NumPy is imported
-        os.environ.setdefault(variable, count)
+    for variable, threads in ONE_BLAS_THREAD.items():  # before NumPy is imported
+        os.environ.setdefault(variable, threads)
+    print_anywhere()
     logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.INFO)
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -52,28 +60,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (library := missing_library(error)) is None:
             raise
-        print(f"understudy: this needs the library {library!r}, which an extra installs; {_EXTRAS}", file=sys.stderr)
+        print(f"understudy: the library {library!r} is missing. {how_to_install(library)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="understudy", description="Trains game-playing agents in the background and in parallel."
+def _parser() -> Parser:
+    parser = Parser(
+        prog="understudy",
+        description="Trains game-playing agents in the background and in parallel.",
+        epilog=_EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"understudy {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     learn = _command(commands, "learn", _learn, "learn from the games of a run until Ctrl-C")
-    learn.add_argument("--wait", action="store_true", help="if another learner holds the run, take over after it")
-    learn.add_argument("--once", action="store_true", help="learn everything that waits, then end")
-    learn.add_argument("--no-training", action="store_true", help="watch, salvage and report, but do not train")
+    learn.add_argument("--new", action="store_true", help="make the run directory if it does not exist")
+    learn.add_argument("--wait", action="store_true", help="if another learner uses the run, wait until it ends")
+    learn.add_argument("--once", action="store_true", help="learn all waiting games, then exit")
+    learn.add_argument("--no-training", action="store_true", help="recover crashed games and report, but do not train")
     for name, work in all_work().items():
         learn.add_argument(f"--{name}", action="append_const", dest="work", const=name, help=work.help)
     learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     add_settings(learn, learner_sections())
-    doctor = _command(commands, "doctor", _doctor, "check a run and say what is wrong and how to mend it")
-    doctor.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
+    doctor = _command(commands, "doctor", _doctor, "check a run and report problems with their solutions")
+    doctor.add_argument("--fix", action="store_true", help="repair what can be repaired without data loss")
     _add_selfplay(commands)
     for name, (_, text) in _programs().items():
         commands.add_parser(name, help=text)  # parses its own arguments, see main
@@ -82,18 +93,25 @@ def _parser() -> argparse.ArgumentParser:
             resolve(spec.commands)(commands)
     watch.add_commands(partial(_command, commands))
     check.add_commands(commands, main)
+    remote.add_commands(commands)
     _add_dashboard(commands)
-    models = _command(commands, "models", _models, "list the versions of a run's model, or go back to one")
+    serve = _command(commands, "serve", _serve, "decide and record for bots in any language until Ctrl-C")
+    _serve_flags(serve)
+    models = _command(commands, "models", _models, "list the model versions of a run, or roll back to one")
+    gate = _command(commands, "gate", _gate, "show which version is on stage and why; promote, demote or pin by hand")
+    _add_gate(gate)
     change = models.add_mutually_exclusive_group()
-    change.add_argument("--rollback", type=int, metavar="VERSION", help="publish this version again, as the newest")
-    change.add_argument("--average", type=int, metavar="COUNT", help="publish the mean of the newest versions' weights")
+    change.add_argument(
+        "--rollback", type=count, metavar="VERSION", help="publish this version again as the newest one"
+    )
+    change.add_argument(
+        "--average", type=count, metavar="COUNT", help="publish the mean weights of the newest COUNT versions"
+    )
     return parser
 
 
-def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=text[0].upper() + text[1:] + "."
-    )
+def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Parser:
+    command: Parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     command.add_argument(
         "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
     )
@@ -108,9 +126,10 @@ def _programs() -> dict[str, tuple[Any, str]]:
 
 def _learn(options: argparse.Namespace) -> int:
     from understudy.learner.loop import LearnerLoop
-    from understudy.learner.run_lock import StopRequest, hold_run
+    from understudy.run.lock import StopRequest, hold_run
 
-    run = RunDir.at(options.run_dir)
+    may_be_new = options.new or options.parent is not None or options.run_dir == DEFAULT_RUN_DIR
+    run = RunDir.at(options.run_dir) if may_be_new else _run_for_learning(options.run_dir)
     settings = load_settings(options.settings, flags=flags(options))
     training = given_settings(options.settings, flags=flags(options))["training"]
     run.create()
@@ -128,13 +147,20 @@ def _learn(options: argparse.Namespace) -> int:
     return 0 if well or not options.once else 1
 
 
+def _run_for_learning(folder: str) -> RunDir:
+    try:
+        return existing_run(folder)
+    except RunDirError as error:
+        raise RunDirError(f"{error} To begin a new run there, add --new.") from None
+
+
 def _add_selfplay(commands: Any) -> None:
     text = "train a model by self-play until Ctrl-C, or until a limit is reached"
     selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
     selfplay.add_argument(
         "game", nargs="?", metavar="GAME", help=f"{', '.join(_playable())}, or package.module:SPEC of your own"
     )
-    selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment, in place of GAME")
+    selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment instead of GAME")
     selfplay.add_argument(
         "--import",
         dest="imports",
@@ -146,16 +172,40 @@ def _add_selfplay(commands: Any) -> None:
     selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
     selfplay.add_argument(
         "--workers",
-        type=int,
+        type=_workers,
         metavar="N",
-        help="play in N processes, whatever parallel.enabled says; default: as the settings say",
+        help="play in N workers, or auto: one per core or free CPU of a cluster; overrides parallel.num_workers",
     )
-    selfplay.add_argument("--seed", type=int, default=0, help="of matches, decisions and a new model (default: 0)")
-    selfplay.add_argument("--updates", type=int, metavar="N", help="end after N updates")
-    selfplay.add_argument("--decisions", type=int, metavar="N", help="end after N decisions")
-    selfplay.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
+    selfplay.add_argument(
+        "--backend",
+        choices=["local", "ray"],
+        help="workers are processes of this machine, or Ray actors; overrides parallel.backend",
+    )
+    selfplay.add_argument(
+        "--address", metavar="ADDRESS", help="Ray cluster to join: auto, HOST:PORT or ray://HOST:PORT; implies ray"
+    )
+    selfplay.add_argument(
+        "--seed", type=count_or_zero, default=0, help="of matches, decisions and a new model (default: 0)"
+    )
+    selfplay.add_argument("--updates", type=count, metavar="N", help="stop after N updates")
+    selfplay.add_argument("--decisions", type=count, metavar="N", help="stop after N decisions")
+    selfplay.add_argument("--seconds", type=duration, metavar="S", help="stop after S seconds")
     selfplay.set_defaults(run=_selfplay)
-    add_settings(selfplay, ("network", "training", "storage", "parallel"))
+    add_settings(selfplay, ("network", "training", "storage", "parallel", "evaluation", *game_sections()))
+
+
+def _workers(text: str) -> int:
+    return 0 if text == "auto" else count(text)
+
+
+def _parallel_of(options: argparse.Namespace, parallel: ParallelSettings) -> ParallelSettings:
+    """The settings of workers with what --workers, --backend and --address say."""
+    if options.address and options.backend == "local":
+        raise SettingsError("--address names a Ray cluster; it does not go with --backend local.")
+    backend = options.backend or ("ray" if options.address else None)
+    given = {"num_workers": options.workers, "backend": backend, "address": options.address}
+    changes = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(parallel, enabled=True, **changes) if changes else parallel
 
 
 def _playable() -> list[str]:
@@ -163,12 +213,13 @@ def _playable() -> list[str]:
 
 
 def _selfplay(options: argparse.Namespace) -> int:
-    from understudy.games.game import default_settings
-    from understudy.learner.control import pass_on
-    from understudy.learner.run_lock import StopRequest, hold_run
+    from understudy.games.game import default_settings, open_game
     from understudy.models.store import ModelStore
+    from understudy.parallel.evaluation import SelfPlayEvaluation
     from understudy.parallel.loop import TrainingLoopManager
-    from understudy.parallel.progress import Progress
+    from understudy.parallel.progress import Progress, say
+    from understudy.run.control import pass_on
+    from understudy.run.lock import StopRequest, hold_run
 
     if (options.game is None) == (options.env is None):
         raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
@@ -176,9 +227,9 @@ def _selfplay(options: argparse.Namespace) -> int:
         raise SettingsError("--import goes with --env: it names a package that registers Gymnasium environments.")
     game = options.game or ":".join(["gym", *options.imports, options.env])  # a name is all that workers get
     settings = load_settings(options.settings, flags=flags(options), defaults=default_settings(game))
-    if options.workers is not None:
-        parallel = dataclasses.replace(settings.parallel, enabled=True, num_workers=options.workers)
-        settings = dataclasses.replace(settings, parallel=parallel)
+    if options.env is not None:
+        open_game(game, 1).close()  # an environment that cannot be made leaves no run behind
+    settings = dataclasses.replace(settings, parallel=_parallel_of(options, settings.parallel))
     run = RunDir.at(options.run_dir)
     run.create()
     request = StopRequest()
@@ -189,10 +240,12 @@ def _selfplay(options: argparse.Namespace) -> int:
         store.recover()
         progress = Progress(game, run.model)
         setup = _setup_of(game, run, settings)
+        evaluation = SelfPlayEvaluation(find_game(game), run, store, settings.evaluation, say)
 
         def on_update(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
             progress.on_update(stats, rollouts)
             setup.after_update(loop.model)
+            evaluation.turn()
 
         loop = TrainingLoopManager(
             f"{game}:{setup.argument}" if setup.argument and not argument_of(game) else game,
@@ -202,10 +255,12 @@ def _selfplay(options: argparse.Namespace) -> int:
             seed=options.seed,
             status=run.status,
             loads=run.loads,
+            updates=run.updates,
             on_update=on_update,
         )
         progress.begin(loop)
         loop.run(request, updates=options.updates, decisions=options.decisions, seconds=options.seconds)
+        evaluation.turn()
         progress.end(loop)
     return 0
 
@@ -216,21 +271,29 @@ def _setup_of(game: str, run: RunDir, settings: Settings) -> SelfPlaySetup:
 
 
 def _stop_on_signals(request: StopRequest) -> None:
-    def stop(number: int, _frame: object) -> None:
-        print("\nFinishing the batch under way (once more: end at once) ...", flush=True)
-        signal.signal(number, signal.SIG_DFL)
+    def stop() -> None:
+        print("\nFinishing the current batch (press again to stop at once) ...", flush=True)
         request.stop()
 
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGTERM, stop)
+    on_end_signals(stop)
 
 
 def _stop_with_parent(request: StopRequest, parent: int) -> None:
-    """Obey "stop" and "drain" on standard input, whose end means that the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which then asks properly
+    """Obey "stop" and "drain" on standard input; end of input means that the parent has exited."""
+    # A service manager sends SIGTERM to every process. What the parent asks for comes soon after it and counts.
+    patience = threading.Timer(_PARENT_SECONDS, request.stop)
+    patience.daemon = True
+
+    def terminate(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        patience.start()
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, terminate)
 
     def listen() -> None:
         command = sys.stdin.readline().strip()
+        patience.cancel()
         request.stop(drain=command == "drain")
 
     def watch() -> None:  # a child that the parent forked may hold the pipe open after the parent's death
@@ -247,11 +310,11 @@ def _stop_with_parent(request: StopRequest, parent: int) -> None:
 def _doctor(options: argparse.Namespace) -> int:
     from understudy.doctor import examine
 
-    return examine(RunDir.at(options.run_dir), fix=options.fix)
+    return examine(existing_run(options.run_dir), fix=options.fix)
 
 
 def _add_dashboard(commands: Any) -> None:
-    text = "show runs in the browser, live, until Ctrl-C"
+    text = "show runs live in the browser until Ctrl-C"
     dashboard = commands.add_parser("dashboard", help=text, description=text[0].upper() + text[1:] + ".")
     dashboard.add_argument(
         "run_dirs", nargs="*", default=[DEFAULT_RUN_DIR], metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
@@ -265,19 +328,48 @@ def _dashboard(options: argparse.Namespace) -> int:
     from understudy.watch.dashboard.server import serve
 
     settings = load_settings(options.settings, flags=flags(options)).dashboard
-    return serve([RunDir.at(run_dir) for run_dir in options.run_dirs], settings, show=options.open)
+    runs = [RunDir.at(name) if name == DEFAULT_RUN_DIR else existing_run(name) for name in options.run_dirs]
+    return serve(runs, settings, show=options.open)
+
+
+def _serve_flags(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("--stdio", action="store_true", help="talk over standard input and output instead of HTTP")
+    serve.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1; any other one needs a token")
+    serve.add_argument("--port", type=int, default=8178, help="default: 8178; 0 = any free port, which is printed")
+    serve.add_argument("--no-learner", action="store_true", help="only decide and record; another process learns")
+    serve.add_argument(
+        "--idle-seconds", type=float, default=600.0, metavar="S", help="close games without a message for this long"
+    )
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from understudy.serve.command import serve
+
+    return serve(options)
+
+
+def _add_gate(command: argparse.ArgumentParser) -> None:
+    from understudy.run.gate_commands import add_arguments
+
+    add_arguments(command)
+
+
+def _gate(options: argparse.Namespace) -> int:
+    from understudy.run.gate_commands import run
+
+    return run(options)
 
 
 def _models(options: argparse.Namespace) -> int:
-    from understudy.learner.control import average, roll_back, somebody
-    from understudy.learner.reports import clock, number
+    from understudy.learner.reports import number
     from understudy.ledger.connection import Ledger
     from understudy.models.store import ModelStore
+    from understudy.run.control import average, roll_back, somebody
+    from understudy.run.log import clock
 
-    run = RunDir.at(options.run_dir)
+    run = existing_run(options.run_dir)
     if not run.ledger.exists():
-        print(f"There is no run at {run.root}: no model has been published there.")
-        return 1
+        raise RunDirError(f"No model has been published at {run.root}, so no version is kept there.")
     store = ModelStore(run.model, run.ledger)
     if options.rollback is not None:
         head = roll_back(run, options.rollback, somebody())

@@ -20,8 +20,8 @@ from understudy.files.locks import FileLock, read_holder
 from understudy.ledger.connection import Ledger
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
+from understudy.run.status import is_alive, read_status
 from understudy.rundir import RunDir
-from understudy.status import is_alive, read_status
 
 _LITTLE_SPACE = 500_000_000
 _RECENT_SECONDS = 3600.0

@@ -11,6 +11,8 @@ UnderstudyError
 │   ├── ModelMismatch      a model of another architecture or feature schema
 │   ├── NonFiniteError     an update that would put NaN or infinity into the model
 │   └── AlreadyLearned     an update from a game that another update has consumed
+├── RemoteError            a bucket or shared folder cannot be used as it is
+│   └── RemoteUnavailable  it does not answer now; trying again later may help
 └── LearnerError
     ├── LearnerBusy        another learner holds the run directory
     ├── LearnerFailed      the learner process did not start, or died
@@ -66,6 +68,14 @@ class AlreadyLearned(ModelError):
     def __init__(self, ids: set[str]) -> None:
         self.ids = ids
         super().__init__(f"{len(ids)} of these games were learned from already: {', '.join(sorted(ids)[:5])}.")
+
+
+class RemoteError(UnderstudyError):
+    """A bucket or shared folder cannot be used as it is."""
+
+
+class RemoteUnavailable(RemoteError):
+    """The bucket does not answer now; trying again later may help."""
 
 
 class LearnerError(UnderstudyError):

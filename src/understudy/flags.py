@@ -1,26 +1,159 @@
-"""Settings as flags of a command: `--training.learning-rate 3e-4`."""
+"""What the command lines share: a parser that names the nearest name, checked numbers, settings as flags."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import difflib
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
 
+from understudy.errors import RunDirError
+from understudy.rundir import RunDir
 from understudy.settings import describe
 
 
-def add_settings(command: argparse.ArgumentParser, sections: Sequence[str]) -> None:
+class Parser(argparse.ArgumentParser):
+    """Like argparse's, with short messages: what is wrong, the nearest name, and where the help is.
+
+    Flags that `add_settings` adds are only in the text of `--help-all`: they are many.
+    """
+
+    ignore_unknown = False  # of a command that takes another program's arguments
+    _hidden: list[tuple[argparse.Action, str]]
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what is unknown here, where the names are known, and not in the parser above."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown and not self.ignore_unknown:
+            flag = next((text.partition("=")[0] for text in unknown if text.startswith("-")), None)
+            if flag is None:
+                self.error(f"{unknown[0]!r} is one argument too many")
+            self.error(f"there is no flag {flag}{nearest(flag, self._option_string_actions)}")
+        return found, []
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = [str(choice) for choice in action.choices]
+            if isinstance(action, argparse._SubParsersAction):
+                self.error(f"there is no command {value!r}{nearest(str(value), names)}")
+            self.error(
+                f"{'/'.join(action.option_strings) or action.metavar or action.dest} cannot be {value!r}"
+                f"{nearest(str(value), names)}; possible: {', '.join(names)}"
+            )
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and where the help is; exit code 2."""
+        end = "" if message.endswith("?") else "."
+        self.exit(2, f"{self.prog}: {message}{end}\nAll commands and flags: {self.prog} --help\n")
+
+    def hide(self, action: argparse.Action) -> None:
+        """Show this flag in `--help-all` only."""
+        if not hasattr(self, "_hidden"):
+            self._hidden = []
+            self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show the flags of all settings too")
+        self._hidden.append((action, action.help or ""))
+        action.help = argparse.SUPPRESS
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        assert isinstance(parser, Parser)
+        for action, text in parser._hidden:
+            action.help = text
+        parser.print_help()
+        parser.exit()
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`; did you mean NAME?`, or nothing where no name is near."""
+    found = difflib.get_close_matches(name, list(names), 1, 0.5)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def count(text: str) -> int:
+    """The type of a flag that takes a whole number of at least 1."""
+    return _whole(text, 1)
+
+
+def count_or_zero(text: str) -> int:
+    """The type of a flag that takes a whole number of at least 0."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        if (number := int(text)) >= least:
+            return number
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{_short(text)} is not a whole number of at least {least}")
+
+
+def duration(text: str) -> float:
+    """The type of a flag that takes seconds or minutes: more than 0, and finite."""
+    try:
+        if 0 < (number := float(text)) < math.inf:
+            return number
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{_short(text)} is not a number above 0")
+
+
+def learning_rate(text: str) -> float:
+    """The type of a flag that takes a learning rate: above 0 and at most 1."""
+    if (rate := duration(text)) > 1:
+        raise argparse.ArgumentTypeError(f"{_short(text)} is not a learning rate; those are above 0 and at most 1")
+    return rate
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def existing_run(folder: str) -> RunDir:
+    """The run in this folder; RunDirError with the nearest name if there is no such folder."""
+    run = RunDir.at(folder)
+    if run.root.is_dir():
+        return run
+    if run.root.exists():
+        raise RunDirError(f"{run.root} is a file. Name the folder of a run.")
+    raise RunDirError(f"There is no run at {run.root}{_runs_near(run.root)} A bot with RLAgent(run_dir=...) makes one.")
+
+
+def _runs_near(root: Path) -> str:
+    try:
+        beside = sorted(folder.name for folder in root.parent.iterdir() if RunDir.at(folder).models.is_dir())
+    except OSError:
+        return f", and no folder {root.parent} either."
+    if near := difflib.get_close_matches(root.name, beside, 1, 0.5):
+        return f"; did you mean {near[0]}?"
+    return f"; runs beside it: {', '.join(beside[:8])}." if beside else ", and no other run beside it."
+
+
+def add_settings(command: Parser, sections: Sequence[str]) -> None:
     """Add `--settings FILE`, and a flag for each setting of these sections."""
     command.add_argument(
         "--settings", metavar="FILE", help="a TOML file of settings; default: understudy.toml if it exists"
     )
-    group = command.add_argument_group("settings (file, then UNDERSTUDY_… variables, then these flags)")
+    group = command.add_argument_group("settings (file, then UNDERSTUDY_... variables, then these flags)")
     for section, name, default, doc in describe():
         if section in sections:
             flag = f"{section}.{name.replace('_', '-')}"
-            group.add_argument(f"--{flag}", dest=f"settings.{flag}", metavar="X", help=f"{doc} (default: {default})")
+            text = f"{doc} (default: {default})".replace("%", "%%")
+            command.hide(group.add_argument(f"--{flag}", dest=f"settings.{flag}", metavar="X", help=text))
 
 
 def flags(options: argparse.Namespace) -> dict[str, str]:
     """The settings that were given as flags: `section.name` → text."""
     named = {key.removeprefix("settings."): text for key, text in vars(options).items() if key.startswith("settings.")}
     return {key: text for key, text in named.items() if text is not None}
+
+
+def print_anywhere() -> None:
+    """Let a console that knows ASCII only show `?` for other characters, and not end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from understudy.errors import RunDirError
+from understudy.files.atomic import make_folder
 
 DEFAULT_RUN_DIR = "local_training"
 EVENTS = "events.jsonl"  # beside the log
@@ -42,6 +43,16 @@ class RunDir:
     def rejected(self) -> Path:
         """Files that cannot be used, each beside a `.reason.json`."""
         return self.root / "data" / "rejected"
+
+    @property
+    def outbox(self) -> Path:
+        """Games on their way to a bucket."""
+        return self.root / "data" / "outbox"
+
+    @property
+    def relearn(self) -> Path:
+        """Games whose update was dropped, on their way back into the buffer."""
+        return self.root / "data" / "relearn"
 
     @property
     def models(self) -> Path:
@@ -84,6 +95,16 @@ class RunDir:
         return self.logs / EVENTS
 
     @property
+    def remarks(self) -> Path:
+        """Notes of people about the run, one JSON object a line."""
+        return self.logs / "notes.jsonl"
+
+    @property
+    def updates(self) -> Path:
+        """The figures of each update of self-play, one JSON object a line."""
+        return self.logs / "updates.jsonl"
+
+    @property
     def loads(self) -> Path:
         """How busy the machine was, a reading every ten seconds while a learner runs."""
         return self.logs / "load.jsonl"
@@ -97,6 +118,21 @@ class RunDir:
     def status(self) -> Path:
         """The learner's heartbeat and statistics."""
         return self.root / "status.json"
+
+    @property
+    def remote_models(self) -> Path:
+        """Models of a bucket that this run is in step with."""
+        return self.models / "remote"
+
+    @property
+    def sync_status(self) -> Path:
+        """What `understudy sync` last did."""
+        return self.root / "sync.json"
+
+    @property
+    def sync_lock(self) -> Path:
+        """Held by the one process that keeps this run in step with a bucket."""
+        return self.root / "sync.lock"
 
     @property
     def control(self) -> Path:
@@ -137,7 +173,7 @@ class RunDir:
         """Make the folders that are not there yet, and make sure that they can be written to."""
         for folder in self.folders:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
+                make_folder(folder)
             except OSError as error:
                 raise RunDirError(
                     f"The run directory {self.root} cannot be used: {folder} cannot be made ({error.strerror}). "

@@ -1,4 +1,4 @@
-"""Every setting, once: documented dataclasses that a TOML file, the environment and flags fill, in that order.
+"""All settings, as documented dataclasses. A TOML file, environment variables and flags fill them; later ones win.
 
 [training]                        # understudy.toml
 learning_rate = 3e-4
@@ -14,7 +14,7 @@ import math
 import os
 import tomllib
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -28,102 +28,126 @@ ENVIRONMENT_PREFIX = "UNDERSTUDY_"
 FAMILIAR_VARIABLES = {"NUM_INSTANCES": ("learner", "max_workers")}
 
 
+# Limits against a slip of the finger: a layer of 65,536 has 17 GB of weights to one of its size.
+_WIDEST, _DEEPEST = 65_536, 1_000
+
+
 def setting(
     default: Any,
     doc: str,
     at_least: float | None = None,
     at_most: float | None = None,
     choices: Callable[[], Iterable[str]] | None = None,
+    sane: float | None = None,
+    auto: int | None = None,
 ) -> Any:
-    """A field of a section: its default, what it means, the range of a number, or the choices there are."""
-    return field(default=default, metadata={"doc": doc, "at_least": at_least, "at_most": at_most, "choices": choices})
+    """A field of a section: default, description, the range of a number, or the allowed choices.
+
+    More than `sane` is refused where a person gives it; a model that was made so still loads. `auto` is the number
+    that the word "auto" stands for.
+    """
+    limits = {"at_least": at_least, "at_most": at_most, "choices": choices, "sane": sane, "auto": auto}
+    return field(default=default, metadata={"doc": doc, **limits})
 
 
 class Section:
-    """A group of settings. Every way to make one, dataclasses.replace() included, checks each value."""
+    """A group of settings. Creating one, also by dataclasses.replace(), checks every value."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        for f in dataclasses.fields(self):  # type: ignore[arg-type]
+        for f in _fields(type(self)):
             _check(f, getattr(self, f.name), f"{type(self).__name__}.{f.name}")
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings(Section):
-    """The shape of the network, given by the bot that makes the model. Another shape means another model."""
+    """The shape of the network. The bot that creates the model decides it; another shape needs another model."""
 
     policy: str = setting(
         "mlp",
         "the kind of network: mlp, conv, transformer, or one that a game adds (resnet, in torch)",
         choices=lambda: ("mlp", "conv", "transformer", *networks_of_games()),
     )
-    hidden: tuple[int, ...] = setting((128, 64), "mlp, conv: width of each hidden layer", 1)
-    separate: bool = setting(False, "mlp: policy and value each have hidden layers of their own")
+    hidden: tuple[int, ...] = setting((128, 64), "mlp, conv: width of each hidden layer", 1, _WIDEST)
+    separate: bool = setting(False, "mlp: separate hidden layers for policy and value")
     image: tuple[int, ...] = setting((), "conv: height, width and channels of a state", 1)
-    filters: tuple[int, ...] = setting((16,), "conv: number of filters of each convolution", 1)
-    kernels: tuple[int, ...] = setting((3,), "conv: side of the filters of each convolution, in pixels", 1)
-    strides: tuple[int, ...] = setting((1,), "conv: distance between two places of a filter, in pixels", 1)
-    context: int = setting(16, "transformer: how many of the last states a layer looks at", 1)
-    width: int = setting(64, "transformer: width of a layer; a multiple of heads", 1)
-    heads: int = setting(4, "transformer: attention heads", 1)
-    layers: int = setting(2, "transformer: number of layers", 1)
-    blocks: int = setting(9, "resnet: residual blocks", 0)
-    channels: int = setting(256, "resnet: width of the tower", 1)
+    filters: tuple[int, ...] = setting((16,), "conv: number of filters of each convolution", 1, _WIDEST)
+    kernels: tuple[int, ...] = setting((3,), "conv: width and height of the filters of each convolution, in pixels", 1)
+    strides: tuple[int, ...] = setting((1,), "conv: stride of each convolution, in pixels", 1)
+    context: int = setting(16, "transformer: number of last states that a layer attends to", 1, _WIDEST)
+    width: int = setting(64, "transformer: width of a layer; a multiple of heads", 1, _WIDEST)
+    heads: int = setting(4, "transformer: attention heads", 1, _WIDEST)
+    layers: int = setting(2, "transformer: number of layers", 1, _DEEPEST)
+    blocks: int = setting(9, "resnet: residual blocks", 0, _DEEPEST)
+    channels: int = setting(256, "resnet: width of the tower", 1, _WIDEST)
     se_ratio: float = setting(
         0.25, "resnet: width of the squeeze-and-excitation layers as a share of channels; 0 = none", 0, 1
     )
-    policy_head: Literal["attention", "linear"] = setting("attention", "resnet: from-to attention, or a linear layer")
-    attention_width: int = setting(32, "resnet: length of the attention head's queries and keys", 1)
-    value_width: int = setting(64, "resnet: width of the value head's hidden layer", 1)
+    policy_head: Literal["attention", "linear"] = setting(
+        "attention", "resnet: attention between from and to squares, or a linear layer"
+    )
+    attention_width: int = setting(32, "resnet: length of the attention head's queries and keys", 1, _WIDEST)
+    value_width: int = setting(64, "resnet: width of the value head's hidden layer", 1, _WIDEST)
+    backend: Literal["auto", "torch", "compiled"] = setting(
+        "auto",
+        "resnet: what computes its convolutions. torch, or compiled code, which needs numba; auto: compiled if numba "
+        "is installed. Not part of the model: it may change at any time",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings(Section):
-    """How the model learns. It travels with the model, so that bot and learner train alike; either may change it."""
+    """How the model learns. Stored in the model file, so that bot and learner train alike; either may change it."""
 
     algorithm: Literal["ppo", "reinforce"] = setting(
-        "ppo", "ppo corrects for experience of an older policy; reinforce does not"
+        "ppo", "ppo corrects for experience from an older policy; reinforce does not"
     )
-    learning_rate: float = setting(6e-4, "Adam's learning rate at most; it adjusts itself, down to 0.03 times this", 0)
+    learning_rate: float = setting(
+        6e-4, "highest learning rate of Adam; it adjusts itself between 0.03 times this and this", 0, sane=10
+    )
     learning_rate_half_life: float = setting(
-        0.0, "games learned from until the step size is half, in the long run a tenth, of that; 0 = it stays", 0
+        0.0, "the learning rate halves after this many games; it never falls below a tenth; 0 = no decay", 0
     )
-    gamma: float = setting(0.99, "discount of a reward one decision later", 0, 1)
-    gae_lambda: float = setting(0.97, "trust in observed rewards (1) over the value estimate (0)", 0, 1)
-    epochs: int = setting(10, "ppo: most passes over a batch", 1)
+    gamma: float = setting(0.99, "discount factor per decision", 0, 1)
+    gae_lambda: float = setting(
+        0.97, "lambda of GAE and V-trace: 1 = observed rewards only, 0 = value estimates only", 0, 1
+    )
+    epochs: int = setting(10, "ppo: maximum number of passes over a batch", 1)
     minibatch: int = setting(256, "ppo: decisions per gradient step", 1)
     clip: float = setting(0.2, "ppo: how far one update may move a probability ratio from 1", 0)
     target_kl: float = setting(
         0.02,
-        "ppo: an update of 2,048 decisions moves the policy by this KL at most, one of fewer by less; 0 = no limit",
+        "ppo: maximum KL divergence of an update of 2,048 decisions, less for fewer decisions; 0 = no limit",
         0,
     )
     rho_max: float = setting(1.0, "V-trace: cap on the importance weight of old experience", 0)
     value_coefficient: float = setting(0.5, "weight of the value loss", 0)
     entropy_coefficient: float = setting(
         0.01,
-        "most weight of the entropy gradient that keeps the policy trying things; falls with the learning rate",
+        "maximum weight of the entropy bonus, which keeps the policy exploring; falls with the learning rate",
         0,
     )
     probability_floor: float = setting(
-        0.0, "an action less probable than this is not made less probable still by games that it did badly in", 0, 1
+        0.0, "bad results do not lower the probability of an action further once it is below this", 0, 1
     )
-    max_grad_norm: float = setting(0.5, "gradients longer than this are shortened to it; 0 = no limit", 0)
-    normalize_states: bool = setting(True, "scale states by their running mean and spread")
-    exploration: float = setting(0.05, "share of uniformly random decisions at the beginning", 0, 1)
-    exploration_final: float = setting(0.0, "share of uniformly random decisions in the end", 0, 1)
-    exploration_half_life: float = setting(100.0, "games learned from until that share is halfway to its end", 1e-6)
+    max_grad_norm: float = setting(0.5, "clip the global norm of gradients to this; 0 = no limit", 0)
+    normalize_states: bool = setting(True, "normalise states by their running mean and standard deviation")
+    exploration: float = setting(0.05, "initial share of uniformly random decisions", 0, 1)
+    exploration_final: float = setting(0.0, "final share of uniformly random decisions", 0, 1)
+    exploration_half_life: float = setting(
+        100.0, "after this many games the share is halfway between initial and final", 1e-6
+    )
     commitment: float = setting(
         0.0,
-        "share of an agent's games, at the beginning, that are trials: they keep to one action, drawn at random",
+        "initial share of an agent's games that are trials: games that keep to one action, drawn at random",
         0,
         1,
     )
-    commitment_half_life: float = setting(100.0, "the share of trials halves after this many games learned from", 1e-6)
+    commitment_half_life: float = setting(100.0, "the share of trials halves after this many games", 1e-6)
     commitment_stretch: float = setting(
         0.0,
-        "a trial lasts for about this many decisions, at least half as many; 0 = for the whole game",
+        "a trial lasts about this many decisions, at least half of that; 0 = the whole game",
         0,
     )
     trial_weight: float = setting(
@@ -139,126 +163,199 @@ class TrainingSettings(Section):
 class LearnerSettings(Section):
     """The background learner."""
 
-    max_workers: int = setting(2, "most worker processes at a time (also NUM_INSTANCES)", 1)
-    batch_games: int = setting(10, "most games in one batch, unless a backlog waits or min_batch_games is 0", 1)
+    max_workers: int = setting(2, "maximum number of worker processes (also NUM_INSTANCES)", 1)
+    batch_games: int = setting(10, "maximum games in a batch, unless there is a backlog or min_batch_games is 0", 1)
     batch_decisions: int = setting(
         16_384,
-        "when over four batches wait, batches grow with what comes, to this many decisions, newest first; 0 = never",
+        "when more than four batches wait, batches grow up to this many decisions, newest games first; 0 = never",
         0,
     )
     min_batch_games: int = setting(
         0,
-        "wait for this many games before training; 0 = one at first, later up to 2,048 decisions; "
-        "what waits is learned when the learner stops",
+        "minimum games before training; 0 = one game at first, later up to 2,048 decisions; "
+        "waiting games are learned when the learner stops",
         0,
     )
     batch_growth: int = setting(
-        0, "games learned from until batches wait for one game more, up to batch_games; 0 = they do not grow", 0
+        0, "min_batch_games grows by one after this many games, up to batch_games; 0 = it does not grow", 0
     )
-    poll_seconds: float = setting(5.0, "look for new games at least this often, should file events be missed", 0.01)
-    report_seconds: float = setting(30.0, "time between two status reports", 0.1)
+    poll_seconds: float = setting(
+        5.0, "maximum time between two looks for new games, in case file events are missed", 0.01
+    )
+    report_seconds: float = setting(30.0, "seconds between two status reports", 0.1)
     batch_seconds: float = setting(
-        120.0, "end the training of a batch after this many seconds and publish what it has led to", 0.1
+        120.0, "maximum training time of a batch in seconds; the result so far is published", 0.1
     )
     max_file_age: float = setting(
-        0.0, "games that waited this many seconds for a running learner are archived unlearned; 0 = no limit", 0
+        0.0, "archive games without learning if they waited this many seconds for a running learner; 0 = no limit", 0
     )
     min_sample_size: float = setting(
         0.05,
-        "a batch over 100 versions behind, of which less than this share counts, is archived unlearned; 0 = no limit",
+        "archive a batch without learning if it is over 100 versions old and its effective sample size is below this; "
+        "0 = no limit",
         0,
         1,
     )
-    verbose: bool = setting(True, "print what is going on")
+    verbose: bool = setting(True, "print progress")
 
 
 @dataclass(frozen=True, slots=True)
 class StorageSettings(Section):
-    """Bounds on what a run keeps on disk and reads into memory."""
+    """Limits on what a run keeps on disk and reads into memory."""
 
-    buffer_games: int = setting(100_000, "most games that wait; beyond it the oldest are archived unlearned", 1)
+    buffer_games: int = setting(100_000, "maximum waiting games; beyond it the oldest are archived without learning", 1)
     buffer_bytes: int = setting(
-        4_000_000_000, "most bytes of games that wait; beyond it the oldest are archived unlearned", 1024
+        4_000_000_000, "maximum bytes of waiting games; beyond it the oldest are archived without learning", 1024
     )
-    archive_games: int = setting(10_000, "keep this many learned games", 0)
-    archive_bytes: int = setting(2_000_000_000, "keep at most this many bytes of learned games", 0)
+    archive_games: int = setting(10_000, "maximum games in the archive", 0)
+    archive_bytes: int = setting(2_000_000_000, "maximum bytes of the archive", 0)
     ledger_games: int = setting(
-        1_000_000, "the ledger keeps a row of this many games, about 500 bytes each; of older ones only sums", 1000
+        1_000_000,
+        "maximum games with a row in the ledger, about 500 bytes each; older ones are kept as sums only",
+        1000,
     )
-    rejected_files: int = setting(1_000, "keep this many unusable files, with their reasons", 0)
-    model_versions: int = setting(20, "keep this many earlier models to roll back to", 1)
-    episode_bytes: int = setting(256_000_000, "refuse a game that needs more memory than this", 1024)
-    episode_steps: int = setting(1_000_000, "refuse a game with more decisions than this", 1)
+    rejected_files: int = setting(1_000, "maximum number of rejected files to keep, each with its reason", 0)
+    model_versions: int = setting(20, "number of earlier versions to keep for rollback", 1)
+    episode_bytes: int = setting(256_000_000, "reject a game that needs more memory than this many bytes", 1024)
+    episode_steps: int = setting(1_000_000, "reject a game with more decisions than this", 1)
     compress: bool = setting(True, "compress games on disk (fast deflate)")
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceSettings(Section):
-    """When background work waits. Needs psutil (the extra `resources`); without it nothing is measured."""
+    """When background work waits for the machine. Needs psutil (extra `resources`); otherwise nothing is measured."""
 
     cpu_threshold: float = setting(
-        80.0, "no new work while others use this much of the CPU (percent); 100 = never mind", 1, 100
+        80.0, "start no work while other programs use more than this share of the CPU, in percent; 100 = ignore", 1, 100
     )
     memory_threshold: float = setting(
-        85.0, "no new work while this much of the memory (percent) is used; 100 = never mind", 1, 100
+        85.0, "start no work while more than this share of the memory is used, in percent; 100 = ignore", 1, 100
     )
     gpu_memory_threshold: float = setting(
-        90.0, "no new work while this much of a GPU's memory (percent) is used; 100 = never mind", 1, 100
+        90.0, "start no work while more than this share of a GPU's memory is used, in percent; 100 = ignore", 1, 100
     )
     step_budget: float = setting(
-        0.04, "pause while a step of the game, as the bot reports it, takes longer than this many seconds; 0 = never", 0
+        0.04, "pause while the bot reports game steps longer than this many seconds; 0 = never", 0
     )
     training_patience: float = setting(
         10.0,
-        "a batch waits for CPU and memory as long as the last one took, and at most this many seconds",
+        "a batch waits for CPU and memory at most as long as the last batch took, and at most this many seconds",
         0,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings(Section):
-    """Evaluation of published versions beside training: every version evaluated plays the same games."""
+    """Evaluation of published versions during training. All versions play the same games."""
 
-    function: str = setting("", "package.module:function that plays the games of a version; empty = no evaluation")
-    games: int = setting(60, "games that an evaluated version plays", 1)
-    games_per_job: int = setting(5, "games that a worker plays before others have their turn", 1)
-    time_limit: float = setting(1800.0, "seconds that one job may take; beside a game it gets little of the CPU", 0.1)
-    memory_limit: int = setting(2_000_000_000, "bytes of memory that one job may need", 10_000_000)
+    function: str = setting(
+        "", "evaluator, package.module:function; empty = none beside a live bot, that of the game in self-play"
+    )
+    games: int = setting(60, "evaluation games per version", 1)
+    games_per_job: int = setting(5, "evaluation games per job", 1)
+    time_limit: float = setting(1800.0, "time limit of a job in seconds; beside a live game it gets little CPU", 0.1)
+    memory_limit: int = setting(2_000_000_000, "memory limit of a job in bytes", 10_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings(Section):
+    """Which version plays: only a better one goes on stage. docs/gate.md explains the modes."""
+
+    mode: Literal["off", "guard", "strict"] = setting(
+        "guard",
+        "off: the newest version plays; guard: it plays until it is shown to be worse than the champion; "
+        "strict: a version plays only after it was shown to be better",
+    )
+    error: float = setting(0.05, "probability of a wrong decision in the whole run, however often one looks", 1e-6, 0.2)
+    control_share: float = setting(
+        0.2, "guard: share of the games that the champion plays, so that both are compared at the same time", 0.01, 0.5
+    )
+    challenger_share: float = setting(
+        0.25, "strict: share of the games that a candidate plays while it is compared with the champion", 0.01, 0.5
+    )
+    margin: float = setting(
+        0.1, "guard: a line that is surely not worse than this, in points per game, can become champion", 0.001, 0.9
+    )
+    candidate_games: int = setting(20, "games learned from before the line is compared again as a new candidate", 1)
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelSettings(Section):
-    """Self-play, in this process or in workers."""
+    """Self-play, in this process or in worker processes."""
 
-    enabled: bool = setting(False, "play in worker processes; false = the same workers, one after the other, in here")
+    enabled: bool = setting(
+        False, "play in worker processes; false = the same workers one after the other in this process"
+    )
     backend: Literal["local", "ray"] = setting(
-        "local", "where workers live: processes of this machine, or actors of Ray (the extra `ray`)"
+        "local", "where workers run: processes of this machine, or Ray actors (extra `ray`)"
     )
-    num_workers: int = setting(2, "how many workers play", 1)
-    games_per_worker: int = setting(8, "matches that a worker plays at the same time", 1)
-    batch_size: int = setting(1024, "decisions that a worker hands over at a time", 1)
-    sync_interval: int = setting(100, "decisions learned from between two deliveries of weights to the workers", 1)
+    num_workers: int = setting(
+        2, '"auto" (or 0): one worker per core of this machine, or per free CPU of the Ray cluster', 0, auto=0
+    )
+    address: str = setting(
+        "", "Ray cluster to join: auto, HOST:PORT or ray://HOST:PORT; empty = start Ray on this machine"
+    )
+    worker_cpus: float = setting(1.0, "CPUs that Ray reserves for each worker", 0.001)
+    worker_resource: str = setting(
+        "", "custom Ray resource: workers run only on nodes that have it, and each takes 1 of it"
+    )
+    games_per_worker: int = setting(8, "matches that a worker plays at once", 1)
+    batch_size: int = setting(1024, "decisions per rollout of a worker", 1)
+    sync_interval: int = setting(100, "decisions learned between two deliveries of weights to the workers", 1)
     max_staleness: int = setting(
-        1, "batches that a worker may be ahead of the learner; 0 = synchronous, it waits for the newest weights", 0
+        1, "rollouts that a worker may be ahead of the learner; 0 = synchronous: it waits for the newest weights", 0
     )
-    max_queue_size: int = setting(2, "batches of a worker that may wait; a full queue makes the worker wait", 1)
-    timeout_seconds: float = setting(10.0, "a worker that is silent for so long is replaced", 0.1)
-    max_restarts: int = setting(5, "deaths of a worker in a row, without a batch, before play goes on in here", 0)
-    worker_seed_offset: int = setting(1000, "distance between the seeds of two workers", 1)
-    compression_enabled: bool = setting(False, "compress weights on their way to the workers (fast deflate); slower")
+    max_queue_size: int = setting(2, "maximum waiting rollouts per worker; a full queue makes the worker wait", 1)
+    timeout_seconds: float = setting(10.0, "replace a worker after this many seconds without a sign of life", 0.1)
+    max_restarts: int = setting(
+        5, "after this many deaths of a worker without a rollout, play continues in this process", 0
+    )
+    worker_seed_offset: int = setting(1000, "difference between the seeds of two workers", 1)
+    compression_enabled: bool = setting(False, "compress weights sent to the workers (fast deflate); slower")
     checkpoint_updates: int = setting(50, "updates between two published versions", 1)
-    learner_threads: int = setting(1, "threads of an update, with a network in torch; 0 = as many as cores", 0)
+    learner_threads: int = setting(1, "threads per update of a torch network; 0 = one per core", 0)
+
+    @property
+    def workers(self) -> int:
+        """How many workers play on this machine."""
+        return self.num_workers or os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSettings(Section):
+    """Several machines that share a bucket. Credentials come from the environment; they are never settings."""
+
+    role: Literal["auto", "player", "learner"] = setting(
+        "auto",
+        "player: sends its games; learner: downloads games and sends what it learns; "
+        "auto: learner while a learner works on this run, else player",
+    )
+    poll_seconds: float = setting(5.0, "seconds between two looks at the bucket", 0.01)
+    lease_seconds: float = setting(
+        300.0, "a machine without a heartbeat for this many seconds loses the games it has claimed", 0.1
+    )
+    claim_games: int = setting(16, "maximum games that a learner claims with one request", 1, 1000)
+    ahead_games: int = setting(64, "maximum claimed games that wait for the learner; others may claim the rest", 1)
+    push_seconds: float = setting(10.0, "minimum seconds between two uploads of the model", 0)
+    upload_rate: float = setting(0.0, "maximum bytes per second to the bucket; 0 = no limit", 0)
+    download_rate: float = setting(0.0, "maximum bytes per second from the bucket; 0 = no limit", 0)
+    outbox_bytes: int = setting(
+        1_000_000_000,
+        "maximum bytes of games that wait for the bucket; beyond it the oldest are archived without being sent",
+        1024,
+    )
+    free_bytes: int = setting(500_000_000, "games are not downloaded while the disk has less free space than this", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class DashboardSettings(Section):
-    """The web dashboard. Without a token it answers this machine only."""
+    """The web dashboard. Without a token it only accepts connections from this machine."""
 
-    host: str = setting("127.0.0.1", "address to listen on; one that other machines reach needs a token")
-    port: int = setting(8642, "port to listen on; 0 = any that is free", 0, 65535)
-    token: str = setting("", "secret of at least 16 characters that a visitor has to know; empty = none")
-    names: str = setting("", "names, with commas between, by which browsers reach it besides its address")
-    refresh_seconds: float = setting(2.0, "time between two looks at the run directories", 0.1)
+    host: str = setting("127.0.0.1", "address to listen on; an address that other machines can reach needs a token")
+    port: int = setting(8642, "port to listen on; 0 = any free port", 0, 65535)
+    token: str = setting("", "secret of at least 16 characters that visitors must give; empty = none")
+    names: str = setting("", "additional host names, separated by commas, under which browsers reach it")
+    refresh_seconds: float = setting(2.0, "seconds between two readings of the run directories", 0.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +367,10 @@ class Settings:
     learner: LearnerSettings = field(default_factory=LearnerSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
     resources: ResourceSettings = field(default_factory=ResourceSettings)
     parallel: ParallelSettings = field(default_factory=ParallelSettings)
+    remote: RemoteSettings = field(default_factory=RemoteSettings)
     dashboard: DashboardSettings = field(default_factory=DashboardSettings)
     games: Mapping[str, Any] = field(default_factory=dict)
     """Sections that games add, by name; `settings.NAME` gives one of them, with its defaults if it is not here."""
@@ -285,7 +384,7 @@ class Settings:
 _CORE_SECTIONS: dict[str, type[Any]] = {
     f.name: f.type for f in dataclasses.fields(Settings) if isinstance(f.type, type) and issubclass(f.type, Section)
 }
-_NOT_THE_LEARNERS = ("network", "parallel", "dashboard")
+_NOT_THE_LEARNERS = ("network", "parallel", "remote", "dashboard")
 
 
 def sections() -> dict[str, type[Any]]:
@@ -296,6 +395,11 @@ def sections() -> dict[str, type[Any]]:
 def learner_sections() -> tuple[str, ...]:
     """The sections that a learner process needs."""
     return tuple(name for name in sections() if name not in _NOT_THE_LEARNERS)
+
+
+def game_sections() -> tuple[str, ...]:
+    """The sections that games add."""
+    return tuple(_sections_of_games())
 
 
 def _sections_of_games() -> dict[str, type[Any]]:
@@ -331,15 +435,21 @@ def given_settings(
     environment: Mapping[str, str] | None = None,
     flags: Mapping[str, str] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Only what was really said, by section; the sources are those of `load_settings`."""
+    """Only the values that were given, by section, from the same sources as `load_settings`."""
     values: dict[str, dict[str, Any]] = {section: {} for section in sections()}
     for section, key, value, where in _file_values(file):
         f = _find_field(section, key, where)
-        values[section][f.name] = _convert(f, value, where)
+        values[section][f.name] = _sane(f, _convert(f, value, where), where)
     for section, key, text, where in (*_environment_values(environment), *_flag_values(flags or {})):
         f = _find_field(section, key, where)
-        values[section][f.name] = _convert(f, _parse(f, text), where)
+        values[section][f.name] = _sane(f, _convert(f, _parse(f, text), where), where)
     return values
+
+
+def _sane(f: dataclasses.Field[Any], value: Any, where: str) -> Any:
+    if (most := f.metadata["sane"]) is not None and value > most:
+        raise SettingsError(f"{where} is {value!r}; nothing learns with more than {most:g}. Default: {f.default}.")
+    return value
 
 
 def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
@@ -351,14 +461,17 @@ def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
     return sections()[section](**fields)
 
 
-def as_flags(settings: Settings, names: Iterable[str]) -> list[str]:
-    """The command-line flags that turn the defaults of these sections into these settings."""
+def as_flags(settings: Settings, names: Iterable[str], always: Container[str] = ()) -> list[str]:
+    """The command-line flags that turn the defaults of these sections into these settings.
+
+    `always` has the settings (`section.name`) that get a flag even with their default, so that no file changes them.
+    """
     flags = []
     kinds = sections()
     for section in names:
         for f in dataclasses.fields(kinds[section]):
             value = getattr(getattr(settings, section), f.name)
-            if value != f.default:
+            if value != f.default or f"{section}.{f.name}" in always:
                 text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
                 flags += [f"--{section}.{f.name.replace('_', '-')}", text]
     return flags
@@ -406,8 +519,18 @@ def _flag_values(flags: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]
         yield _known(section, sections(), f"--{flag}", "section"), key.replace("-", "_"), text, f"--{flag}"
 
 
+def _fields(kind: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a section. In a module with `from __future__ import annotations` their types are text at first."""
+    fields = dataclasses.fields(kind)
+    if any(isinstance(f.type, str) for f in fields):
+        types = typing.get_type_hints(kind)
+        for f in fields:
+            f.type = types[f.name]
+    return fields
+
+
 def _find_field(section: str, key: str, where: str) -> dataclasses.Field[Any]:
-    fields = {f.name: f for f in dataclasses.fields(sections()[section])}
+    fields = {f.name: f for f in _fields(sections()[section])}
     return fields[_known(key, fields, where, f"setting of [{section}]")]
 
 
@@ -451,6 +574,8 @@ def _convert(f: dataclasses.Field[Any], value: Any, where: str) -> Any:
         value = tuple(value)
     elif f.type is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    elif value == "auto" and f.metadata["auto"] is not None:
+        value = f.metadata["auto"]
     _check(f, value, where)
     return value
 

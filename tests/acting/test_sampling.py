@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.acting.sampling import best, draw
+from understudy.acting.sampling import best, best_all, draw, draw_all, probabilities
 
 
 def expected_policy(logits: NDArray[np.float32], allowed: NDArray[np.bool_], exploration: float) -> NDArray[np.float64]:
@@ -52,3 +52,40 @@ def test_the_best_action_is_the_most_probable_legal_one() -> None:
     choice = best(logits, [True, False, True, True])
     assert choice.action == 2
     assert choice.probability == pytest.approx(np.exp(3) / (np.exp(1) + 2 * np.exp(3)))
+
+
+def test_actions_are_drawn_with_the_probability_that_is_recorded() -> None:
+    rng = np.random.default_rng(0)
+    logits = np.array([[0.0, 1.0, 2.0, -1.0]], np.float32).repeat(60_000, axis=0)
+    legal = np.array([[True, True, False, True]]).repeat(60_000, axis=0)
+    for exploration in (0.0, 0.3):
+        actions, log_probs = draw_all(logits, legal, exploration, rng)
+        shares = np.bincount(actions, minlength=4) / len(actions)
+        weights = np.exp([0.0, 1.0, -np.inf, -1.0])
+        expected = (1 - exploration) * weights / weights.sum() + exploration * np.array([1, 1, 0, 1]) / 3
+        np.testing.assert_allclose(shares, expected, atol=0.01)
+        np.testing.assert_allclose(np.exp(log_probs), expected[actions], atol=1e-5)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("exploration", [0.0, 0.3])
+def test_all_samplers_mean_the_same_probabilities(masked: bool, exploration: float) -> None:
+    rng = np.random.default_rng(1)
+    logits = rng.normal(0, 2, (30, 7)).astype(np.float32)
+    legal = rng.random((30, 7)) < 0.6 if masked else np.ones((30, 7), bool)
+    legal[:, 3] = True
+    mask = legal if masked else None
+    policy = probabilities(logits, mask, exploration)
+    for row in range(30):
+        np.testing.assert_allclose(policy[row], expected_policy(logits[row], legal[row], exploration), rtol=1e-6)
+        choice = draw(logits[row], legal[row] if masked else None, exploration, rng.random())
+        assert choice.probability == pytest.approx(policy[row, choice.action], rel=1e-6)
+    actions, log_probs = draw_all(logits, mask, exploration, rng)
+    np.testing.assert_allclose(np.exp(log_probs), policy[np.arange(30), actions], rtol=1e-5)
+    assert best_all(logits, mask).tolist() == [best(logits[i], legal[i]).action for i in range(30)]
+
+
+def test_logits_may_lack_actions_that_no_row_allows() -> None:
+    logits, legal = np.array([[0.0, np.log(3)]], np.float32), np.array([[True, True, False]])
+    assert best_all(logits, legal).tolist() == [1]
+    assert probabilities(logits, legal, 0.5)[0] == pytest.approx([0.375, 0.625])

@@ -39,6 +39,7 @@ def test_a_game_that_is_committed_keeps_to_one_action_and_every_action_has_its_t
     assert {action for action, _ in games} == set(range(ACTIONS))
 
 
+@pytest.mark.slow
 def test_only_a_share_of_the_games_is_committed(tmp_path: Path) -> None:
     with agent_at(tmp_path, 0.5) as agent:
         committed = sum(game(agent)[1] > 0.7 for _ in range(40))
@@ -85,6 +86,7 @@ def learned_to_sustain(folder: Path, **training: Any) -> float:
     return float(np.mean(np.exp(logits[:, 2]) / np.exp(logits).sum(axis=1)))
 
 
+@pytest.mark.slow
 def test_an_action_that_pays_only_when_sustained_is_found_by_trials(tmp_path: Path) -> None:
     assert learned_to_sustain(tmp_path / "none") < 0.6
     assert learned_to_sustain(tmp_path / "trials", commitment=0.5, trial_weight=1.0) > 0.9

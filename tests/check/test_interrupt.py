@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 120.0  # seconds until a hanging process fails the test
 
 

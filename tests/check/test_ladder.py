@@ -49,6 +49,7 @@ def test_the_same_seed_gives_the_same_games_and_results() -> None:
     assert play(3) != play(4)
 
 
+@pytest.mark.slow
 def test_the_first_five_decisions_say_nothing_of_the_opponent_and_later_ones_do() -> None:
     games = draw_games(np.random.default_rng(0), 20_000)
     guesses = games.states[:, :, :ACTIONS].argmax(axis=-1) == games.right[:, None]
@@ -56,6 +57,7 @@ def test_the_first_five_decisions_say_nothing_of_the_opponent_and_later_ones_do(
     assert (guesses[:, VISIBLE_FROM:].mean(axis=0) > 0.98).all()
 
 
+@pytest.mark.slow
 def test_random_and_best_play_win_as_often_as_stated() -> None:
     rng = np.random.default_rng(0)
     games = draw_games(rng, 20_000)
@@ -78,5 +80,6 @@ def test_results_are_drawn_with_the_probability_of_winning() -> None:
     assert won / 2000 == pytest.approx(BEST, abs=0.03)
 
 
+@pytest.mark.slow
 def test_linear_reinforce_learns_something_of_it() -> None:
     assert linear_win_rate(linear_reinforce(0, 6000)) > RANDOM + 0.1

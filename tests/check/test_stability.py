@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.check.stability import Run, Steadiness, one
+from understudy.check.stability import StabilityRun, Steadiness, one
 
 
 def noted(*means: float) -> Steadiness:
@@ -38,8 +38,9 @@ def test_what_is_never_solved_is_not_steady() -> None:
     assert not noted(*[489] * 10).steady
 
 
+@pytest.mark.slow
 def test_a_run_ends_after_the_decisions_asked_for() -> None:
     pytest.importorskip("gymnasium")
-    seen = one(Run(0, 9000))
+    seen = one(StabilityRun(0, 9000))
     assert seen.decisions >= 9000
     assert seen.solved_at is None

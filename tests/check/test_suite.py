@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from understudy.check.jobs import run_all
-from understudy.check.measure import Outcome, Watch
+from understudy.check.measure import TaskOutcome, Watch
 from understudy.check.runs import live, self_play
 from understudy.check.suite import OURS, planned, require_defaults, write_results
 from understudy.check.table import best_peer, mean_steps, table, verdict
@@ -27,8 +27,8 @@ def watch(task: Task, learner: str = OURS) -> Watch:
     return Watch(task, learner, 0, stopped=lambda: False, say=lambda _: None)
 
 
-def outcome(seed: int, reached: int | None, greedy: float = 500.0, learner: str = OURS) -> Outcome:
-    return Outcome("small", learner, seed, reached=reached, greedy=greedy)
+def outcome(seed: int, reached: int | None, greedy: float = 500.0, learner: str = OURS) -> TaskOutcome:
+    return TaskOutcome("small", learner, seed, reached=reached, greedy=greedy)
 
 
 def test_the_goal_is_reached_when_the_mean_of_a_full_window_of_games_reaches_it() -> None:
@@ -123,6 +123,7 @@ def test_results_are_written_as_json_without_nan(tmp_path: Path) -> None:
     assert written["runs"][0]["best"] is None
 
 
+@pytest.mark.slow
 def test_self_play_counts_games_and_evaluates_the_policy_that_it_trained() -> None:
     out = self_play(CARTPOLE, 0, watch(CARTPOLE))
     assert out.steps >= CARTPOLE.steps
@@ -132,6 +133,7 @@ def test_self_play_counts_games_and_evaluates_the_policy_that_it_trained() -> No
     assert out.greedy > 9.5  # no policy is quicker to fall
 
 
+@pytest.mark.slow
 def test_worker_processes_are_measured_like_self_play_in_one_process() -> None:
     task = replace(CARTPOLE, way="workers", goal=15.0)
     out = self_play(task, 0, watch(task))
@@ -140,6 +142,7 @@ def test_worker_processes_are_measured_like_self_play_in_one_process() -> None:
     assert out.greedy > 9.5
 
 
+@pytest.mark.slow
 def test_the_live_loop_learns_every_game_and_evaluates_what_was_published() -> None:
     task = Task("small ladder", "live", "ladder", 200, 0.5, window=5, fresh=3, marks=((10, 0.0),))
     out = live(task, 0, watch(task))
@@ -156,12 +159,14 @@ def half(number: int) -> float:
     return number / 2
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_or_dies_does_not_end_the_others() -> None:
     results: dict[int, float | str] = {}
     run_all(half, [7, 9, 4], 2, results.__setitem__)
     assert results == {7: "ValueError: seven", 9: "its process died", 4: 2.0}
 
 
+@pytest.mark.slow
 def test_an_interrupted_check_waits_for_the_runs_under_way_and_begins_no_other() -> None:
     results: dict[int, float | str] = {}
 

@@ -25,6 +25,7 @@ def test_the_games_that_the_damage_is_done_to_are_sound(tmp_path: Path) -> None:
         assert len(read_episode(tmp_path / "x.npz", StorageSettings(), EXPECTED)) >= 8
 
 
+@pytest.mark.slow
 def test_every_damaged_file_is_refused_with_a_reason_in_bounded_memory(damaged: list[tuple[Path, str]]) -> None:
     limits = StorageSettings()
     accepted, reasons = [], []

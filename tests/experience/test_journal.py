@@ -466,6 +466,7 @@ def test_a_folder_that_is_missing_does_not_stop_the_game(tmp_path: Path, caplog:
     assert len(caplog.records) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alive", [False, True])
 def test_the_journal_of_another_game_with_the_same_id_is_left_alone(
     folders: Folders, caplog: pytest.LogCaptureFixture, alive: bool
@@ -500,6 +501,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_bot_loses_nothing_it_had_decided(folders: Folders) -> None:
     rng = random.Random(3)
     bots = [

@@ -59,7 +59,8 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from understudy.files.locks import FileLock
-FileLock(Path(sys.argv[1]), what="testing").acquire()
+lock = FileLock(Path(sys.argv[1]), what="testing")
+lock.acquire()
 print("ready", flush=True)
 time.sleep(60)
 """

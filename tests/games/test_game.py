@@ -156,6 +156,7 @@ def play_at_random(game: Game, rng: np.random.Generator, steps: int) -> list[byt
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tictactoe", "drift", "gym:CartPole-v1", "gym:Taxi-v4", "gym:FrozenLake-v1"])
 def test_restored_matches_go_on_as_those_that_were_saved(name: str) -> None:
     game, other = open_game(name, 5), open_game(name, 5)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import EpisodeError
+from understudy.jobs.queue import JobOutcome
+from understudy.ledger.jobs import Job, Kind
 
 
 def echo(**argument: Any) -> dict[str, Any]:
@@ -58,3 +60,29 @@ def win_when_told(model: str, first: int, games: int) -> dict[str, str]:
     while not Path(os.environ["UNDERSTUDY_TEST_FLAG"]).exists():
         time.sleep(0.01)
     return win_all(model, first, games)
+
+
+class Chores:
+    """Jobs of one kind, and a note of how each ended."""
+
+    done = set_aside = 0
+    looking = False
+
+    def __init__(self, *names: str, kind: Kind = "analyse", seconds: float = 30.0) -> None:
+        self.kind: Kind = kind
+        self.names = list(names)
+        self.seconds = seconds
+        self.ended: list[JobOutcome] = []
+        self.closed = False
+
+    def look(self, *, idle: bool) -> list[Job]:
+        names, self.names = self.names, []
+        function = "jobs.chores:{}".format
+        return [Job(self.kind, f"{i}", n, function(n), {}, self.seconds) for i, n in enumerate(names)]
+
+    def settle(self, outcome: JobOutcome) -> bool:
+        self.ended.append(outcome)
+        return outcome.failure is None or sum(o.job == outcome.job for o in self.ended) == 3
+
+    def close(self) -> None:
+        self.closed = True

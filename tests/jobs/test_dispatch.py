@@ -2,72 +2,31 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from game_files import make_model, put_game
 from games.zerg.replays.recordings import needs_real_replays, real_replays
+from jobs.chores import Chores
+from runs import until
 from understudy.cli import main
 from understudy.games.zerg.replays.build_orders import read_build_orders
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.games.zerg.replays.settings import ReplaySettings
 from understudy.jobs import dispatch
 from understudy.jobs.dispatch import Dispatcher
-from understudy.jobs.queue import Job, Kind, Outcome
 from understudy.learner.process import BackgroundParallelLearner
 from understudy.ledger.connection import Ledger
-from understudy.ledger.jobs import JobLedger
-from understudy.machine.resources import Reading, Sensor, write_step_time
+from understudy.ledger.jobs import Job, JobLedger
+from understudy.machine.resources import Hold, Reading, Sensor
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, ResourceSettings, Settings
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> RunDir:
-    made = RunDir.at(tmp_path / "run")
-    made.create()
-    return made
-
-
-class Chores:
-    """Jobs of one kind, and a note of how each ended."""
-
-    done = set_aside = 0
-    looking = False
-
-    def __init__(self, *names: str, kind: Kind = "analyse", seconds: float = 30.0) -> None:
-        self.kind: Kind = kind
-        self.names = list(names)
-        self.seconds = seconds
-        self.ended: list[Outcome] = []
-        self.closed = False
-
-    def look(self, *, idle: bool) -> list[Job]:
-        names, self.names = self.names, []
-        function = "jobs.chores:{}".format
-        return [Job(self.kind, f"{i}", n, function(n), {}, self.seconds) for i, n in enumerate(names)]
-
-    def settle(self, outcome: Outcome) -> bool:
-        self.ended.append(outcome)
-        return outcome.failure is None or sum(o.job == outcome.job for o in self.ended) == 3
-
-    def close(self) -> None:
-        self.closed = True
-
-
 def settings(workers: int = 1) -> Settings:
     return Settings(learner=LearnerSettings(max_workers=workers))
-
-
-def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
 
 
 def work_off(dispatcher: Dispatcher) -> None:
@@ -77,6 +36,7 @@ def work_off(dispatcher: Dispatcher) -> None:
         dispatcher.turn(0.5)
 
 
+@pytest.mark.slow
 def test_the_queue_goes_on_past_jobs_that_hang_die_or_are_refused(run: RunDir) -> None:
     chores = Chores("die", "hang", "refuse", "echo", seconds=0.5)
     dispatcher = Dispatcher(run, settings(), [chores], governed=False)
@@ -91,66 +51,6 @@ def test_the_queue_goes_on_past_jobs_that_hang_die_or_are_refused(run: RunDir) -
     assert chores.closed
 
 
-def test_training_and_replays_take_turns_with_one_worker(run: RunDir) -> None:
-    chores = Chores(*["echo"] * 3)
-    dispatcher = Dispatcher(run, settings(workers=1), [chores], governed=False)
-    order: list[str] = []
-
-    def train() -> bool:
-        assert dispatcher.workers.running == 0  # never more than one at a time
-        order.append("train")
-        return True
-
-    try:
-        dispatcher.turn(0.0)
-        until(lambda: bool(dispatcher.workers.finished(0.1)) or dispatcher.workers.idle == 1)
-        while len(chores.ended) < 3:
-            dispatcher.queue.add(Job("train", "batch"))
-            before = len(chores.ended)
-            dispatcher.turn(0.1, train)
-            order += ["replay"] * (len(chores.ended) - before)
-    finally:
-        dispatcher.close()
-    assert order.count("replay") == 3
-    assert 12 <= order.count("train") <= 16  # four batches, then one replay
-
-
-def test_a_batch_gets_its_place_while_replays_keep_all_workers_busy(run: RunDir) -> None:
-    chores = Chores(*["nap"] * 200)
-    dispatcher = Dispatcher(run, settings(workers=2), [chores], governed=False)
-    try:
-        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running == 2)
-        dispatcher.queue.add(Job("train", "batch"))
-        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running < 2)  # nobody takes the place that is free
-        assert dispatcher.queue.waiting("analyse") > 0
-        assert dispatcher.training_is_due()
-        assert dispatcher.turn(0.0, lambda: True)
-        assert dispatcher.queue.waiting("train") == 0
-        until(lambda: dispatcher.turn(0.1) and dispatcher.workers.running == 2)
-    finally:
-        dispatcher.close()
-
-
-def test_workers_go_on_during_a_long_batch_and_one_place_is_the_batchs(run: RunDir) -> None:
-    chores = Chores(*["echo"] * 3)
-    dispatcher = Dispatcher(run, settings(workers=2), [chores], governed=False)
-    most = 0
-
-    def train() -> bool:
-        nonlocal most
-        while len(chores.ended) < 3:
-            dispatcher.turn(0.1)
-            most = max(most, len(dispatcher.workers.pids))
-        return True
-
-    dispatcher.queue.add(Job("train", "batch"))
-    try:
-        assert dispatcher.turn(0.0, train)
-    finally:
-        dispatcher.close()
-    assert (len(chores.ended), most) == (3, 1)
-
-
 def test_no_work_starts_while_the_machine_is_busy(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     load = {"cpu": 95.0}
     monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading(cpu=load["cpu"]))
@@ -162,46 +62,13 @@ def test_no_work_starts_while_the_machine_is_busy(run: RunDir, monkeypatch: pyte
     try:
         for _ in range(5):
             dispatcher.turn(0.01)
-        assert (dispatcher.workers.pids, dispatcher.state("running")) == ([], "waiting for CPU")
+        assert (dispatcher.workers.pids, dispatcher.hold) == ([], Hold.CPU)
         assert dispatcher.facts()["resources"]["cpu"] == 95.0
         load["cpu"] = 5.0
         until(lambda: dispatcher.turn(0.1) and bool(chores.ended))
-        assert dispatcher.state("running") == "running"
+        assert dispatcher.hold is None
     finally:
         dispatcher.close()
-
-
-def test_training_waits_while_a_step_of_the_game_takes_too_long(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading())
-    monkeypatch.setattr(dispatch, "_FIRST_SAMPLE_SECONDS", 0.0)
-    dispatcher = Dispatcher(run, settings())
-    write_step_time(run.step_time, 1.0)
-    dispatcher.queue.add(Job("train", "batch"))
-    assert not dispatcher.turn(0.0, lambda: True)
-    assert dispatcher.state("running") == "paused for the game"
-    assert dispatcher.turn(0.0, lambda: True, hurry=True)  # somebody waits for it
-    assert len(dispatcher.queue) == 0
-
-
-def test_training_waits_for_a_busy_machine_but_not_forever(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sensor, "read", lambda self, pids: Reading(cpu=99.0))
-    monkeypatch.setattr(dispatch, "_FIRST_SAMPLE_SECONDS", 0.0)
-    trained = 0
-
-    def train() -> bool:
-        nonlocal trained
-        trained += 1
-        time.sleep(0.2)
-        return True
-
-    dispatcher = Dispatcher(run, settings())
-    dispatcher.queue.add(Job("train", "batch"))
-    assert dispatcher.turn(0.0, train)  # nobody knows yet how long a batch takes
-    dispatcher.queue.add(Job("train", "batch"))
-    assert not dispatcher.turn(0.0, train)
-    assert dispatcher.state("running") == "waiting for CPU"
-    until(lambda: dispatcher.turn(0.01, train))
-    assert trained == 2
 
 
 def test_every_kind_settles_its_own_jobs_and_urgent_ones_go_first(run: RunDir) -> None:
@@ -248,7 +115,7 @@ def test_jobs_of_a_kind_that_is_switched_off_wait_and_hold_nobody_up(run: RunDir
         dispatcher = Dispatcher(run, settings(), store=ledger)
         dispatcher.turn(0.0)
         assert not dispatcher.busy
-        assert dispatcher.state("running") == "running"
+        assert dispatcher.waiting == 0
         dispatcher.close()
         assert len(ledger.waiting_jobs()) == 1
 

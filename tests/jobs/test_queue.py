@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from understudy.jobs.queue import Job, JobQueue, Kind
+from understudy.jobs.queue import JobQueue
+from understudy.ledger.jobs import Job, Kind
 
 
 def queue_of(**jobs: int) -> JobQueue:
     queue = JobQueue()
-    kinds: list[Kind] = ["analyse", "evaluate", "train"]
+    kinds: list[Kind] = ["analyse", "evaluate"]
     for kind in kinds:
         for i in range(jobs.get(kind, 0)):
-            queue.add(Job(kind, f"{i}"))
+            queue.add(Job(kind, f"{i}", "", "module:function"))
     return queue
 
 
@@ -18,7 +19,7 @@ def order(queue: JobQueue, count: int) -> str:
 
 
 def test_more_urgent_kinds_go_first() -> None:
-    assert order(queue_of(train=1, evaluate=1, analyse=2), 9) == "teaa"
+    assert order(queue_of(evaluate=2, analyse=2), 9) == "eeaa"
 
 
 def test_jobs_of_a_kind_go_in_the_order_they_came() -> None:
@@ -26,24 +27,19 @@ def test_jobs_of_a_kind_go_in_the_order_they_came() -> None:
     assert [job.key for job in iter(queue.take, None)] == ["0", "1", "2"]
 
 
-def test_replays_get_a_turn_however_much_there_is_to_train() -> None:
-    assert order(queue_of(train=12, analyse=2), 14) == "ttttattttatttt"
+def test_the_less_urgent_get_a_turn_however_much_there_is_to_evaluate() -> None:
+    assert order(queue_of(evaluate=12, analyse=2), 14) == "eeeeaeeeeaeeee"
 
 
-def test_nobody_starves_when_all_kinds_have_plenty() -> None:
-    taken = order(queue_of(train=100, evaluate=100, analyse=100), 60)
-    assert taken.count("t") > taken.count("e") >= taken.count("a") >= 8
-
-
-def test_training_does_not_wait_for_a_thousand_replays() -> None:
+def test_the_urgent_does_not_wait_for_a_thousand_others() -> None:
     queue = queue_of(analyse=1000)
     assert order(queue, 3) == "aaa"
-    queue.add(Job("train", "batch"))
-    assert order(queue, 2) == "ta"
+    queue.add(Job("evaluate", "1:0", "", "module:function"))
+    assert order(queue, 2) == "ea"
 
 
 def test_a_kind_that_cannot_run_now_is_left_out() -> None:
-    queue = queue_of(train=1, analyse=1)
+    queue = queue_of(evaluate=1, analyse=1)
     job = queue.take(["analyse"])
     assert job is not None
     assert job.kind == "analyse"
@@ -53,7 +49,7 @@ def test_a_kind_that_cannot_run_now_is_left_out() -> None:
 
 def test_a_job_that_waits_or_runs_is_not_there_twice() -> None:
     queue = JobQueue()
-    job = Job("train", "batch")
+    job = Job("evaluate", "1:0", "", "module:function")
     assert queue.add(job)
     assert not queue.add(job)
     assert queue.take() == job

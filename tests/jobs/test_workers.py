@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from understudy.jobs.queue import Job, Outcome
+from understudy.jobs.queue import JobOutcome
 from understudy.jobs.workers import Workers
+from understudy.ledger.jobs import Job
 
 MEMORY = 300_000_000
 
@@ -28,9 +29,9 @@ def job(name: str, seconds: float = 30.0, memory: int = MEMORY, **argument: Any)
     return Job("analyse", name, name, f"jobs.chores:{name}", argument, seconds, memory)
 
 
-def do(workers: Workers, *jobs: Job) -> list[Outcome]:
+def do(workers: Workers, *jobs: Job) -> list[JobOutcome]:
     """Do the jobs with one worker, which is replaced when it dies."""
-    outcomes: list[Outcome] = []
+    outcomes: list[JobOutcome] = []
     for each in jobs:
         workers.resize(1)
         while not workers.start(each):
@@ -119,7 +120,7 @@ def test_the_number_of_workers_follows_and_busy_ones_finish_first(workers: Worke
 
 PARENT = """
 import sys, time
-from understudy.jobs.queue import Job
+from understudy.ledger.jobs import Job
 from understudy.jobs.workers import Workers
 if __name__ == "__main__":
     workers = Workers()
@@ -131,6 +132,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is POSIX's")
 def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"

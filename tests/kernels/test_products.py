@@ -22,6 +22,7 @@ def laid_out(matrix: NDArray[Any], order: str) -> NDArray[Any]:
     return np.require(matrix, requirements="C" if order == "rows" else "F")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES)
 @pytest.mark.parametrize("orders", ["rows rows rows", "columns rows part", "rows columns columns", "part part rows"])

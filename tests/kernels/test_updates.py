@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -23,6 +24,7 @@ def assert_same(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("rows", [1, 7, 300])
 def test_the_objective_is_that_of_the_losses(rows: int, masked: bool) -> None:
@@ -63,11 +65,13 @@ def test_what_is_not_a_number_is_not_swallowed() -> None:
         assert not np.isfinite(found[0])
 
 
-def test_adam_takes_the_same_steps() -> None:
+@pytest.mark.parametrize("parts", [None, (1, 40, 16, 43)])
+def test_adam_takes_the_same_steps(parts: tuple[int, ...] | None) -> None:
     rng = np.random.default_rng(0)
     start = rng.normal(size=100).astype(np.float32)
-    plain, fast = Adam(start.copy(), 0.01), Adam(start.copy(), 0.01)
-    fast.move = updates.adam_step
+    plain, fast = Adam(start.copy(), 0.01, parts), Adam(start.copy(), 0.01, parts)
+    bounds = np.array([0]) if fast.bounds is None else fast.bounds
+    fast.move = updates.adam_step if parts is None else functools.partial(updates.adam_mini_step, bounds=bounds)
     for scale in (1, 1e-6, 100, 0, 1):
         gradients = (scale * rng.normal(size=100)).astype(np.float32)
         plain.step(gradients)
@@ -91,6 +95,7 @@ def test_the_network_gives_the_same_gradients(separate: bool) -> None:
         assert_same(fast.gradients, plain.gradients)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["mlp", "transformer"])
 @pytest.mark.parametrize("algorithm", ["ppo", "reinforce"])
 def test_a_trainer_learns_the_same(network: str, algorithm: str) -> None:

@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 
 from game_files import STATE_DIM, make_model, put_game
+from runs import drained, outcomes
 from understudy.learner.loop import LearnerLoop
 from understudy.learner.model_check import newest_sound_version, trouble_with
-from understudy.learner.run_lock import StopRequest
 from understudy.learning.trainer import Trainer, UpdateStats
-from understudy.ledger.connection import Ledger
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
+from understudy.run.status import read_status
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
-from understudy.status import read_status
 
 
 @pytest.fixture
@@ -34,20 +33,8 @@ def run(tmp_path: Path) -> RunDir:
     return run
 
 
-def hurried() -> StopRequest:
-    """In a hurry a learner does not wait for the machine."""
-    request = StopRequest()
-    request.stop(drain=True)
-    return request
-
-
 def learn_all(run: RunDir, training: dict[str, Any] | None = None) -> bool:
-    return LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)), training).run(hurried())
-
-
-def outcomes(run: RunDir) -> dict[str, int]:
-    with Ledger(run.ledger) as ledger:
-        return ledger.games_by_outcome()
+    return LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)), training).run(drained())
 
 
 def waiting(run: RunDir) -> int:
@@ -89,9 +76,9 @@ def test_a_running_learner_goes_on_by_itself_with_a_healthy_model(run: RunDir) -
     put_game(run.buffer)
     spoil(run, np.nan)
     loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)))
-    request = hurried()
+    request = drained()
     assert loop._pass(request, 1) is False
-    assert loop.stats.state.startswith("waiting: Model version 2 is broken")
+    assert str(loop.stats.state).startswith("waiting: Model version 2 is broken")
     ModelStore(run.model, run.ledger).rollback(1)
     assert loop._pass(request, 1) is True
     assert (loop.stats.model_trouble, outcomes(run)["learned"]) == (None, 1)
@@ -121,7 +108,7 @@ def test_when_several_games_in_a_row_fail_they_are_left_until_one_that_can_be_le
 
 def test_games_that_come_one_by_one_count_in_a_row_too(run: RunDir) -> None:
     loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)))
-    request = hurried()
+    request = drained()
     for number in range(4):
         put_bad_game(run, number)
         while loop._pass(request, 1):
@@ -149,7 +136,7 @@ def test_games_that_need_more_memory_than_there_is_are_not_the_fault_of_the_mode
     loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)))
     assert loop._has_model()
     monkeypatch.setattr(Trainer, "update", too_much)
-    assert loop.run(hurried()) is True
+    assert loop.run(drained()) is True
     assert (waiting(run), outcomes(run)["rejected"]) == (0, 4)
     assert "not enough memory" in read_status(run.status)["last_error"]
 

@@ -3,30 +3,22 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from game_files import make_model
-from understudy.jobs.queue import Job, Outcome
+from understudy.jobs.queue import JobOutcome
 from understudy.learner.evaluation import EvaluationJobs, compare
 from understudy.learner.loop import LearnerLoop
 from understudy.learner.reports import evaluation as in_words
-from understudy.learner.run_lock import StopRequest
 from understudy.ledger.connection import Ledger
-from understudy.ledger.jobs import JobLedger
+from understudy.ledger.jobs import Job, JobLedger
 from understudy.models.store import ModelStore
+from understudy.run.lock import StopRequest
 from understudy.rundir import RunDir
 from understudy.settings import EvaluationSettings, LearnerSettings, ResourceSettings, Settings
 
 EVALUATOR = EvaluationSettings(function="somewhere:evaluate", games=6, games_per_job=4)
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> RunDir:
-    made = RunDir.at(tmp_path / "run")
-    made.create()
-    return made
 
 
 @pytest.fixture
@@ -47,7 +39,7 @@ def play(jobs: EvaluationJobs, result: str) -> list[str]:
     while found := jobs.look(idle=True):
         (job,) = found
         names.append(job.name)
-        assert jobs.settle(Outcome(job, result={"results": result * int(job.argument["games"])}))
+        assert jobs.settle(JobOutcome(job, result={"results": result * int(job.argument["games"])}))
     return names
 
 
@@ -74,7 +66,7 @@ def test_a_version_plays_its_games_in_parts_and_the_newest_one_is_next(run: RunD
         (first,) = jobs.look(idle=True)
         publish(store)
         assert jobs.look(idle=False) == []  # one at a time
-        jobs.settle(Outcome(first, result={"results": "LLLL"}))
+        jobs.settle(JobOutcome(first, result={"results": "LLLL"}))
         assert play(jobs, "L")[0] == "version 1, games 5 to 6"  # it is finished, though there is a newer one
         latest = jobs.latest
         assert latest is not None
@@ -95,7 +87,7 @@ def test_a_version_that_is_no_longer_kept_is_passed_over(run: RunDir, store: Mod
         jobs = EvaluationJobs(EVALUATOR, store, ledger)
         (job,) = jobs.look(idle=True)
         newest = publish(store)
-        assert jobs.settle(Outcome(job, refusal="There is no model."))
+        assert jobs.settle(JobOutcome(job, refusal="There is no model."))
         (job,) = jobs.look(idle=True)
         assert job.key == f"{newest}:0"
 
@@ -104,7 +96,7 @@ def test_evaluation_that_keeps_failing_is_given_up(run: RunDir, store: ModelStor
     with JobLedger(run.ledger) as ledger:
         jobs = EvaluationJobs(EVALUATOR, store, ledger)
         (job,) = jobs.look(idle=True)
-        failed = Outcome(job, failure="ModuleNotFoundError: No module named 'somewhere'")
+        failed = JobOutcome(job, failure="ModuleNotFoundError: No module named 'somewhere'")
         assert [jobs.settle(failed) for _ in range(3)] == [False, False, True]
         publish(store)
         assert jobs.look(idle=True) == []
@@ -116,12 +108,13 @@ def test_older_ledgers_get_the_tables_and_others_can_still_open_it(run: RunDir) 
     Ledger(run.ledger).close()
     with JobLedger(run.ledger) as ledger:
         ledger.save_jobs([Job("evaluate", "1:0", "v", "a:b", {"first": 0}, 1.5, 7)])
-        ledger.save_jobs([Job("evaluate", "1:0", "again")])
+        ledger.save_jobs([Job("evaluate", "1:0", "again", "a:b")])
         assert ledger.waiting_jobs() == [Job("evaluate", "1:0", "v", "a:b", {"first": 0}, 1.5, 7)]
     with Ledger(run.ledger, read_only=True) as ledger:
         assert ledger.problems() == []
 
 
+@pytest.mark.slow
 def test_a_learner_evaluates_beside_its_other_work_and_says_so(run: RunDir, store: ModelStore) -> None:
     evaluator = EvaluationSettings(function="jobs.chores:win_all", games=4, games_per_job=2)
     idle_enough = ResourceSettings(cpu_threshold=100.0, memory_threshold=100.0)

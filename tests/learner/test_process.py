@@ -9,48 +9,38 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from game_files import ACTIONS, STATE_DIM, make_episode, make_model, put_game
+from runs import outcomes, until
 from understudy import BackgroundParallelLearner, RLAgent
 from understudy.errors import LearnerBusy, LearnerFailed, RunDirError, SettingsError
 from understudy.experience.episode import file_name, read_episode, write_episode
+from understudy.learner import process
 from understudy.ledger.connection import Ledger
 from understudy.machine.resources import write_step_time
 from understudy.models.live import Interface, new_model
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
+from understudy.run.status import read_status
 from understudy.rundir import RunDir
-from understudy.settings import LearnerSettings, NetworkSettings, Settings, StorageSettings, TrainingSettings
-from understudy.status import read_status
+from understudy.settings import (
+    LearnerSettings,
+    NetworkSettings,
+    Settings,
+    StorageSettings,
+    TrainingSettings,
+    load_settings,
+)
+
+pytestmark = [pytest.mark.usefixtures("first_model"), pytest.mark.slow]
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> RunDir:
-    run = RunDir.at(tmp_path / "run")
-    run.create()
-    ModelStore(run.model, run.ledger).create(make_model())
-    return run
-
-
-def until(holds: Callable[[], Any], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
-
-
-def outcomes(run: RunDir) -> dict[str, int]:
-    with Ledger(run.ledger) as ledger:
-        return ledger.games_by_outcome()
 
 
 _FIXED = ("--learner.min-batch-games", "1")  # as large as the other settings say, not as is worth it
@@ -453,6 +443,7 @@ def test_a_batch_under_way_pauses_while_a_step_of_the_game_takes_too_long(run: R
         until(slow_step)
         write_step_time(run.step_time, 0.001)
         until(lambda: learner.get_stats()["state"] == "training")
+        learner.stop()  # cuts the batch short; leaving would wait for it
     assert outcomes(run)["learned"] == 1
 
 
@@ -533,3 +524,70 @@ def test_the_shape_of_the_network_is_no_setting_of_the_learner(run: RunDir) -> N
     result = learn_once(run, "--network.hidden", "9,9")
     assert result.returncode == 2
     assert "--network.hidden" in result.stderr
+
+
+def test_what_the_caller_says_wins_over_the_settings_and_both_over_the_file(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def effective(learner: BackgroundParallelLearner) -> Settings:
+        flags = learner._command()[learner._command().index("--wait") + 1 :]
+        names = [flag.removeprefix("--").replace("-", "_") for flag in flags[::2]]
+        return load_settings(flags=dict(zip(names, flags[1::2], strict=True)))
+
+    monkeypatch.chdir(run.root)
+    Path("understudy.toml").write_text("[learner]\nmax_file_age = 7\nbatch_games = 3\nverbose = true\n")
+    given = Settings(learner=LearnerSettings(max_file_age=0, verbose=False))
+    learner = effective(BackgroundParallelLearner(run_dir=run.root, settings=given, poll_seconds=0.5)).learner
+    assert (learner.max_file_age, learner.verbose, learner.poll_seconds) == (0, False, 0.5)
+    assert learner.batch_games == LearnerSettings().batch_games
+    plain = effective(
+        BackgroundParallelLearner(
+            run_dir=run.root, max_file_age=LearnerSettings().max_file_age, verbose=False, cpu_threshold=55.0
+        )
+    )
+    assert plain.learner.max_file_age == LearnerSettings().max_file_age
+    assert (plain.learner.batch_games, plain.learner.verbose, plain.resources.cpu_threshold) == (3, False, 55.0)
+    with pytest.raises(SettingsError, match="Did you mean cpu_threshold"):
+        BackgroundParallelLearner(run_dir=run.root, cpu_treshold=5)
+
+
+def test_leaving_with_learns_what_waits(run: RunDir) -> None:
+    with BackgroundParallelLearner(run_dir=run.root, verbose=False):
+        for seed in range(30):
+            put_game(run.buffer, seed)
+    assert outcomes(run)["learned"] == 30
+
+
+@posix_only
+def test_a_learner_that_is_killed_is_started_again_and_the_bot_is_told(
+    run: RunDir, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_FIRST_PAUSE", 0.05)
+    learner = BackgroundParallelLearner(run_dir=run.root, verbose=False)
+    assert learner.start()
+    first = read_status(run.status)["pid"]
+    os.kill(first, signal.SIGKILL)
+    put_game(run.buffer, 1)
+    until(lambda: read_status(run.status)["pid"] != first)
+    until(lambda: outcomes(run).get("learned") == 1)
+    stats = learner.stop()
+    assert stats["restarts"] == 1
+    assert "killed by SIGKILL" in capfd.readouterr().out
+
+
+@posix_only
+def test_a_learner_that_keeps_dying_is_given_up_and_the_reason_is_told(
+    run: RunDir, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(process, "_MOST_DEATHS", 3)
+    learner = BackgroundParallelLearner(run_dir=run.root, verbose=False)
+    learner.start()
+    monkeypatch.setattr(learner, "_command", lambda: [sys.executable, "-c", "raise SystemExit(7)"])
+    os.kill(read_status(run.status)["pid"], signal.SIGKILL)
+    until(lambda: learner.get_stats()["state"] == "failed")
+    stats = learner.get_stats()
+    assert not stats["running"]
+    assert "exit code 7" in stats["last_error"]
+    assert "3 times in a row" in capfd.readouterr().out
+    assert learner.stop()["state"] == "failed"

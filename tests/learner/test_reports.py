@@ -11,6 +11,8 @@ import pytest
 from understudy.learner import reports
 from understudy.learner.log import LearnerLog
 from understudy.learner.statistics import Statistics
+from understudy.run.log import append_entry
+from understudy.run.state import Activity, RunState
 from understudy.rundir import RunDir
 
 AT = time.mktime((2026, 1, 25, 14, 32, 5, 0, 0, -1))
@@ -18,7 +20,7 @@ AT = time.mktime((2026, 1, 25, 14, 32, 5, 0, 0, -1))
 
 def stats() -> dict[str, object]:
     known = Statistics(
-        state="running",
+        state=RunState(Activity.RUNNING),
         files_processed=15,
         batches_trained=5,
         total_samples=450,
@@ -96,7 +98,7 @@ def test_an_entry_of_the_log_has_the_lines_that_users_know_and_an_event_beside_i
     run.create()
     facts = {"total_steps": 200, "loss": 0.0234, "entropy": 1.0, "effective_sample_size": 1.0, "staleness": 0.0}
     entry = reports.batch_facts(3, {**facts, "seconds": 1.23}, {"files_processed": 8, "batches_trained": 3} | _VERSION)
-    reports.append_entry(run.log, "Batch Training Complete", entry, AT, facts)
+    append_entry(run.log, "Batch Training Complete", entry, AT, facts)
     in_order(
         [
             "[2026-01-25 14:32:05] Batch Training Complete",
@@ -119,26 +121,14 @@ def test_an_entry_of_the_log_has_the_lines_that_users_know_and_an_event_beside_i
 _VERSION = {"model_version": 4}
 
 
-def test_log_and_events_go_on_in_new_files_and_stay_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "_LOG_BYTES", 1000)
-    run = RunDir.at(tmp_path)
-    run.create()
-    for number in range(100):
-        reports.append_entry(run.log, f"Entry {number}", {"Some": "fact"}, AT)
-    names = {path.name for path in run.logs.iterdir()}
-    assert names == {"background_training.log", "background_training.log.1", "events.jsonl", "events.jsonl.1"}
-    assert all(path.stat().st_size < 1200 for path in run.logs.iterdir())
-    assert "Entry 99" in run.log.read_text(encoding="utf-8")
-    assert json.loads(run.events.read_text(encoding="utf-8").splitlines()[-1])["event"] == "Entry 99"
-
-
 def test_states_that_come_and_go_are_logged_once_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = RunDir.at(tmp_path)
     run.create()
     log, now = LearnerLog(run, verbose=False), 1000.0
+    states = RunState(Activity.MACHINE_BUSY, "CPU"), RunState(Activity.GAME_FIRST)
     monkeypatch.setattr(time, "monotonic", lambda: now)
     for second in range(0, 70, 5):
         now = 1000.0 + second
-        log.state(("waiting for CPU", "paused for the game")[second // 5 % 2], Statistics())
+        log.state(states[second // 5 % 2], Statistics())
     titles = [json.loads(line)["event"] for line in run.events.read_text(encoding="utf-8").splitlines()]
     assert titles == ["State: waiting for CPU", "State: paused for the game"] * 2

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from game_files import make_model, put_game
+from game_files import put_game
+from runs import drained, outcomes
 from understudy.experience.spool import Passed
-from understudy.learner import control
 from understudy.learner.loop import LearnerLoop
-from understudy.learner.run_lock import StopRequest
 from understudy.learner.skips import Skips
-from understudy.ledger.connection import Ledger
 from understudy.models.store import ModelStore
+from understudy.run import control
+from understudy.run.lock import StopRequest
+from understudy.run.state import Activity
+from understudy.run.status import read_status
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
-from understudy.status import read_status
 
-
-@pytest.fixture
-def run(tmp_path: Path) -> RunDir:
-    run = RunDir.at(tmp_path / "run")
-    run.create()
-    ModelStore(run.model, run.ledger).create(make_model())
-    return run
+pytestmark = pytest.mark.usefixtures("first_model")
 
 
 @pytest.fixture
@@ -38,32 +32,20 @@ def loop(run: RunDir) -> Iterator[LearnerLoop]:
     loop._ledger.close()
 
 
-def hurried() -> StopRequest:
-    """In a hurry a learner does not wait for the machine."""
-    request = StopRequest()
-    request.stop(drain=True)
-    return request
-
-
-def outcomes(run: RunDir) -> dict[str, int]:
-    with Ledger(run.ledger) as ledger:
-        return ledger.games_by_outcome()
-
-
 def test_games_that_waited_too_long_for_a_running_learner_are_archived_unlearned_and_it_says_so(
     run: RunDir, loop: LearnerLoop
 ) -> None:
     for seed in range(3):
         put_game(run.buffer, seed, age=4000)
     put_game(run.buffer, 9)
-    loop.run(hurried())
+    loop.run(drained())
     assert outcomes(run) == {"learned": 1, "online": 0, "skipped": 3, "rejected": 0}
     status = read_status(run.status)
     assert (status["files_skipped_old"], status["skipped"], status["files_processed"]) == (3, {"too old": 3}, 1)
     assert time.time() - status["skipped_at"] < 60
     entry = "] Games Skipped\n  Too Old:         3 games waited longer than learner.max_file_age\n"
     assert entry in run.log.read_text()
-    LearnerLoop(run, Settings()).run(hurried())
+    LearnerLoop(run, Settings()).run(drained())
     assert read_status(run.status)["skipped"] == {"too old": 3}  # the next learner remembers
 
 
@@ -71,11 +53,11 @@ def test_games_do_not_get_too_old_during_a_pause(run: RunDir, loop: LearnerLoop)
     put_game(run.buffer, age=4000)
     request = StopRequest()
     control.pause(run, "a test")
-    assert loop._heed(request)
+    assert loop._obey(request)
     loop._stand_still(request)
     control.resume(run, "a test")
-    assert not loop._heed(request)
-    loop._pass(hurried(), 1)
+    assert not loop._obey(request)
+    loop._pass(drained(), 1)
     assert outcomes(run)["learned"] == 1
 
 
@@ -84,10 +66,10 @@ def test_games_do_not_get_too_old_while_there_is_no_model(run: RunDir, loop: Lea
     aside = run.model.rename(run.root / "aside.npz")
     for version in ModelStore(run.model, run.ledger).kept_versions():
         ModelStore(run.model, run.ledger).version_path(version).unlink()
-    loop._pass(hurried(), 1)
-    assert loop.stats.state.startswith("waiting for a model")
+    loop._pass(drained(), 1)
+    assert loop.stats.state.activity is Activity.NO_MODEL
     aside.rename(run.model)
-    loop._pass(hurried(), 1)
+    loop._pass(drained(), 1)
     assert outcomes(run)["learned"] == 1
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from understudy.learner import reports
 from understudy.learner.evaluation import compare
 from understudy.learner.statistics import Statistics
+from understudy.run.state import Activity, RunState
 
 
 def test_jobs_are_told_by_kind_and_state_and_only_where_there_are_any() -> None:
@@ -18,7 +19,7 @@ def test_whether_the_model_is_better_is_said_with_its_uncertainty() -> None:
 
 def test_the_table_of_a_runner_has_replays_models_jobs_workers_and_load() -> None:
     stats = Statistics(
-        state="waiting for CPU",
+        state=RunState(Activity.MACHINE_BUSY, "CPU"),
         batches_trained=12,
         work={"replays_analyzed": 30, "replays_rejected": 2},
         max_workers=2,

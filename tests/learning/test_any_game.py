@@ -87,16 +87,19 @@ def test_games_that_an_action_lost_make_it_less_probable_at_every_decision(games
     assert (changes(np.zeros(games, np.bool_), action=2, repetitions=20).mean(axis=0) < -0.003).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("games", [1, 2])
 def test_few_games_won_make_each_of_their_decisions_more_probable(games: int) -> None:
     assert (smooth(changes(np.ones(games, np.bool_), repetitions=150)) > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("games", [1, 2])
 def test_few_games_lost_make_each_of_their_decisions_less_probable(games: int) -> None:
     assert (smooth(changes(np.zeros(games, np.bool_), repetitions=150)) < 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("games", [2, 10])
 def test_in_a_mixed_batch_games_won_and_lost_go_their_own_ways(games: int) -> None:
     won = np.arange(games) % 2 == 0
@@ -112,6 +115,7 @@ def games_of_a_batch(trainer: Trainer, decisions: int) -> int:
     return math.ceil(worthwhile_batch(trainer.steps, trainer.adjusted.agreement) / decisions)
 
 
+@pytest.mark.slow
 @learned_later("after 1,500 games it wins 0.26 to 0.33, by seed")
 def test_the_ladder_task_is_learned_from_batches_as_small_as_the_learner_makes_them() -> None:
     trainer, rng = default_trainer(FEATURES, ACTIONS, 0), np.random.default_rng(0)
@@ -129,6 +133,7 @@ def test_the_ladder_task_is_learned_from_batches_as_small_as_the_learner_makes_t
 # ---- rewards -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 10.0, 1e4])
 def test_rewards_of_any_scale_are_learned_from_alike(scale: float) -> None:
     lengths = []
@@ -140,21 +145,10 @@ def test_rewards_of_any_scale_are_learned_from_alike(scale: float) -> None:
     assert min(lengths) >= 90
 
 
-OFFSET = learned_later(
-    "a large constant in every reward hides what decisions change: with some seeds nothing is learned"
-)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "offset"),
-    [
-        (1.0, 0.0),
-        (1000.0, 0.0),
-        (1e-4, 0.0),
-        pytest.param(1.0, 10.0, marks=OFFSET),
-        (1.0, -10.0),
-        pytest.param(1000.0, 100.0, marks=OFFSET),
-    ],
+    [(1.0, 0.0), (1000.0, 0.0), (1e-4, 0.0), (1.0, 10.0), (1.0, -10.0), (1.0, 100.0), (1.0, -100.0), (1000.0, 100.0)],
 )
 def test_a_constant_that_every_reward_has_besides_changes_nothing(scale: float, offset: float) -> None:
     returns = []
@@ -192,6 +186,7 @@ def accuracy(trainer: Trainer, right: Right) -> float:
     return float((best(trainer, states) == right(states)).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [1e9, -1e30])
 @pytest.mark.parametrize(
     "feature",
@@ -239,6 +234,7 @@ def test_when_the_other_action_becomes_the_right_one_the_policy_follows(seed: in
     assert accuracy(trainer, negative) >= 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_policy_does_not_dissolve_when_rewards_tell_nothing(seed: int) -> None:
     contexts = np.eye(3, dtype=np.float32)
@@ -262,6 +258,7 @@ def test_a_policy_does_not_dissolve_when_rewards_tell_nothing(seed: int) -> None
     assert certainty() >= 0.98
 
 
+@pytest.mark.slow
 def test_experience_that_is_one_update_old_is_as_good() -> None:
     lengths = []
     for seed in (0, 1):
@@ -275,6 +272,7 @@ def test_experience_that_is_one_update_old_is_as_good() -> None:
     assert min(lengths) >= 90
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learning_rate", [1e-3, 3e-2])
 def test_an_update_does_not_move_the_policy_much_farther_than_the_target(learning_rate: float) -> None:
     trainer, rng = default_trainer(3, 3, 0, learning_rate=learning_rate), np.random.default_rng(0)

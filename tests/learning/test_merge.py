@@ -91,3 +91,9 @@ def test_an_array_without_a_rule_is_blended_and_one_that_an_older_model_lacks_is
     assert merged(head, base, trained).arrays["novel"].tolist() == [2.0]
     assert merged(learned(10), base, trained).arrays["novel"].tolist() == [3.0]
     assert merged(head, base, learned(10)).arrays["novel"].tolist() == [1.0]
+
+
+def test_the_range_of_rewards_is_the_widest_that_either_side_has_seen() -> None:
+    base = learned(reward_range=[1.0, 1.0, 0.0])
+    head, trained = learned(10, reward_range=[5.0, 1.0, 0.0]), learned(10, reward_range=[1.0, 2.0, 1.0])
+    assert merged(head, base, trained).arrays["reward_range"].tolist() == [5.0, 2.0, 1.0]

@@ -20,6 +20,33 @@ def test_adam_takes_the_steps_of_the_paper() -> None:
         np.testing.assert_allclose(parameters, theta, rtol=1e-10)
 
 
+def test_parameters_of_a_part_share_one_scale() -> None:
+    rng = np.random.default_rng(0)
+    parameters = rng.normal(size=50)
+    theta, m, v = parameters.copy(), np.zeros(50), np.zeros(50)
+    adam = Adam(parameters, 0.01, parts=(20, 30))
+    for t, scale in enumerate((1, 1e-6, 100, 0, 1), start=1):
+        g = scale * rng.normal(size=50)
+        square = np.concatenate([np.full(20, (g[:20] ** 2).mean()), np.full(30, (g[20:] ** 2).mean())])
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * square
+        m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
+        theta = theta - 0.01 * m_hat / (np.sqrt(v_hat) + EPSILON)
+        adam.step(g)
+        np.testing.assert_allclose(parameters, theta, rtol=1e-10)
+    np.testing.assert_allclose(adam.v, v, rtol=1e-10)
+
+
+def test_moments_of_an_older_model_are_averaged_over_each_part_and_newer_ones_are_kept_bit_for_bit() -> None:
+    adam = Adam(np.zeros(4, np.float32), 0.1, parts=(2, 2))
+    adam.restore(np.arange(4, dtype=np.float32), np.array([1, 3, 5, 5], np.float32), 7)
+    np.testing.assert_array_equal(adam.v, [2, 2, 5, 5])
+    np.testing.assert_array_equal(adam.m, [0, 1, 2, 3])
+    assert adam.steps == 7
+    odd = np.repeat(np.float32(0.1), 4)
+    adam.restore(odd, odd, 8)
+    np.testing.assert_array_equal(adam.v, odd)
+
+
 def test_adam_moves_against_the_gradient_in_place() -> None:
     parameters = np.zeros(3, np.float32)
     Adam(parameters, 0.1).step(np.array([1, -1, 0], np.float32))

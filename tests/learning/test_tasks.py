@@ -23,6 +23,8 @@ from understudy.learning.trainer import Trainer
 from understudy.networks.factory import model_factory
 from understudy.settings import NetworkSettings, TrainingSettings
 
+pytestmark = pytest.mark.slow
+
 # A decision of the bandit has no consequences, hence no discounted future. 10 games × 100 decisions an update.
 BANDIT = TrainingSettings(gamma=0.0)
 GAMES, STEPS = 10, 100

@@ -15,7 +15,13 @@ from understudy.learning.trainer import Trainer
 from understudy.learning.trust_region import Adjusted
 from understudy.networks.factory import model_factory
 
-NEW = ("value_statistics", "clock_statistics", "adjusted")  # models of the first version do not have these
+NEW = (
+    "value_statistics",
+    "clock_statistics",
+    "reward_range",
+    "value_peaks",
+    "adjusted",
+)  # models of the first version do not have these
 
 # Same seed, same result; restarts included
 

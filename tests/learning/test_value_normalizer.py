@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from learning.small import NETWORKS, make
 from understudy.experience.episode import Episode
 from understudy.learning import normalizers
-from understudy.learning.normalizers import LIMIT, ClockBaseline, ValueNormalizer
+from understudy.learning.normalizers import LEAST_SHARE, LIMIT, ClockBaseline, RewardRange, ValueNormalizer
 from understudy.networks.factory import model_factory
 from understudy.settings import NetworkSettings
 
@@ -221,6 +221,7 @@ def test_the_clock_judges_a_batch_by_earlier_ones_only(monkeypatch: pytest.Monke
     assert order == ["of", "update"] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["ppo", "reinforce"])
 def test_in_a_game_of_fixed_length_advantages_vanish_though_states_do_not_tell_the_time(algorithm: str) -> None:
     trainer = make(algorithm=algorithm, gamma=1.0)
@@ -231,3 +232,74 @@ def test_in_a_game_of_fixed_length_advantages_vanish_though_states_do_not_tell_t
     outputs = trainer.network.forward(trainer.normalizer.apply(game.states))[1]
     expected = trainer.values.expand(outputs) + trainer.clock.of(numbers)
     np.testing.assert_allclose(expected, 30 - numbers, atol=1.0)
+
+
+# What rewards allow
+
+
+def rewards(*numbers: float) -> Singles:
+    return np.array(numbers, np.float32)
+
+
+def test_before_any_reward_a_state_may_be_worth_anything() -> None:
+    assert RewardRange().bounds(0.9) == (-np.inf, np.inf)
+
+
+def test_a_state_of_a_game_without_end_is_worth_its_least_to_its_largest_reward_forever() -> None:
+    seen = RewardRange()
+    seen.update(rewards(2, 3), ended=False)
+    seen.update(rewards(2.5), ended=False)
+    assert seen.bounds(0.9) == pytest.approx((20, 30))
+
+
+@pytest.mark.parametrize(("low", "high", "bounds"), [(2, 3, (2, 30)), (-3, -2, (-30, -2)), (-1, 1, (-10, 10))])
+def test_a_game_that_may_end_can_also_stop_after_one_reward(
+    low: float, high: float, bounds: tuple[float, float]
+) -> None:
+    seen = RewardRange()
+    seen.update(rewards(low, high), ended=False)
+    seen.update(rewards(low), ended=True)
+    assert seen.bounds(0.9) == pytest.approx(bounds)
+
+
+def test_without_a_discount_nothing_bounds_a_game() -> None:
+    seen = RewardRange()
+    seen.update(rewards(1), ended=True)
+    assert seen.bounds(1.0) == (-np.inf, np.inf)
+
+
+def test_the_target_assumed_at_first_is_one_that_the_rewards_allow() -> None:
+    trainer = make(gamma=0.9)
+    states = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)
+    for _ in range(3):
+        varied = np.tile(rewards(99, 101), 4)
+        trainer.update([Episode(states[:-1], np.zeros(8, np.int64), varied, final_state=states[-1])])
+    assert trainer.values.mean == pytest.approx(1000, rel=0.01)
+    assert trainer.values.spread < 50
+
+
+def test_while_all_rewards_are_equal_an_end_may_be_what_makes_a_difference() -> None:
+    seen = RewardRange()
+    seen.update(rewards(-1, -1), ended=False)
+    assert seen.bounds(0.9) == pytest.approx((-10, -1))
+
+
+def test_a_spread_that_shrinks_to_nothing_is_taken_for_noise() -> None:
+    values = ValueNormalizer()
+    values.update(normal(10, 3))
+    values.scale_advantages(normal(0, 2))
+    for _ in range(60):
+        values.update(normal(10, 1e-6))
+        scaled = values.scale_advantages(normal(0, 1e-6))
+    assert values.spread == pytest.approx(LEAST_SHARE * 3, rel=0.05)
+    assert np.abs(scaled).max() < 0.01
+
+
+def test_a_spread_that_returns_leaves_the_values_that_a_network_stands_for_as_they_were() -> None:
+    values = ValueNormalizer()
+    for _ in range(20):
+        values.update(normal(10, 1))
+    mean, spread = values.mean, values.spread
+    gain, offset = values.update(normal(0, 15))
+    assert gain < 0.5
+    assert values.mean + values.spread * (gain * 2 + offset) == pytest.approx(mean + spread * 2)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from understudy.errors import RunDirError
-from understudy.ledger.connection import Game, Ledger
+from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.history import MOST_VALUES, OTHER_VALUES
 from understudy.watch.history import read_history
 
 
-def game(name: str, **about: Any) -> Game:
-    return Game(name, f"{name}.npz", "Victory", 10, 1.5, 100, **about)
+def game(name: str, **about: Any) -> LedgerGame:
+    return LedgerGame(name, f"{name}.npz", "Victory", 10, 1.5, 100, **about)
 
 
 def test_a_version_and_its_games_are_recorded_together_or_not_at_all(tmp_path: Path) -> None:

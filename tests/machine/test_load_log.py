@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from game_files import put_game
-from understudy.learner import heartbeat
 from understudy.learner.loop import LearnerLoop
-from understudy.learner.run_lock import StopRequest
 from understudy.machine import load_log as loads
 from understudy.machine.load_log import Load, LoadLog, read_loads
+from understudy.run import heartbeat
+from understudy.run.lock import StopRequest
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
 

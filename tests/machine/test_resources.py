@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from understudy.machine import cgroup, resources
-from understudy.machine.resources import Governor, Reading, Sensor, memory_of, read_step_time, write_step_time
+from understudy.machine.resources import Governor, Hold, Reading, Sensor, memory_of, read_step_time, write_step_time
 from understudy.settings import ResourceSettings
 
 CALM = Reading(cpu=10.0, memory=30.0)
@@ -16,7 +16,7 @@ def test_workers_go_to_none_at_once_when_the_machine_is_busy() -> None:
     governor = Governor(ResourceSettings(), most=3)
     assert governor.decide(CALM, 0.0) == 3
     assert governor.decide(Reading(cpu=95.0, memory=30.0), 1.0) == 0
-    assert governor.waiting_for == "waiting for CPU"
+    assert governor.waiting_for == Hold.CPU
 
 
 def test_workers_come_back_one_by_one_after_the_load_has_gone() -> None:
@@ -45,12 +45,12 @@ def test_a_new_peak_starts_the_waiting_anew() -> None:
 @pytest.mark.parametrize(
     ("reading", "why"),
     [
-        (Reading(memory=86.0), "waiting for memory"),
-        (Reading(gpu_memory=91.0), "waiting for GPU memory"),
-        (Reading(cpu=81.0), "waiting for CPU"),
+        (Reading(memory=86.0), Hold.MEMORY),
+        (Reading(gpu_memory=91.0), Hold.GPU_MEMORY),
+        (Reading(cpu=81.0), Hold.CPU),
     ],
 )
-def test_each_threshold_is_named(reading: Reading, why: str) -> None:
+def test_each_threshold_is_named(reading: Reading, why: Hold) -> None:
     governor = Governor(ResourceSettings(), most=1)
     assert governor.decide(reading, 0.0) == 0
     assert governor.waiting_for == why
@@ -60,7 +60,7 @@ def test_a_game_over_its_budget_has_the_machine_to_itself() -> None:
     governor = Governor(ResourceSettings(step_budget=0.04), most=1)
     assert governor.decide(CALM, 0.0, step_seconds=0.03) == 1
     assert governor.decide(CALM, 1.0, step_seconds=0.05) == 0
-    assert governor.waiting_for == "paused for the game"
+    assert governor.waiting_for == Hold.GAME
     assert Governor(ResourceSettings(step_budget=0.0), most=1).decide(CALM, 0.0, step_seconds=9.0) == 1
 
 

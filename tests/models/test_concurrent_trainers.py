@@ -87,6 +87,7 @@ def in_a_row(tmp_path_factory: pytest.TempPathFactory) -> float:
     return reached
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bots", [2, 4, 8])
 def test_bots_that_train_at_the_same_time_reach_what_one_reaches_in_as_many_games(
     tmp_path: Path, in_a_row: float, bots: int
@@ -136,6 +137,7 @@ def merged_waves(trainers: int, games: int) -> ModelState:
     return head
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trainers", [2, 4, 8])
 def test_updates_that_are_merged_teach_about_as_much_as_in_a_row(trainers: int) -> None:
     alone, together = LiveModel(merged_waves(1, 2 * GAMES)), LiveModel(merged_waves(trainers, 2 * GAMES))

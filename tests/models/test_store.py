@@ -13,7 +13,7 @@ import pytest
 from game_files import STATE_DIM, make_episode, make_model
 from understudy.errors import AlreadyLearned, ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, RunDirError
 from understudy.files.locks import FileLock
-from understudy.ledger.connection import Game, Ledger
+from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.models.live import Interface, LiveModel, new_model
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
 from understudy.models.store import ModelStore
@@ -31,8 +31,8 @@ def shifted(state: ModelState, slot: int, by: float) -> ModelState:
     return dataclasses.replace(state, arrays={**state.arrays, "parameters": parameters})
 
 
-def game(name: str) -> Game:
-    return Game(name, f"{name}.npz", "Victory", 10, 1.0, 100)
+def game(name: str) -> LedgerGame:
+    return LedgerGame(name, f"{name}.npz", "Victory", 10, 1.0, 100)
 
 
 def test_what_is_loaded_is_what_was_published(store: ModelStore) -> None:
@@ -89,6 +89,7 @@ def test_rebasing_adds_up_counters_normaliser_and_settings() -> None:
     assert (both.arrays["adam_v"] >= 0).all()
 
 
+@pytest.mark.slow
 def test_threads_that_publish_at_once_lose_nothing(store: ModelStore) -> None:
     base = store.create(make_model())
 
@@ -236,6 +237,7 @@ def test_another_architecture_is_refused_with_what_differs() -> None:
         dataclasses.replace(ours, features_hash="a").require(dataclasses.replace(ours, features_hash="b"), "x.npz")
 
 
+@pytest.mark.slow
 def test_readers_in_other_processes_never_see_a_model_they_cannot_load(store: ModelStore) -> None:
     state = store.create(make_model())
     reader = (

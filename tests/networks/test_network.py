@@ -69,6 +69,7 @@ def test_outputs_are_those_of_the_torch_reference(network: Network, rng: np.rand
     np.testing.assert_allclose(outputs(network, states), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_finite_differences(network: Network, rng: np.random.Generator) -> None:
     states, weights = rng.normal(size=(N, network.state_dim)), rng.normal(size=(N, A + 1))
     network.forward(states, STARTS)

@@ -176,8 +176,17 @@ class Dying(Bandit):
     """Ends its process, unless that is the one named in the environment."""
 
     def step(self, actions: NDArray[np.int64]) -> Step:
-        if str(os.getpid()) != os.environ["UNDERSTUDY_TEST_PID"]:
+        if str(os.getpid()) != os.environ.get("UNDERSTUDY_TEST_PID"):
             os._exit(7)
+        return super().step(actions)
+
+
+class Raising(Bandit):
+    """Raises, unless in the process named in the environment."""
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        if str(os.getpid()) != os.environ.get("UNDERSTUDY_TEST_PID"):
+            raise RuntimeError("the board is on fire")
         return super().step(actions)
 
 

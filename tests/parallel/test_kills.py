@@ -9,6 +9,8 @@ import pytest
 
 from understudy.machine.priority import ONE_BLAS_THREAD
 
+pytestmark = pytest.mark.slow
+
 KILLS = Path(__file__).parent.parent.parent / "tools" / "selfplay_kills.py"
 
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,14 @@ import numpy as np
 import pytest
 
 from parallel.small import Bandit, Counting, make_model, player_spec
+from runs import until
 from understudy.errors import WorkersFailed
 from understudy.models.live import LiveModel
 from understudy.parallel.local import ParallelManager
 from understudy.parallel.rollout import Rollout, RolloutShape, follow_on
 from understudy.settings import ParallelSettings
+
+pytestmark = pytest.mark.slow
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 
@@ -29,13 +31,6 @@ def manager_of(name: str, model: LiveModel, **settings: Any) -> ParallelManager:
     chosen = ParallelSettings(**({"num_workers": 2, "games_per_worker": 5, "batch_size": 100} | settings))
     game = Counting(5) if name == "Counting" else Bandit(5)
     return ParallelManager(player_spec(name, model, 5), RolloutShape.of(game, chosen), chosen)
-
-
-def until(holds: Callable[[], Any], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.005)
 
 
 def alive(pid: int) -> bool:

@@ -21,7 +21,6 @@ from parallel.small import settings
 from understudy.cli import main
 from understudy.errors import NonFiniteError
 from understudy.games.tictactoe import LINES
-from understudy.learner.run_lock import StopRequest
 from understudy.learning.losses import chosen as chosen_entries
 from understudy.learning.losses import log_softmax
 from understudy.models.live import LiveModel
@@ -29,11 +28,13 @@ from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.networks.conv import ConvNet
 from understudy.parallel import shared
-from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.rollout import Rollout, as_batch
+from understudy.run.lock import StopRequest
+from understudy.run.status import read_status
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
-from understudy.status import read_status
 
 BANDIT, COUNTING = "parallel.small:Bandit", "parallel.small:Counting"
 
@@ -66,6 +67,7 @@ def accuracy(model: LiveModel) -> float:
     return float((logits.argmax(axis=1) == states[:, :5].argmax(axis=1)).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_synchronous_workers_play_what_the_sequential_mode_plays(workers: int) -> None:
     recorded, models = [], []
@@ -83,6 +85,7 @@ def test_synchronous_workers_play_what_the_sequential_mode_plays(workers: int) -
     np.testing.assert_array_equal(models[0].network.parameters, models[1].network.parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("enabled", [False, True])
 def test_the_bandit_is_learned_in_both_modes(enabled: bool) -> None:
     loop = TrainingLoopManager(BANDIT, settings(enabled=enabled, batch_size=1024), seed=1)
@@ -100,6 +103,7 @@ def test_the_bandit_is_learned_in_both_modes(enabled: bool) -> None:
     assert all(changed.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("enabled", [False, True])
 def test_images_are_learned_from_by_convolutions(enabled: bool) -> None:
     parallel = ParallelSettings(enabled=enabled, num_workers=1, games_per_worker=16, batch_size=512)
@@ -146,6 +150,7 @@ def test_the_recorded_probabilities_are_those_of_the_weights_that_the_rollout_na
         np.testing.assert_allclose(batch.log_probs, expected, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_staleness_is_bounded_and_shown() -> None:
     recorder = Recorder()
     loop = TrainingLoopManager(BANDIT, settings(enabled=True, max_staleness=1), seed=1, on_update=recorder)
@@ -155,6 +160,7 @@ def test_staleness_is_bounded_and_shown() -> None:
     assert stats.as_dict()["staleness"] == recorder.staleness[-1]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_exactly(tmp_path: Path) -> None:
     """What a kill leaves is the last published version: going on from it gives the run that was never killed."""
     chosen = settings(num_workers=2, checkpoint_updates=3)
@@ -171,6 +177,7 @@ def test_a_run_that_was_killed_goes_on_exactly(tmp_path: Path) -> None:
     np.testing.assert_array_equal(uninterrupted.model.network.parameters, resumed.model.network.parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [COUNTING, "gym:CartPole-v1", "tictactoe", "drift"])
 def test_synchronous_workers_go_on_exactly_where_a_sequential_run_ended(game: str, tmp_path: Path) -> None:
     def loop_of(folder: str, recorder: Recorder | None = None, *, enabled: bool = False) -> TrainingLoopManager:
@@ -188,6 +195,7 @@ def test_synchronous_workers_go_on_exactly_where_a_sequential_run_ended(game: st
     np.testing.assert_array_equal(uninterrupted.model.network.parameters, resumed.model.network.parameters)
 
 
+@pytest.mark.slow
 def test_a_kill_after_the_matches_were_saved_and_before_the_version_was_published_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +249,7 @@ def test_a_game_that_cannot_save_its_matches_goes_on_with_new_ones_and_says_so(
     for _ in range(2):
         with caplog.at_level(logging.INFO):
             TrainingLoopManager(BANDIT, settings(), store=store_at(tmp_path), seed=1, on_update=again).run(updates=2)
-    assert caplog.text.count("Matches begin anew, so the run does not go on bit for bit") == 1
+    assert caplog.text.count("New matches begin, so the run does not continue bit for bit") == 1
     assert [rollout["generation"] for rollout in again.rollouts] == [0, 0, 2, 2]
 
 
@@ -269,6 +277,7 @@ def test_matches_of_equal_length_do_not_end_in_the_same_step_and_those_begun_ane
     assert ends[1000:].sum() == 5 * 8
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_a_process_killed_in_the_middle_is_followed_by_one_that_goes_on_exactly(tmp_path: Path) -> None:
     def command(folder: str, updates: int) -> list[str]:
@@ -310,6 +319,7 @@ def test_a_short_run_leaves_a_version_and_the_settings_of_the_model_are_kept(tmp
     assert store.load().counters["updates"] == 2
 
 
+@pytest.mark.slow
 def test_dying_workers_are_followed_by_a_sequential_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -356,6 +366,7 @@ def test_a_request_to_stop_ends_the_run(enabled: bool) -> None:
     assert not runner.is_alive()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("enabled", [False, True])
 def test_a_run_that_was_stopped_in_the_middle_of_a_rollout_goes_on_with_its_matches(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, enabled: bool
@@ -374,13 +385,14 @@ def test_a_run_that_was_stopped_in_the_middle_of_a_rollout_goes_on_with_its_matc
     assert not runner.is_alive()
     with caplog.at_level(logging.INFO):
         TrainingLoopManager(COUNTING, chosen, store=store_at(tmp_path), seed=1, on_update=again).run(updates=1)
-    assert "begin anew" not in caplog.text
+    assert "ew matches" not in caplog.text
     last, first = recorder.rollouts[-1], again.rollouts[0]
     assert first["generation"] == 0
     assert 1 <= first["number"] - last["number"] <= 2  # a worker may have handed one over that nobody learned from
     assert (first.states[0, :, 1] >= last.states[last["steps"] - 1, :, 1]).all()  # no match has lost a game
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_ctrl_c_ends_workers_and_publishes(tmp_path: Path) -> None:
     TrainingLoopManager("tictactoe", Settings()).model.trainer.compile()  # here, or the run would say that it does
@@ -446,6 +458,7 @@ def lines_lost(model: LiveModel, side: int) -> int:
     return lost
 
 
+@pytest.mark.slow
 def test_tic_tac_toe_is_learned_to_never_losing_as_second_player() -> None:
     chosen = Settings(
         network=NetworkSettings(hidden=(64, 64)),
@@ -468,6 +481,7 @@ def test_tic_tac_toe_is_learned_to_never_losing_as_second_player() -> None:
     assert lines_lost(loop.model, side=1) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "where"), [([], "this process"), (["--workers", "2"], "2 worker processes")])
 def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], workers: list[str], where: str
@@ -485,9 +499,10 @@ def test_the_command_trains_cartpole_and_publishes_for_a_bot_to_load(
     assert status["selfplay"]["mean_return"] > 60  # a beginner's is about 20
     model = read_model(RunDir.at(tmp_path).model)
     assert (model.publisher, model.version) == ("selfplay", status["model_version"])
-    assert f"16 matches at a time, in {where}" in capsys.readouterr().out
+    assert f"16 matches at once in {where}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["--workers", "1", "--parallel.max-staleness", "0"]])
 def test_the_command_plays_and_resumes_environments_of_a_package_in_the_current_folder(
     tmp_path: Path, workers: list[str]
@@ -502,6 +517,7 @@ def test_the_command_plays_and_resumes_environments_of_a_package_in_the_current_
             [*command, "--run-dir", "run", *sizes, *workers], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
+        assert "ew matches" not in done.stderr
         assert "begin anew" not in done.stderr
         assert read_model(RunDir.at(tmp_path / "run").model).counters["updates"] == updates
 

@@ -1,55 +1,167 @@
-"""Ray as the backend; skipped where Ray is not installed."""
+"""Ray as the backend, on a real cluster of three nodes on this machine; skipped where Ray is not installed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from parallel.small import settings
 from understudy.errors import SettingsError
-from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.rollout import Rollout
 
 try:
     import ray
+    from ray.cluster_utils import Cluster
 except ImportError:
     ray = None
 
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # warnings of Ray's own making
+on_ray = pytest.mark.skipif(ray is None, reason="Ray is not installed")
+OnUpdate = Callable[[TrainingLoopManager, LoopStats, Sequence[Rollout]], None]
 
-@pytest.mark.skipif(ray is None, reason="Ray is not installed")
-@pytest.mark.filterwarnings("ignore")  # of Ray's own making
-def test_synchronous_actors_play_what_the_sequential_mode_plays_and_dead_ones_are_replaced() -> None:
-    def run(backend: str, enabled: bool, kill_at: int | None = None) -> tuple[list[Rollout], LoopStats]:
-        seen: list[Rollout] = []
 
-        def on_update(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
-            seen.extend(rollout.copy() for rollout in rollouts)
-            if stats.updates == kill_at:
-                ray.kill(loop.workers._actors[1])  # type: ignore[union-attr]
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.extra = [made.add_node(num_cpus=1) for _ in range(2)]
+    made.wait_for_nodes()
+    ray.init(address=made.address, log_to_driver=False)
+    yield made
+    ray.shutdown()
+    made.shutdown()
 
-        chosen = settings(enabled=enabled, backend=backend, num_workers=2, max_staleness=0)
-        loop = TrainingLoopManager("tictactoe", chosen, seed=3, on_update=on_update)
-        return seen, loop.run(updates=4)
 
-    played, _ = run("local", enabled=False)
-    by_actors, stats = run("ray", enabled=True)
-    assert stats.mode == "parallel"
-    assert len(played) == len(by_actors) == 8
-    for mine, theirs in zip(played, by_actors, strict=True):
+def train(game: str, on_update: OnUpdate | None = None, limit: int = 4, **parallel: Any) -> TrainingLoopManager:
+    """A run that is over after so many updates or, if it hangs, fails after a minute."""
+    chosen = settings(**{"enabled": True, "backend": "ray", **parallel})
+    loop = TrainingLoopManager(
+        game, chosen, seed=3, on_update=lambda stats, rollouts: on_update(loop, stats, rollouts) if on_update else None
+    )
+    loop.run(updates=limit, seconds=60)
+    assert loop.stats.seconds < 60
+    return loop
+
+
+@on_ray
+def test_synchronous_workers_on_three_nodes_play_and_learn_what_the_sequential_mode_does(cluster: Any) -> None:
+    nodes: set[str] = set()
+
+    def look(loop: TrainingLoopManager, _: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        seen.extend(rollout.copy() for rollout in rollouts)
+        if loop.stats.mode == "parallel":
+            nodes.update(fact["node"] for fact in loop.workers.report_workers(5.0))  # type: ignore[union-attr]
+
+    seen: list[Rollout] = []
+    alone = train("tictactoe", look, enabled=False, num_workers=3, max_staleness=0)
+    played, seen = seen, []
+    nodes.clear()
+    spread = train("tictactoe", look, num_workers=3, max_staleness=0)
+    assert spread.stats.mode == "parallel"
+    assert len(nodes) == 3
+    assert len(played) == len(seen) == 12
+    for mine, theirs in zip(played, seen, strict=True):
         np.testing.assert_array_equal(mine.header, theirs.header)
         np.testing.assert_array_equal(mine.actions, theirs.actions)
         np.testing.assert_array_equal(mine.log_probs, theirs.log_probs)
+    np.testing.assert_array_equal(alone.model.network.parameters, spread.model.network.parameters)
 
-    survived, stats = run("ray", enabled=True, kill_at=2)
-    assert stats.restarts == 1
-    assert [(r["worker"], r["incarnation"], r["number"]) for r in survived[-4:]] == [
-        (0, 0, 2),
-        (1, 1, 0),
-        (0, 0, 3),
-        (1, 1, 1),
-    ]
+
+@on_ray
+def test_a_dead_worker_is_replaced_and_only_its_rollout_is_lost(cluster: Any) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def kill(loop: TrainingLoopManager, stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        seen.extend((rollout["worker"], rollout["incarnation"]) for rollout in rollouts)
+        if stats.updates == 2:
+            ray.kill(loop.workers._slots[1].actor)  # type: ignore[union-attr]
+        if stats.updates > 2 and (1, 1) not in seen:
+            time.sleep(0.1)  # the other worker does not wait
+
+    loop = train("tictactoe", kill, limit=60, num_workers=2, max_staleness=0)
+    assert loop.stats.restarts == 1
+    assert loop.workers is not None
+    assert sum(loop.workers.get_parallel_stats()["losses"].values()) == 1
+    assert seen[4] == (0, 0)  # the update after the kill
+    assert seen[-2:] == [(0, 0), (1, 1)]
+
+
+@on_ray
+def test_workers_leave_and_join_with_their_nodes(cluster: Any) -> None:
+    steps = [3, 2, 3]  # workers, before a node is removed, before one is added, and in the end
+
+    def change(_: TrainingLoopManager, _stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        assert len(rollouts) <= 3
+        time.sleep(0.02)
+        if len(rollouts) == steps[0]:
+            steps.pop(0)
+            if len(steps) == 2:
+                cluster.remove_node(cluster.extra.pop(), allow_graceful=False)
+            elif len(steps) == 1:
+                cluster.extra.append(cluster.add_node(num_cpus=1))
+            else:
+                raise _EnoughError
+
+    with pytest.raises(_EnoughError):
+        train("tictactoe", change, limit=100_000, num_workers=0)
+
+
+class _EnoughError(Exception):
+    pass
+
+
+@on_ray
+def test_more_workers_than_the_cluster_has_room_for_do_not_hang(cluster: Any) -> None:
+    counts: list[int] = []
+    train("tictactoe", lambda _loop, _stats, rollouts: counts.append(len(rollouts)), num_workers=9)
+    assert set(counts) <= {1, 2, 3}
+
+
+@on_ray
+@pytest.mark.parametrize("game", ["Raising", "Dying"])
+def test_a_game_that_fails_on_every_worker_is_played_in_this_process(
+    game: str, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERSTUDY_TEST_PID", str(os.getpid()))
+    loop = train(f"parallel.small:{game}", limit=2, max_restarts=1)
+    assert loop.stats.updates == 2
+    assert loop.stats.mode == "sequential"
+
+
+@on_ray
+def test_without_room_worker_processes_of_this_machine_play(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("understudy.parallel.ray_pool._ROOM_SECONDS", 1.0)
+    loop = train("tictactoe", worker_resource="nowhere")
+    assert loop.stats.updates == 4
+    assert loop.stats.mode == "parallel"
+    assert loop.workers is not None
+    assert "losses" not in loop.workers.get_parallel_stats()  # no Ray
+
+
+@on_ray
+def test_workers_pause_report_and_go_on(cluster: Any) -> None:
+    reports: list[dict[str, Any]] = []
+
+    def pause(loop: TrainingLoopManager, stats: LoopStats, _: Sequence[Rollout]) -> None:
+        if stats.updates == 2:
+            pool: Any = loop.workers
+            pool.pause_workers()
+            time.sleep(0.3)
+            reports.extend(pool.report_workers(5.0))
+            time.sleep(0.3)
+            reports.extend(pool.report_workers(5.0))
+            pool.resume_workers()
+
+    train("tictactoe", pause, num_workers=2)
+    assert [fact["answered"] for fact in reports] == [True] * 4
+    assert [fact["state"] for fact in reports] == ["paused"] * 4
+    assert reports[0]["decisions"] == reports[2]["decisions"]
 
 
 @pytest.mark.skipif(ray is not None, reason="Ray is installed")

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from parallel.small import AlwaysCut, Counting, make_model, player_spec
 from understudy.learning.batch import Batch, check_fit
 from understudy.learning.trainer import Trainer
-from understudy.parallel.player import draw_all
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch, in_order
 from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.settings import ParallelSettings
@@ -169,16 +168,3 @@ def test_advantages_change_sign_between_players() -> None:
         slow.append(targets_the_slow_way(rollout, V, values[final_at : final_at + F], 0.9, 0.8).T.reshape(-1))
         at, final_at = at + T * 5, final_at + F
     np.testing.assert_allclose(targets.advantages, np.concatenate(slow), atol=1e-4)
-
-
-def test_actions_are_drawn_with_the_probability_that_is_recorded() -> None:
-    rng = np.random.default_rng(0)
-    logits = np.array([[0.0, 1.0, 2.0, -1.0]], np.float32).repeat(60_000, axis=0)
-    legal = np.array([[True, True, False, True]]).repeat(60_000, axis=0)
-    for exploration in (0.0, 0.3):
-        actions, log_probs = draw_all(logits, legal, exploration, rng)
-        shares = np.bincount(actions, minlength=4) / len(actions)
-        weights = np.exp([0.0, 1.0, -np.inf, -1.0])
-        expected = (1 - exploration) * weights / weights.sum() + exploration * np.array([1, 1, 0, 1]) / 3
-        np.testing.assert_allclose(shares, expected, atol=0.01)
-        np.testing.assert_allclose(np.exp(log_probs), expected[actions], atol=1e-5)

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from parallel.small import Counting, make_model, player_spec
-from understudy.parallel.communicator import Field, Plan, WorkerCommunicator
+from understudy.parallel.communicator import Plan, WorkerCommunicator, WorkerField
 from understudy.parallel.rollout import RolloutShape
 from understudy.parallel.shared import Segment, WeightBoard
 from understudy.parallel.synchronizer import ModelSynchronizer
@@ -75,7 +75,7 @@ def test_rings_and_weights_do_not_overlap() -> None:
     shown, content = read(learner.board)
     assert shown == 2
     assert (content == 8).all()
-    learner.numbers[:, Field.WANTED :] = -1
+    learner.numbers[:, WorkerField.WANTED :] = -1
     assert learner.board.shown == 2
     learner.cleanup()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -12,6 +13,8 @@ from understudy.networks.network import Floats, Integers, Network
 from understudy.parallel.player import Player
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch
 from understudy.settings import NetworkSettings
+
+pytestmark = pytest.mark.slow
 
 
 class TorchNetwork(Network):

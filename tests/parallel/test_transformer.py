@@ -18,6 +18,8 @@ from understudy.parallel.loop import TrainingLoopManager
 from understudy.parallel.rollout import as_batch
 from understudy.settings import NetworkSettings, Settings
 
+pytestmark = pytest.mark.slow
+
 SMALL = NetworkSettings(policy="transformer", context=4, width=16, heads=2, layers=2)
 RECALL = "parallel.small:Recall"
 

@@ -4,19 +4,19 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 
-from understudy.parallel.communicator import Field, Wanted
+from understudy.parallel.communicator import Wanted, WorkerField
 from understudy.parallel.worker import Worker
 
 
-class Changing(defaultdict[Field, int]):
+class Changing(defaultdict[WorkerField, int]):
     """Numbers that the learner changes between any two looks at what it wants."""
 
     def __init__(self, wanted: Iterator[int]) -> None:
         super().__init__(int)
         self._wanted = wanted
 
-    def __getitem__(self, field: Field) -> int:
-        return next(self._wanted) if field == Field.WANTED else super().__getitem__(field)
+    def __getitem__(self, field: WorkerField) -> int:
+        return next(self._wanted) if field == WorkerField.WANTED else super().__getitem__(field)
 
 
 def stays(*wanted: Wanted) -> bool:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from game_files import make_model, put_game
+from runs import drained
 from understudy.learner.loop import LearnerLoop
-from understudy.learner.run_lock import StopRequest
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
@@ -26,9 +26,7 @@ def new_run(root: Path) -> RunDir:
 
 def learn_all(run: RunDir) -> None:
     """Learn everything that waits, and stop."""
-    request = StopRequest()
-    request.stop(drain=True)
-    LearnerLoop(run, Settings(learner=LearnerSettings(min_batch_games=1))).run(request)
+    LearnerLoop(run, Settings(learner=LearnerSettings(min_batch_games=1))).run(drained())
 
 
 def learned_run(root: Path, games: int = 40) -> RunDir:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from understudy.errors import RunDirError
-from understudy.ledger.connection import Game, Ledger, Version
+from understudy.ledger.connection import Ledger, LedgerGame, Version
 from understudy.rundir import RunDir
 from understudy.watch.callbacks import follow
 
@@ -27,10 +27,11 @@ class Told:
         self.versions.append((version.version, numbers))
         self.heard.set()
 
-    def on_game(self, game: Game, outcome: str) -> None:
+    def on_game(self, game: LedgerGame, outcome: str) -> None:
         self.games.append((game.axes["opponent_race"], outcome))
 
 
+@pytest.mark.slow
 def test_a_callback_is_told_everything_once_and_in_order(learned: RunDir) -> None:
     told = Told()
     reached = follow(learned, told, poll_seconds=0)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from understudy.cli import main
-from understudy.learner.control import read_control
+from understudy.run.control import read_control
 from understudy.rundir import RunDir
 
 
@@ -37,4 +37,4 @@ def test_a_rollback_is_logged_with_who_asked(learned: RunDir, capsys: pytest.Cap
 
 def test_asking_where_there_is_no_run_is_an_error_in_words(learned: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pause", str(learned.root / "elsewhere")]) == 1
-    assert "nobody there can be asked to pause" in capsys.readouterr().err
+    assert "There is no run at" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from understudy.rundir import RunDir
 from understudy.settings import Settings
 from understudy.watch.export import crc32c, to_csv, to_tensorboard
 from understudy.watch.prometheus import exposition
-from understudy.watch.readings import read_run
+from understudy.watch.snapshot import read_run
 from watch.prepared import learn_all, new_run
 
 

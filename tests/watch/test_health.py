@@ -11,9 +11,11 @@ import pytest
 from game_files import make_episode, put_game
 from understudy.experience.episode import file_name, write_episode
 from understudy.rundir import RunDir
-from understudy.watch.health import Health, judge, progress
-from understudy.watch.history import Rates
-from understudy.watch.readings import Snapshot, read_run
+from understudy.watch.health import Health, judge
+from understudy.watch.history import RunHistory, Series
+from understudy.watch.progress import judge_progress, of_games
+from understudy.watch.snapshot import RunSnapshot, read_run
+from understudy.watch.win_rates import Rates, Results
 from watch.prepared import learn_all, new_run, set_status
 
 
@@ -34,14 +36,25 @@ def run(learned: RunDir) -> RunDir:
 
 def test_a_run_that_is_well_is_green(run: RunDir) -> None:
     assert health(run).light == "green", health(run)
-    assert health(run).sentence.startswith("All is well: version 5, learned ")
+    assert ": version 5, learned " in health(run).sentence
 
 
-def test_a_stopped_learner_is_amber_and_red_once_games_wait(run: RunDir) -> None:
+def test_a_line_that_was_shown_to_be_worse_is_red_and_the_evidence_is_told(run: RunDir) -> None:
+    sentence = "The line (version 9) was taken off the stage: in 12 comparisons it scored -0.80 points a game."
+    set_status(run, gate={"sentence": "v5 is on stage.", "last_harm": {"at": time.time(), "sentence": sentence}})
+    found = health(run)
+    assert (found.light, names(found)) == ("red", ["worse model taken off"])
+    assert sentence in found.sentence
+    assert f"understudy gate {run.root}" in found.sentence
+    set_status(run, gate={"sentence": "v5 is on stage.", "last_harm": None})
+    assert health(run).light == "green"
+
+
+def test_a_stopped_learner_is_grey_and_red_once_games_wait(run: RunDir) -> None:
     set_status(run, state="stopped", heartbeat_age=90)
     found = health(run)
-    assert (found.light, names(found)) == ("amber", ["learner stopped"])
-    assert "The learner stopped 1m 30s ago" in found.sentence
+    assert (found.light, names(found)) == ("grey", [])
+    assert found.headline == "Finished, 1m 30s ago"
     assert f"understudy learn {run.root}" in found.sentence
     put_game(run.buffer)
     found = health(run)
@@ -64,6 +77,7 @@ def test_a_learner_that_met_a_full_disk_is_red_whatever_the_disk_says_now(run: R
     assert names(health(run)) == ["disk full"]
 
 
+@pytest.mark.slow
 def test_a_growing_rejected_folder_is_amber_then_red_and_shows_the_latest_reason(run: RunDir) -> None:
     for number in range(8):
         (run.buffer / f"bad{number}.npz").write_bytes(b"nonsense")
@@ -110,7 +124,7 @@ def test_a_stale_heartbeat_is_red_and_says_for_how_long(run: RunDir) -> None:
 
 def test_a_run_without_a_learner_is_red_once_games_wait(tmp_path: Path) -> None:
     run = new_run(tmp_path / "run")
-    assert names(health(run)) == ["no game yet"]
+    assert (health(run).light, health(run).headline) == ("grey", "Not started")
     put_game(run.buffer)
     found = health(run)
     assert (found.light, names(found)) == ("red", ["no learner"])
@@ -145,8 +159,6 @@ def test_games_that_wait_while_the_learner_does_nothing_are_a_stall(run: RunDir)
 @pytest.mark.parametrize(
     ("state", "name"),
     [
-        ("paused for the game", "waiting for the machine"),
-        ("waiting for CPU", "waiting for the machine"),
         ("paused by request of Ann", "paused by request"),
         ("waiting: The model cannot be used. It is damaged.", "learner in trouble"),
     ],
@@ -155,6 +167,41 @@ def test_a_learner_that_waits_says_what_for(run: RunDir, state: str, name: str) 
     put_game(run.buffer)
     set_status(run, state=state)
     assert names(health(run)) == [name]
+
+
+@pytest.mark.parametrize(
+    ("state", "name"),
+    [
+        ("paused for the game", "waiting for the machine"),
+        ("waiting for CPU", "waiting for the machine"),
+        ("waiting for a model (the bot makes the first one)", "waiting for a model"),
+    ],
+)
+def test_waiting_is_no_problem_until_nothing_was_learned_for_long(run: RunDir, state: str, name: str) -> None:
+    put_game(run.buffer)
+    set_status(run, state=state, state_since=time.time() - 20)
+    assert health(run).light == "green"
+    seen = read_run(run)
+    later = judge(dataclasses.replace(seen, at=seen.at + 700))
+    assert (later.light, names(later)) == ("amber", [name])
+
+
+def test_every_state_of_a_learner_has_a_phase_with_its_detail_and_time(run: RunDir) -> None:
+    put_game(run.buffer)
+    texts = {
+        "running": "Running, for 1m 0s",
+        "training": "Running, for 1m 0s",
+        "waiting for CPU": "Waiting for CPU, for 20s",
+        "paused for the game": "Waiting for the game, which needs the machine, for 20s",
+        "paused by request of Ann": "Paused by Ann, for 20s",
+        "waiting: No space left on device": "Waiting after an error, for 20s",
+        "stopped": "Finished, 5s ago",
+        "failed": "Failed, 5s ago",
+    }
+    now = time.time()
+    for state, text in texts.items():
+        set_status(run, state=state, state_since=now - 20, started_at=now - 60, heartbeat_age=5)
+        assert judge(dataclasses.replace(read_run(run), at=now + 0.1)).headline == text
 
 
 def test_more_games_than_the_learner_can_learn_are_amber(run: RunDir) -> None:
@@ -195,7 +242,7 @@ def test_a_directory_that_is_not_there_is_red_and_says_how_to_begin(tmp_path: Pa
 
 
 def test_refused_updates_of_self_play_are_amber() -> None:
-    seen = Snapshot("run", 1000.0, exists=True)
+    seen = RunSnapshot("run", 1000.0, exists=True)
     stats = {"selfplay": {"refused_updates": 3}}
     learner = dataclasses.replace(seen.learner, seen=True, alive=True, state="running", stats=stats)
     assert names(judge(dataclasses.replace(seen, learner=learner))) == ["NaN batch"]
@@ -203,15 +250,39 @@ def test_refused_updates_of_self_play_are_amber() -> None:
 
 def rates(*points: tuple[int, float, int]) -> Rates:
     x, value, games = (list(column) for column in zip(*points, strict=True))
-    return Rates(x=x, to=x, at=[0.0] * len(x), value=value, low=value, high=value, games=games)
+    return Rates(x=x, to=x, at=[0.0] * len(x), value=value, low=value, high=value, games=games, played=x)
 
 
 def test_progress_tells_improvement_from_chance() -> None:
-    assert progress(Rates()) == "No game with a winner yet."
-    assert progress(rates((10, 0.5, 10))).endswith("too few to say more.")
-    assert progress(rates((50, 0.2, 50), (100, 0.6, 50))).endswith("20% of the 50 before: getting better.")
-    assert progress(rates((50, 0.6, 50), (100, 0.2, 50))).endswith("getting worse.")
-    assert progress(rates((50, 0.5, 50), (100, 0.54, 50))).endswith("within chance.")
+    assert judge_progress(RunHistory()).sentence == "No game with a winner yet."
+    assert of_games(rates((10, 0.5, 10))).sentence.endswith("too few games to compare.")
+    better = of_games(rates((50, 0.2, 50), (100, 0.6, 50)))
+    assert (better.light, better.word) == ("green", "Getting better")
+    assert better.sentence.endswith("20% of the 50 before: getting better.")
+    worse = of_games(rates((50, 0.6, 50), (100, 0.2, 50)))
+    assert (worse.light, worse.word) == ("red", "Getting worse")
+    same = of_games(rates((50, 0.5, 50), (100, 0.54, 50)))
+    assert (same.light, same.word) == ("", "No change shown")
+
+
+def test_progress_compares_spans_that_share_no_game() -> None:
+    last_fifty = rates((50, 0.1, 50), (75, 0.5, 50), (100, 0.9, 50))
+    assert "10% of the 50 before" in of_games(last_fifty).sentence
+
+
+def test_progress_is_by_evaluation_where_the_bot_has_no_games_of_its_own() -> None:
+    evaluated = rates((1, 0.2, 40), (9, 0.8, 40))
+    history = RunHistory(others={"evaluation": Results(evaluated, evaluated)})
+    found = judge_progress(history)
+    assert found.verdict == "better"
+    assert found.sentence == "Version 9 won 80% of 40 evaluation games, version 1 won 20%: getting better."
+
+
+def test_a_mean_return_alone_gives_no_verdict() -> None:
+    returns = Series(x=list(range(40)), value=[0.0] * 20 + [1.0] * 20)
+    found = judge_progress(RunHistory(metrics={"mean_return": returns}))
+    assert (found.verdict, found.light) == ("unknown", "")
+    assert found.sentence.startswith("The mean return went from 0 in the first quarter to 1 in the last.")
 
 
 def test_games_archived_unlearned_are_amber_with_the_reason_until_it_is_long_ago(run: RunDir) -> None:
@@ -226,16 +297,37 @@ def test_games_archived_unlearned_are_amber_with_the_reason_until_it_is_long_ago
     assert health(run).light == "green"
 
 
-def test_a_value_out_of_range_is_amber_with_feature_value_and_game_until_it_is_long_ago(run: RunDir) -> None:
+def test_a_game_without_winners_gets_better_by_its_returns() -> None:
+    rng = np.random.default_rng(1)
+    low, high = (rng.normal(mean, 30, 60).tolist() for mean in (100.0, 200.0))
+    rising, falling = (judge_progress(RunHistory(returns=values)) for values in ([*low, *high], [*high, *low]))
+    assert (rising.verdict, falling.verdict) == ("better", "worse")
+    assert rising.sentence.startswith("The last 60 games have a mean return of ")
+    assert judge_progress(RunHistory(returns=[500.0] * 100)).verdict == "no change shown"
+    assert judge_progress(RunHistory(returns=low[:30])).verdict == "unknown"
+    chance = [judge_progress(RunHistory(returns=rng.normal(0, 1, 100).tolist())).verdict for _ in range(400)]
+    assert chance.count("better") + chance.count("worse") < 40  # 20 are expected of a test at the 95 % level
+
+
+def test_self_play_of_one_player_is_judged_by_its_mean_return() -> None:
+    points = list(range(40))
+    rising = Series(points, value=[float(n) for n in points], games=[1000.0 * n for n in points])
+    assert judge_progress(RunHistory(metrics={"mean_return": rising}, players=1)).verdict == "better"
+    assert judge_progress(RunHistory(metrics={"mean_return": rising}, players=2)).verdict == "unknown"
+    flat = Series(points, value=[float(n % 2) for n in points], games=[1000.0 * n for n in points])
+    assert judge_progress(RunHistory(metrics={"mean_return": flat}, players=1)).verdict == "no change shown"
+
+
+def test_a_value_out_of_range_is_a_note_with_feature_value_and_game_until_it_is_long_ago(run: RunDir) -> None:
     found = [{"feature": f"enemy_{n}", "value": 10.0**n, "game": "game_1.npz"} for n in range(8, 13)]
     set_status(run, outliers=found, outliers_at=time.time() - 60)
     seen = health(run)
-    assert (seen.light, names(seen)) == ("amber", ["values out of range"])
-    assert "1m 0s ago: enemy_8 was 1e+08 in game_1.npz; enemy_9 was 1e+09 in game_1.npz; " in seen.sentence
-    assert "enemy_10 was 1e+10 in game_1.npz; 2 more features. It counted as" in seen.sentence
+    assert (seen.light, names(seen)) == ("green", ["values out of range"])
+    assert "1m 0s ago: enemy_8 was 1e+08 in game_1.npz; enemy_9 was 1e+09 in game_1.npz; " in seen.troubles[0].what
+    assert seen.troubles[0].what.endswith("enemy_10 was 1e+10 in game_1.npz; 2 more features.")
     assert "Check the bot's code that computes it" in seen.troubles[0].advice
     set_status(run, outliers_at=time.time() - 7200)
-    assert health(run).light == "green"
+    assert names(health(run)) == []
 
 
 def test_a_broken_model_is_red_and_says_what_to_do(run: RunDir) -> None:

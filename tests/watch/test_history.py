@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from understudy.ledger.connection import Game, Ledger
+from understudy.ledger.connection import Ledger, LedgerGame
+from understudy.ledger.jobs import JobLedger
 from understudy.rundir import RunDir
-from understudy.watch.history import History, read_history
-from understudy.watch.readings import open_ledger
+from understudy.watch.history import RunHistory, read_history
+from understudy.watch.ledger_reading import open_ledger
 
 
-def game(number: int, result: str = "Victory", **about: Any) -> Game:
-    return Game(f"g{number}", f"g{number}.npz", result, 10, 1.0, 100, ended=1000.0 + number, **about)
+def game(number: int, result: str = "Victory", **about: Any) -> LedgerGame:
+    return LedgerGame(f"g{number}", f"g{number}.npz", result, 10, 1.0, 100, ended=1000.0 + number, **about)
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def ledger(tmp_path: Path) -> Ledger:
     return Ledger(tmp_path / "l.sqlite")
 
 
-def points_of(history: History) -> int:
+def points_of(history: RunHistory) -> int:
     return max(len(series.x) for series in history.metrics.values())
 
 
@@ -44,6 +45,7 @@ def test_the_history_of_a_learned_run_holds_what_the_learner_did(learned: RunDir
     assert [sum(shares) for shares in zip(*history.mix.shares.values(), strict=True)] == pytest.approx([1.0] * 6)
 
 
+@pytest.mark.slow
 def test_every_point_of_a_long_history_is_the_mean_and_the_extremes_of_what_it_stands_for(ledger: Ledger) -> None:
     for version in range(1, 301):
         ledger.record_version(version, version - 1, "learner", (), {"loss": float(version), "entropy": 1.0})
@@ -57,6 +59,7 @@ def test_every_point_of_a_long_history_is_the_mean_and_the_extremes_of_what_it_s
     assert history.metrics["entropy"].value == [1.0] * len(loss.x)
 
 
+@pytest.mark.slow
 def test_a_history_is_never_longer_than_asked_for(ledger: Ledger) -> None:
     for version in range(1, 300):
         ledger.record_version(version, version - 1, "learner", [game(version, played_by=version)], {"loss": 1.0})
@@ -96,6 +99,30 @@ def test_the_win_rate_is_over_the_last_games_not_over_all(ledger: Ledger) -> Non
     assert rate.value[len(rate.value) // 4] == 0.0
     by_version = read_history(ledger).by_version
     assert (by_version.x, by_version.value) == ([0, 1, 2, 3], [0.0, 0.0, 1.0, 1.0])
+
+
+def test_practice_trials_and_evaluation_are_series_of_their_own(tmp_path: Path) -> None:
+    own = [game(i, "Victory", played_by=1, axes={"map": "A"}, actions={"LEFT": 1}) for i in range(10)]
+    other = {"played_by": 1, "axes": {"purpose": "practice", "map": "B"}, "actions": {"RIGHT": 1}}
+    practice = [game(10 + i, "Defeat", **other) for i in range(30)]
+    trial = [game(40 + i, "Tie", played_by=2, axes={"purpose": "trial"}) for i in range(5)]
+    with JobLedger(tmp_path / "l.sqlite") as ledger:
+        ledger.record_version(1, None, "learner", own + practice + trial)
+        ledger.record_evaluation(1, "package:play", 0, "WLL", 1.0)
+        ledger.record_evaluation(1, "package:play", 3, "L", 1.0)
+        ledger.record_evaluation(2, "package:play", 0, "WWT", 1.0)
+        history = read_history(ledger)
+    assert (history.win_rate.value[-1], history.win_rate.games[-1]) == (1.0, 10)
+    assert (history.by_version.x, history.by_version.games) == ([1], [10])
+    assert {axis: set(values) for axis, values in history.by_axis.items()} == {"map": {"A"}}
+    assert history.mix.shares.keys() == {"LEFT"}
+    assert history.others.keys() == {"practice", "trial", "evaluation"}
+    practised = history.others["practice"]
+    assert (practised.rate.value[-1], practised.rate.games[-1], practised.by_version.games) == (0.0, 30, [30])
+    assert {axis: set(values) for axis, values in practised.by_axis.items()} == {"map": {"B"}}
+    assert history.others["trial"].rate.value[-1] == 0.5
+    evaluated = history.others["evaluation"].by_version
+    assert (evaluated.x, evaluated.games, evaluated.value) == ([1, 2], [4, 3], [0.25, 2.5 / 3])
 
 
 def test_an_empty_ledger_has_an_empty_history(ledger: Ledger) -> None:

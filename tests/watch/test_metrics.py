@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 from understudy.rundir import RunDir
 from understudy.watch.history import read_history
+from understudy.watch.ledger_reading import open_ledger
 from understudy.watch.metrics import all_metrics, markdown
-from understudy.watch.readings import open_ledger
 
 ROOT = Path(__file__).parent.parent.parent
 _COUNTS = {"games", "steps", "total_steps", "epochs_done"}  # what a batch was made of: no metric of its own
@@ -39,3 +40,15 @@ def test_the_tool_writes_the_page(tmp_path: Path) -> None:
     spec.loader.exec_module(tool)
     assert (ROOT / "docs" / "metrics.md") == tool.TARGET
     assert tool.document().startswith("# Metrics\n")
+
+
+def test_the_ranges_that_charts_draw_are_those_of_the_texts() -> None:
+    drawn = [metric for metric in all_metrics().values() if metric.range is not None]
+    assert len(drawn) >= 8
+    for metric in drawn:
+        told = {float(number) for number in re.findall(r"-?\d+\.?\d*", metric.normal)}
+        assert metric.range is not None
+        low, high = metric.range
+        assert low < high
+        assert low in told, metric.name
+        assert high in told or high == 1, metric.name

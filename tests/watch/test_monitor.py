@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,16 +15,20 @@ from rich.console import Console, Group
 
 from game_files import put_game
 from understudy.cli import main
+from understudy.run.log import append_entry, show
 from understudy.rundir import RunDir
-from understudy.watch.frame import frame, size, sparkline
+from understudy.watch.formats import size
 from understudy.watch.monitor import look_back
-from understudy.watch.readings import Snapshot, read_run
+from understudy.watch.monitor_rows import frame, sparkline
+from understudy.watch.snapshot import RunSnapshot, read_run
 from watch.prepared import new_run, set_status
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def screen(run: RunDir, width: int, height: int, before: Snapshot | None = None, encoding: str = "utf-8") -> list[str]:
+def screen(
+    run: RunDir, width: int, height: int, before: RunSnapshot | None = None, encoding: str = "utf-8"
+) -> list[str]:
     """What the monitor shows on a terminal of this size without colour."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=stream, width=width, height=height, no_color=True, highlight=False, legacy_windows=False)
@@ -39,7 +44,8 @@ def test_a_small_terminal_shows_every_part_of_the_run(learned: RunDir) -> None:
     lines = screen(learned, 80, 24)
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
-    assert lines[1].startswith("GREEN  All is well: version 5")
+    assert lines[2].startswith("GREEN  Running, for ")
+    assert ": version 5" in lines[2]
     labels = [line.split("  ")[0] for line in lines if not line.startswith(" ")]
     wanted = ["Buffer", "Archive", "Rejected", "Model", "Learner", "Win rate", "Loss", "Machine", "Log"]
     assert [label for label in labels if label in wanted] == wanted
@@ -76,7 +82,7 @@ def test_what_changed_since_the_look_before_is_shown(learned: RunDir) -> None:
 def test_trouble_is_told_in_words_on_top(learned: RunDir) -> None:
     set_status(learned, state="stopped", heartbeat_age=60)
     put_game(learned.buffer)
-    first, second = screen(learned, 80, 24)[1:3]
+    first, second = screen(learned, 80, 24)[2:4]
     assert first.startswith("RED    The learner stopped 1m 0s ago, and 1 game waits.")
     assert second.startswith("       ")
 
@@ -88,8 +94,46 @@ def test_a_terminal_without_unicode_gets_none(learned: RunDir) -> None:
 def test_once_prints_a_frame_and_ends(learned: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["monitor", str(learned.root), "--once"]) == 0
     shown = capsys.readouterr().out
-    assert "AMBER  The learner stopped" in shown
+    assert "GREY   Finished, " in shown
+    assert f"understudy learn {learned.root}" in " ".join(shown.split())
     assert "\x1b" not in shown
+
+
+HOSTILE = "game_20260101_000000_\x1b]0;hit\x07\x1b[2J\u202eVictory_1.npz"
+
+
+def test_escape_sequences_in_names_are_not_sent_to_the_terminal(
+    learned: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (learned.rejected / HOSTILE).write_bytes(b"")
+    (learned.buffer / HOSTILE).write_bytes(b"")
+    set_status(learned, state="waiting: \x1b[31mred\x1b[0m", last_error="\x9b2J", errors=1)
+    append_entry(learned.log, "Note\x1b[1m", {"Reason": "one\n[2026-01-01 00:00:00] Forged Entry\x1b[2J"}, time.time())
+    for text in ("\n".join(screen(learned, 80, 24)), "\n".join(screen(learned, 120, 44)), status(learned, capsys)):
+        assert not [character for character in text if not character.isprintable() and character != "\n"]
+    assert "\n[2026-01-01 00:00:00] Forged" not in learned.log.read_text(encoding="utf-8")
+    show(f"loses to {HOSTILE}")
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def status(run: RunDir, capsys: pytest.CaptureFixture[str]) -> str:
+    main(["status", str(run.root)])
+    return capsys.readouterr().out
+
+
+def test_status_is_one_line_for_scripts_and_fails_when_something_is_wrong(
+    learned: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_status(learned)
+    assert main(["status", str(learned.root)]) == 0
+    facts = dict(part.split("=", 1) for part in shlex.split(capsys.readouterr().out))
+    assert (facts["state"], facts["health"], facts["version"], facts["waiting"]) == ("waiting", "green", "5", "0")
+    assert facts["detail"] == "for games"
+    set_status(learned, heartbeat_age=60)
+    assert main(["status", str(learned.root)]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("state=failed health=red ")
+    assert out.count("\n") == 1
 
 
 def test_json_is_the_whole_snapshot_with_health_and_history(
@@ -97,7 +141,8 @@ def test_json_is_the_whole_snapshot_with_health_and_history(
 ) -> None:
     assert main(["monitor", str(learned.root), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["health"]["light"] == "amber"
+    assert told["health"]["light"] == "grey"
+    assert told["health"]["phase"]["word"] == "finished"
     assert told["model"]["version"] == 5
     assert len(told["history"]["metrics"]["loss"]["value"]) == 4
 
@@ -106,9 +151,9 @@ def test_missing_and_empty_directories_give_a_sentence_that_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["monitor", str(tmp_path / "nothing")]) == 1
-    assert capsys.readouterr().out.endswith("makes one.\n")
+    assert capsys.readouterr().err.endswith("makes one.\n")
     assert main(["monitor", str(tmp_path), "--once"]) == 0
-    assert "No game has been recorded here yet. Start a bot with this run." in capsys.readouterr().out
+    assert "Not started. Start a bot with this run:" in capsys.readouterr().out
     assert main(["monitor", str(new_run(tmp_path / "new").root), "--once"]) == 0
 
 
@@ -127,7 +172,9 @@ def test_the_familiar_script_shows_the_run_live_and_ctrl_c_ends_it(learned: RunD
     process.send_signal(signal.SIGINT)
     code = process.wait(20)
     os.close(parent)
-    assert b"AMBER" in shown
+    assert b"GREY" in shown
+    assert b"Monitoring Started: " in shown
+    assert b"Uptime: 0s" in shown
     assert code == 0
 
 

@@ -22,9 +22,9 @@ from tools.torture.child import N_ACTIONS, STATE_DIM, Notebook
 from understudy.agent import RLAgent
 from understudy.experience.journal import orphans
 from understudy.learner.loop import LearnerLoop
-from understudy.learner.run_lock import StopRequest
 from understudy.ledger.connection import Ledger
 from understudy.models.state import read_model
+from understudy.run.lock import StopRequest
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
 

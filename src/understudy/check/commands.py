@@ -1,4 +1,4 @@
-"""`understudy learn-check`: does it learn?"""
+"""The commands `learn-check` (does it learn?), `evaluate` (how good is it?) and `validate` (is this a game?)."""
 
 from __future__ import annotations
 
@@ -8,31 +8,62 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from understudy.flags import count, count_or_zero
 from understudy.games.spec import registered_games
+from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 
 _TEXT = "does it learn with its default settings? tasks of all kinds, beside Stable-Baselines3"
 
+_IMPORT = "with --env: a package that registers environments, installed or in this folder; may be repeated"
+
 
 def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
-    """Add `learn-check`. `main` runs another command line: games have check commands of their own."""
+    """Add the commands. `main` runs another command line: games have check commands of their own."""
     check = commands.add_parser("learn-check", help=_TEXT, description=_TEXT[0].upper() + _TEXT[1:] + ".")
     check.add_argument("--suite", choices=["general", "stability", *_checks_of_games()], default="general")
-    check.add_argument("--seeds", type=int, nargs="+", metavar="N", help="default: 0 1 2; of stability 0 to 9")
-    check.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at the same time (default: 1)")
+    check.add_argument("--seeds", type=count_or_zero, nargs="+", metavar="N", help="default: 0 1 2; stability: 0 to 9")
+    check.add_argument("--jobs", type=count, default=1, metavar="N", help="runs at the same time (default: 1)")
     check.add_argument("--out", type=Path, metavar="FILE", help="default: learn-check-SUITE.json")
     general = check.add_argument_group("of the suite general")
     general.add_argument("--tasks", nargs="+", metavar="NAME", help="default: all of them")
     general.add_argument("--env", metavar="ID", help="any Gymnasium environment, in place of --tasks")
     general.add_argument("--import", dest="package", default="", metavar="PACKAGE", help="with --env: registers it")
     general.add_argument("--live", action="store_true", help="with --env: by the live loop, not by self-play")
-    general.add_argument("--steps", type=int, default=300_000, metavar="N", help="with --env; default: 300,000")
+    general.add_argument("--steps", type=count, default=300_000, metavar="N", help="with --env; default: 300,000")
     general.add_argument("--goal", type=float, metavar="X", help="with --env; default: its registered threshold")
     general.add_argument("--no-peer", action="store_true", help="without Stable-Baselines3")
     general.add_argument("--only-peer", action="store_true", help="only Stable-Baselines3")
     general.add_argument("--stop-at-goal", action="store_true", help="end a run when its training games reach the goal")
     stability = check.add_argument_group("of the suite stability")
-    stability.add_argument("--decisions", type=int, default=5_000_000, metavar="N", help="default: 5,000,000")
+    stability.add_argument("--decisions", type=count, default=5_000_000, metavar="N", help="default: 5,000,000")
     check.set_defaults(run=lambda options: _check(options, main))
+    text = "check files of games: can the learner learn from them?"
+    validate = commands.add_parser("validate", help=text, description=text[0].upper() + text[1:])
+    validate.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a game (.npz), or a folder of games")
+    validate.add_argument(
+        "--run-dir", type=Path, metavar="RUN_DIR", help="also check that they fit the model of this run"
+    )
+    validate.add_argument("--json", action="store_true", help="print one JSON object per file")
+    validate.set_defaults(run=_validate)
+    _add_evaluate(commands)
+
+
+def _add_evaluate(commands: Any) -> None:
+    text = "play games with the model of a run and print its score with a 95 %% interval"
+    evaluate = commands.add_parser("evaluate", help=text, description=text[0].upper() + text[1:] + ".")
+    evaluate.add_argument(
+        "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
+    )
+    evaluate.add_argument("--games", type=int, default=100, metavar="N", help="default: 100")
+    which = evaluate.add_mutually_exclusive_group()
+    which.add_argument("--game", metavar="GAME", help="default: the game that the run was trained on")
+    which.add_argument("--env", metavar="ID", help="a Gymnasium environment")
+    evaluate.add_argument("--import", dest="imports", action="append", default=[], metavar="PACKAGE", help=_IMPORT)
+    evaluate.add_argument("--version", type=int, metavar="N", help="default: the version that bots load")
+    evaluate.add_argument("--sample", action="store_true", help="draw actions from the policy; default: most probable")
+    evaluate.add_argument("--seed", type=int, default=0, metavar="N", help="other games than those of seed 0")
+    evaluate.add_argument("--json", action="store_true", help="print JSON")
+    evaluate.set_defaults(run=_evaluate)
 
 
 def _checks_of_games() -> dict[str, str]:
@@ -78,3 +109,18 @@ def _stability(options: argparse.Namespace, out: Path) -> bool:
     from understudy.check.stability import check
 
     return check(options.seeds or range(10), options.decisions, at_once=options.jobs, out=out)
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from understudy.check.episodes import validate
+
+    return validate(options.files, options.run_dir, as_json=options.json)
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from understudy.check.evaluation import evaluate, report
+
+    game = ":".join(["gym", *options.imports, options.env]) if options.env else options.game
+    run = RunDir.at(options.run_dir)
+    score = evaluate(run, options.games, game, version=options.version, sample=options.sample, seed=options.seed)
+    return report(score, as_json=options.json)

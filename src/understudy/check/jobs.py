@@ -11,8 +11,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_compl
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from understudy.learner.reports import show
 from understudy.machine.priority import ONE_BLAS_THREAD
+from understudy.run.log import show
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

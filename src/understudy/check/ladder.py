@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.acting.sampling import draw_all, probabilities
+
 Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
@@ -86,11 +88,11 @@ def linear_reinforce(seed: int, games: int, step_size: float = 0.003) -> NDArray
         game = draw_games(rng, 1)
         inputs = np.column_stack([game.states[0], np.ones(DECISIONS)])
         logits = inputs @ weights
-        probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        actions = (probabilities.cumsum(axis=1) > rng.random((DECISIONS, 1))).argmax(axis=1)
+        actions, _ = draw_all(logits, None, 0.0, rng)
         won = float(rng.random() < win_probability(game, actions[None])[0])
-        weights += step_size * (won - baseline) * inputs.T @ (np.eye(ACTIONS)[actions] - probabilities)
+        weights += (
+            step_size * (won - baseline) * inputs.T @ (np.eye(ACTIONS)[actions] - probabilities(logits, None, 0.0))
+        )
         baseline += 0.01 * (won - baseline)
     return weights
 

@@ -15,7 +15,7 @@ FRESH_SEED = 1_000_003
 
 
 @dataclass(slots=True)
-class Outcome:
+class TaskOutcome:
     """How one learner did with one task and one seed."""
 
     task: str
@@ -49,7 +49,7 @@ class Watch:
     def __init__(
         self, task: Task, learner: str, seed: int, stopped: Callable[[], bool], say: Callable[[str], None]
     ) -> None:
-        self.outcome = Outcome(task.name, learner, seed)
+        self.outcome = TaskOutcome(task.name, learner, seed)
         self.stopped = stopped
         self._task = task
         self._say = say
@@ -96,7 +96,7 @@ class Watch:
         due = any(games == self.outcome.games for games, _ in self._task.marks)
         return due and self.outcome.games not in self.outcome.marks
 
-    def end(self, evaluate: Callable[[], float]) -> Outcome:
+    def end(self, evaluate: Callable[[], float]) -> TaskOutcome:
         """Evaluate what training came to, unless it was interrupted."""
         if self.stopped():
             self.outcome.error = "interrupted"

@@ -15,7 +15,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from understudy.check.ladder import ACTIONS, DECISIONS, FEATURES, LadderTask
-from understudy.check.measure import FRESH_SEED, Outcome, Watch
+from understudy.check.measure import FRESH_SEED, TaskOutcome, Watch
 from understudy.check.tasks import LADDER, Task, prepare
 
 # hyperparams/ppo.yml of github.com/DLR-RM/rl-baselines3-zoo. `envs`, `normalize` and `steps` are the zoo's n_envs,
@@ -65,7 +65,7 @@ def peers_of(task: Task) -> list[str]:
     return [DEFAULTS_NAME, TUNED_NAME] if task.env in TUNED else [DEFAULTS_NAME]
 
 
-def train(task: Task, learner: str, seed: int, watch: Watch) -> Outcome:
+def train(task: Task, learner: str, seed: int, watch: Watch) -> TaskOutcome:
     """Train until the goal is reached, or to the end if the task has marks; then evaluate."""
     torch.set_num_threads(1)
     prepare(task)

@@ -9,20 +9,22 @@ from pathlib import Path
 import numpy as np
 
 from understudy.agent import RLAgent
-from understudy.check.measure import FRESH_SEED, Outcome, Watch
+from understudy.check.evaluation import Play
+from understudy.check.measure import FRESH_SEED, TaskOutcome, Watch
 from understudy.check.tasks import Task
 from understudy.check.worlds import World, open_world
 from understudy.errors import LearnerFailed
 from understudy.games.game import open_game
 from understudy.learner.process import BackgroundParallelLearner
-from understudy.learner.run_lock import StopRequest
 from understudy.models.live import LiveModel
-from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.rollout import Rollout
+from understudy.run.lock import StopRequest
 from understudy.settings import ParallelSettings, Settings
 
 
-def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> Outcome:
+def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> TaskOutcome:
     """Train by self-play with default settings, in this process or in workers, then evaluate."""
     request, before = StopRequest(), 0
 
@@ -57,30 +59,15 @@ def ended_games(rollouts: Sequence[Rollout], before: int) -> Iterator[tuple[int,
 
 
 def greedy_return(game: str, model: LiveModel, count: int, seed: int) -> float:
-    """The mean return of so many fresh matches in which the likeliest action is always taken.
-
-    All are played at once and each counts once, however long it is.
-    """
+    """The mean return of this many fresh matches in which the most probable action is always taken."""
     matches = open_game(game, count)
     try:
-        matches.reset(np.random.SeedSequence(seed))
-        states = np.empty((count, matches.state_dim), np.float32)
-        legal = np.ones((count, len(matches.actions)), np.bool_)
-        totals, playing = np.zeros(count), np.ones(count, np.bool_)
-        while playing.any():
-            matches.observe(states)
-            if matches.masked:
-                matches.legal(legal)
-            logits, _ = model.network.evaluate(model.trainer.normalizer.apply(states))
-            step = matches.step(np.where(legal, logits, -np.inf).argmax(axis=1))
-            totals += np.where(playing, step.rewards, 0)
-            playing &= ~(step.over | step.cut)
+        return float(np.mean(Play(matches, model, False, seed).returns(count)[0]))
     finally:
         matches.close()
-    return float(totals.mean())
 
 
-def live(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> Outcome:
+def live(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> TaskOutcome:
     """Play in this process with default settings while the background learner trains in another; then evaluate."""
     with tempfile.TemporaryDirectory(prefix="understudy-check-", ignore_cleanup_errors=True) as folder:
         world, steps = open_world(task, seed), 0

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from understudy.check.jobs import run_all, stopped
 from understudy.check.suite import require_defaults, write_json
-from understudy.learner.reports import show
+from understudy.run.log import show
 
 GAME, SOLVED, LEAST, GOOD, MOST_BELOW = "gym:CartPole-v1", 490.0, 400.0, 475.0, 0.01
 _SAY_SECONDS = 10.0
 
 
-class Run(NamedTuple):
+class StabilityRun(NamedTuple):
     """One seed."""
 
     seed: int
@@ -65,14 +65,14 @@ def check(seeds: Sequence[int], decisions: int, *, at_once: int = 1, out: Path |
     outcomes: list[Steadiness] = []
     show(f"{len(seeds)} runs of {decisions:,} decisions, {at_once} at a time.")
 
-    def done(run: Run, result: Steadiness | str) -> None:
+    def done(run: StabilityRun, result: Steadiness | str) -> None:
         outcomes.append(Steadiness(run.seed, error=result) if isinstance(result, str) else result)
         show(_line(outcomes[-1]))
         if out is not None:
             write_json(out, [dataclasses.asdict(o) | {"share_below": o.share_below} for o in outcomes])
 
     try:
-        run_all(one, [Run(seed, decisions) for seed in seeds], at_once, done)
+        run_all(one, [StabilityRun(seed, decisions) for seed in seeds], at_once, done)
     finally:
         steady = sum(outcome.steady for outcome in outcomes)
         show("\n".join(["", *(_line(outcome) for outcome in sorted(outcomes, key=lambda o: o.seed))]))
@@ -83,10 +83,11 @@ def check(seeds: Sequence[int], decisions: int, *, at_once: int = 1, out: Path |
     return steady == len(seeds)
 
 
-def one(run: Run) -> Steadiness:
+def one(run: StabilityRun) -> Steadiness:
     """Train one seed, in this process."""
-    from understudy.learner.run_lock import StopRequest  # noqa: PLC0415 - parents need none of it
-    from understudy.parallel.loop import LoopStats, TrainingLoopManager  # noqa: PLC0415
+    from understudy.parallel.loop import TrainingLoopManager  # noqa: PLC0415
+    from understudy.parallel.loop_stats import LoopStats  # noqa: PLC0415
+    from understudy.run.lock import StopRequest  # noqa: PLC0415 - parents need none of it
     from understudy.settings import Settings  # noqa: PLC0415
 
     outcome, request, began = Steadiness(run.seed), StopRequest(), time.monotonic()

@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 from understudy.check.jobs import run_all, stopped
 from understudy.check.ladder import linear_reinforce, linear_win_rate
-from understudy.check.measure import FRESH_SEED, Outcome, Watch
+from understudy.check.measure import FRESH_SEED, TaskOutcome, Watch
 from understudy.check.table import table
 from understudy.check.tasks import LADDER, Task
 from understudy.errors import SettingsError
 from understudy.files.atomic import write_atomically
-from understudy.learner.reports import show
+from understudy.run.log import show
 from understudy.settings import given_settings
 
 OURS, REINFORCE = "Understudy", "linear REINFORCE"
 
 
-class Run(NamedTuple):
+class SuiteRun(NamedTuple):
     """One learner, one task, one seed."""
 
     task: Task
@@ -44,12 +44,12 @@ def check(
 ) -> bool:
     """Run all of it, print the table, write the file; whether every task is solved by every seed and fast enough."""
     require_defaults()
-    runs, outcomes, began = planned(tasks, seeds, ours, peers, stop_at_goal), list[Outcome](), time.monotonic()
+    runs, outcomes, began = planned(tasks, seeds, ours, peers, stop_at_goal), list[TaskOutcome](), time.monotonic()
     show(f"{len(runs)} runs, {at_once} at a time.")
 
-    def done(run: Run, result: Outcome | str) -> None:
+    def done(run: SuiteRun, result: TaskOutcome | str) -> None:
         if isinstance(result, str):
-            result = Outcome(run.task.name, run.learner, run.seed, error=result)
+            result = TaskOutcome(run.task.name, run.learner, run.seed, error=result)
             show(f"{run.task.name}, {run.learner}, seed {run.seed}: FAILED, {result.error}")
         outcomes.append(result)
         if out is not None:
@@ -65,9 +65,9 @@ def check(
     return passed
 
 
-def planned(tasks: Sequence[Task], seeds: Sequence[int], ours: bool, peers: bool, stop_at_goal: bool) -> list[Run]:
+def planned(tasks: Sequence[Task], seeds: Sequence[int], ours: bool, peers: bool, stop_at_goal: bool) -> list[SuiteRun]:
     """The runs of a check. Peers learn an environment once, even if Understudy learns it in two ways."""
-    runs: list[Run] = []
+    runs: list[SuiteRun] = []
     learned: set[str] = set()
     for task in tasks:
         learners = [OURS] if ours else []
@@ -76,11 +76,11 @@ def planned(tasks: Sequence[Task], seeds: Sequence[int], ours: bool, peers: bool
 
             learned.add(task.env)
             learners += [*peers_of(task), *([REINFORCE] if task.env == LADDER else [])]
-        runs += [Run(task, learner, seed, stop_at_goal) for learner in learners for seed in seeds]
+        runs += [SuiteRun(task, learner, seed, stop_at_goal) for learner in learners for seed in seeds]
     return runs
 
 
-def one(run: Run) -> Outcome:
+def one(run: SuiteRun) -> TaskOutcome:
     """Do a run, in this process."""
     watch = Watch(run.task, run.learner, run.seed, stopped, show)
     if run.learner == REINFORCE:
@@ -104,7 +104,7 @@ def require_defaults() -> None:
         )
 
 
-def write_results(path: Path, tasks: Sequence[Task], outcomes: Sequence[Outcome]) -> None:
+def write_results(path: Path, tasks: Sequence[Task], outcomes: Sequence[TaskOutcome]) -> None:
     """Write tasks and outcomes as JSON."""
     write_json(
         path,
@@ -129,7 +129,7 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _reinforce(run: Run, watch: Watch) -> Outcome:
+def _reinforce(run: SuiteRun, watch: Watch) -> TaskOutcome:
     for games, _ in run.task.marks:
         watch.outcome.games = games
         watch.mark(linear_win_rate(linear_reinforce(run.seed, games), run.seed + FRESH_SEED, run.task.fresh))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from understudy.check.measure import Outcome
+from understudy.check.measure import TaskOutcome
 from understudy.check.tasks import Task
 
 _HEAD = ("task", "learner", "goal", "steps to goal", "end of training", "greedy", "seconds", "verdict")
 
 
-def table(tasks: Sequence[Task], outcomes: Sequence[Outcome], ours: str) -> tuple[list[str], bool]:
+def table(tasks: Sequence[Task], outcomes: Sequence[TaskOutcome], ours: str) -> tuple[list[str], bool]:
     """The lines of the table, and whether our rows are all as asked."""
     cells: list[tuple[str, ...]] = [_HEAD]
     passed = True
@@ -31,7 +31,7 @@ def table(tasks: Sequence[Task], outcomes: Sequence[Outcome], ours: str) -> tupl
     return lines, passed and len(cells) > 1
 
 
-def verdict(task: Task, rows: Sequence[Outcome], peers: Sequence[Outcome]) -> tuple[str, bool]:
+def verdict(task: Task, rows: Sequence[TaskOutcome], peers: Sequence[TaskOutcome]) -> tuple[str, bool]:
     """What is to be said of our runs of a task, and whether they are as asked."""
     solved = sum(row.solved(task) for row in rows)
     text, good = f"{solved} of {len(rows)} solved", solved == len(rows)
@@ -42,19 +42,19 @@ def verdict(task: Task, rows: Sequence[Outcome], peers: Sequence[Outcome]) -> tu
     return text, good
 
 
-def best_peer(task: Task, peers: Sequence[Outcome]) -> float | None:
+def best_peer(task: Task, peers: Sequence[TaskOutcome]) -> float | None:
     """The fewest steps to the goal of a peer, the mean over its seeds; None if no peer ever reached it."""
     learners = {peer.learner for peer in peers if peer.reached is not None}
     means = [mean_steps(task, [peer for peer in peers if peer.learner == learner]) for learner in learners]
     return min(means, default=None)
 
 
-def mean_steps(task: Task, rows: Sequence[Outcome]) -> float:
+def mean_steps(task: Task, rows: Sequence[TaskOutcome]) -> float:
     """The mean number of steps to the goal; a run that never got there counts with all the steps that it had."""
     return sum(task.steps if row.reached is None else row.reached for row in rows) / len(rows)
 
 
-def _row(task: Task, learner: str, rows: Sequence[Outcome], text: str) -> tuple[str, ...]:
+def _row(task: Task, learner: str, rows: Sequence[TaskOutcome], text: str) -> tuple[str, ...]:
     goal, greedy = f"{task.goal:g}", [_number(row.greedy) for row in rows]
     if task.marks:
         goal = " ".join(f"{least:g}@{games}" for games, least in task.marks)

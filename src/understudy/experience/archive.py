@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from understudy.experience.episode import Episode, EpisodeMeta
-from understudy.files.atomic import move, remove_if_there
-from understudy.ledger.connection import Game, Ledger
+from understudy.files.atomic import free_name, move, remove_if_there
+from understudy.ledger.connection import Ledger, LedgerGame
+from understudy.ledger.history import PURPOSE
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
@@ -23,16 +24,21 @@ _AXIS_TEXT = 40  # characters: a longer note is prose
 _MOST_AXES = 6
 
 
-def archive(run: RunDir, ledger: Ledger, storage: StorageSettings, games: Iterable[tuple[Path, str]]) -> None:
-    """Move games (file, id) that the ledger knows into the archive, and let the oldest go where it is full."""
+def archive(run: RunDir, ledger: Ledger, storage: StorageSettings, games: Sequence[tuple[Path, str]]) -> None:
+    """Move games (file, id) that the ledger knows into the archive, and let the oldest go where it is full.
+
+    A game has one file there. Another game's file of the same name is never replaced.
+    """
     arrived = []
     folder = run.archive
+    before = ledger.archived_names([game_id for _, game_id in games])
     for path, game_id in games:
         target = folder / path.name
         with contextlib.suppress(FileNotFoundError):  # moved before, or taken away
             if path != target:
+                target = folder / before[game_id] if game_id in before else free_name(target)
                 move(path, target)
-            arrived.append((path.name, target.stat().st_size, game_id))
+            arrived.append((target.name, target.stat().st_size, game_id))
     ledger.mark_archived(arrived)
     _prune(run, ledger, storage)
 
@@ -49,11 +55,11 @@ def _prune(run: RunDir, ledger: Ledger, storage: StorageSettings) -> None:
         size -= sum(freed for _, _, freed in oldest)
 
 
-def record_of(episode: Episode, name: str, size: int) -> Game:
+def record_of(episode: Episode, name: str, size: int) -> LedgerGame:
     """What the ledger keeps of a game. Its meta may be a stranger's: texts are cut to what a table can show."""
     meta = episode.meta
     version = meta.model_version
-    return Game(
+    return LedgerGame(
         id=meta.id,
         name=name,
         result=_text(meta.result),
@@ -72,8 +78,8 @@ def record_of(episode: Episode, name: str, size: int) -> Game:
 
 
 def _axes(meta: EpisodeMeta) -> dict[str, str]:
-    """By what results can be broken down: the opponent's race, and every note that is a short text."""
-    notes = {"opponent_race": meta.opponent_race, **meta.extra}
+    """By what results can be broken down: every note that is a short text."""
+    notes = {PURPOSE: meta.extra.get(PURPOSE), "opponent_race": meta.opponent_race, **meta.extra}
     texts = {_text(name): note for name, note in notes.items() if isinstance(note, str) and 0 < len(note) <= _AXIS_TEXT}
     return dict(list(texts.items())[:_MOST_AXES])
 

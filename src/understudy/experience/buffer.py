@@ -7,11 +7,11 @@ import heapq
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from understudy.ledger.connection import Game
+from understudy.ledger.connection import LedgerGame
 from understudy.settings import StorageSettings
 
 _TIMED_NAME = re.compile(r"game_(\d{8}_\d{6})_")
@@ -29,21 +29,24 @@ class WaitingFile(NamedTuple):
     at: float
 
     @property
-    def record(self) -> Game | None:
+    def record(self) -> LedgerGame | None:
         """What its name says of it; None if a stranger named it. Cheaper than reading it."""
         match = _OWN_NAME.fullmatch(self.name)
-        return match and Game(match[2], self.name, match[1], 0, 0.0, self.bytes, ended=self.at)
+        return match and LedgerGame(match[2], self.name, match[1], 0, 0.0, self.bytes, ended=self.at)
 
 
-def list_games(folder: Path, most: int, *, newest_first: bool) -> tuple[int, list[str]]:
-    """How many games wait, and the names of the oldest, or of the newest, of them; takes memory for `most` names."""
+def list_games(folder: Path, most: int, *, newest_first: bool, without: Container[str] = ()) -> tuple[int, list[str]]:
+    """How many games wait, and the names of the oldest, or of the newest, of them; takes memory for `most` names.
+
+    `without` names files that are not to be looked at now.
+    """
     count = 0
 
     def keys() -> Iterator[tuple[tuple[str, str], str]]:
         nonlocal count
         with os.scandir(folder) as entries:
             for entry in entries:
-                if is_game(entry.name):
+                if is_game(entry.name) and entry.name not in without:
                     count += 1
                     yield _age_key(entry), entry.name
 
@@ -86,6 +89,6 @@ def _age_key(entry: os.DirEntry[str]) -> tuple[str, str]:
     if match := _TIMED_NAME.match(name):
         return match[1], name[name.rfind("_") :]
     try:
-        return time.strftime("%Y%m%d_%H%M%S", time.localtime(entry.stat().st_mtime)), name
+        return time.strftime("%Y%m%d_%H%M%S", time.localtime(max(entry.stat().st_mtime, 0.0))), name
     except OSError:  # gone, or a link that leads nowhere
         return "", name

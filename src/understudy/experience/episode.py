@@ -90,15 +90,15 @@ class EpisodeMeta:
         labelled = isinstance(labels, tuple) and len(labels) > 0 and all(isinstance(label, str) for label in labels)
         _require(labelled, self, "actions", "a list of labels or null")
         _require(bool(_ID.fullmatch(self.id)), self, "id", "1 to 64 letters, digits and '-'")
-        _require(isinstance(self.extra, dict) and not _KNOWN.intersection(self.extra), self, "extra", "other keys")
+        _require(isinstance(self.extra, dict) and not META_FIELDS.intersection(self.extra), self, "extra", "other keys")
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> EpisodeMeta:
         """Build from parsed JSON; raise EpisodeError where a value is not what its key promises."""
-        known = {key: value for key, value in values.items() if key in _KNOWN}
+        known = {key: value for key, value in values.items() if key in META_FIELDS}
         if isinstance(known.get("actions"), list):
             known["actions"] = tuple(known["actions"])
-        return cls(**known, extra={key: value for key, value in values.items() if key not in _KNOWN})
+        return cls(**known, extra={key: value for key, value in values.items() if key not in META_FIELDS})
 
     def to_json(self) -> str:
         """The JSON text that the file holds; ASCII only."""
@@ -110,7 +110,7 @@ class EpisodeMeta:
 
 
 _FIELDS = tuple(f.name for f in dataclasses.fields(EpisodeMeta) if f.name != "extra")
-_KNOWN = frozenset(_FIELDS)
+META_FIELDS = frozenset(_FIELDS)
 
 
 def _require(holds: bool, meta: EpisodeMeta, name: str, expected: str) -> None:
@@ -354,13 +354,14 @@ def _no_constant(name: str) -> float:
 def _from_file_name(path: Path) -> tuple[float, str]:
     """When the game ended and how: from the name, else from the file's date."""
     match = _FILE_NAME.fullmatch(path.name)
+    dated = max(path.stat().st_mtime, 0.0)  # some disks and archives give dates before 1970
     if match is None:
-        return path.stat().st_mtime, "Unknown"
+        return dated, "Unknown"
     try:
         ended_at = time.mktime(time.strptime(match[1], "%Y%m%d_%H%M%S"))
     except (ValueError, OverflowError):
-        ended_at = path.stat().st_mtime
-    return ended_at, match[2]
+        ended_at = dated
+    return max(ended_at, 0.0), match[2]
 
 
 @contextmanager

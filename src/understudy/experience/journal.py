@@ -12,6 +12,7 @@ The memory of the running game holds the very same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import logging
@@ -31,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.errors import EpisodeError
 from understudy.experience.episode import SCHEMA, Episode, EpisodeMeta, file_name, validated, write_episode
-from understudy.files.atomic import move, remove_if_there, write_atomically
+from understudy.files.atomic import free_name, move, remove_if_there, write_atomically
 from understudy.files.locks import FileLock
 from understudy.settings import StorageSettings
 
@@ -148,6 +149,11 @@ class Journal:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+    def __del__(self) -> None:
+        """A game whose owner is gone is left to `salvage`, at once and not at the end of the process."""
+        with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down
+            self._close_descriptor()  # the lock goes with its object
 
     def _end(self, meta: EpisodeMeta, last_reward: float, final_state: NDArray[np.float32] | None) -> Episode:
         if self._ended:
@@ -274,9 +280,10 @@ def _let_go_if_windows(lock: FileLock) -> None:
 def _set_aside(journal: Path, rejected: Path, reason: str, size: int) -> None:
     note = {"file": journal.name, "reason": reason, "bytes": size, "at": time.strftime("%Y-%m-%d %H:%M:%S")}
     text = json.dumps(note, indent=2).encode()
-    write_atomically(rejected / f"{journal.name}.reason.json", lambda stream: stream.write(text))
+    target = free_name(rejected / journal.name)
+    write_atomically(target.with_name(f"{target.name}.reason.json"), lambda stream: stream.write(text))
     try:
-        move(journal, rejected / journal.name)
+        move(journal, target)
     except FileNotFoundError:  # on Windows, another salvager was quicker
         return
 
@@ -296,7 +303,7 @@ def _salvaged_episode(file: BufferedReader, status: os.stat_result, storage: Sto
     if count < 2:
         raise EpisodeError(f"the journal holds {count} whole decisions: too few for one whose reward is known.")
     # The date of the last write, not of now: a second attempt must give the same file.
-    meta = dataclasses.replace(meta, result="Unknown", truncated=True, ended_at=status.st_mtime)
+    meta = dataclasses.replace(meta, result="Unknown", truncated=True, ended_at=max(status.st_mtime, 0.0))
     last = records[-1]
     return _episode(records[:-1], n_actions, meta, float(last["reward"]), last["state"])
 

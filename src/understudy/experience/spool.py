@@ -13,12 +13,14 @@ import logging
 import math
 import os
 import re
+import shutil
 import time
 import zlib
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from understudy.errors import EpisodeError
 from understudy.experience.archive import archive, record_of
@@ -26,8 +28,8 @@ from understudy.experience.buffer import is_game, list_games, surplus
 from understudy.experience.clock import FileClock
 from understudy.experience.episode import Episode, Expected, read_episode
 from understudy.experience.journal import orphans, salvage
-from understudy.files.atomic import move, remove_if_there, remove_stale_temporaries, write_atomically
-from understudy.ledger.connection import Game, Ledger, Outcome
+from understudy.files.atomic import free_name, move, remove_if_there, remove_stale_temporaries, write_atomically
+from understudy.ledger.connection import Ledger, LedgerGame, Outcome
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
@@ -40,6 +42,8 @@ _SCAN_SHARE = 5  # a scan for fresh games may cost this part of the time: a fift
 _CATCH_UP = 1.5
 _BACKLOG_SHARE = 0.05
 _AT_A_TIME = 500  # games that one transaction sees off
+_NOT_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # errors that any other file would meet as well
+_FIRST_REST, _LONGEST_REST = 10.0, 3600.0  # seconds until a file that could not be read is tried again
 _READ_SECONDS = 1.0  # on a machine that is too busy for it a batch stays small, so that the learner heeds what is asked
 
 
@@ -49,7 +53,12 @@ class WaitingGame:
 
     path: Path
     episode: Episode
-    record: Game
+    record: LedgerGame
+
+
+class _Unreadable(NamedTuple):
+    until: float
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -78,7 +87,7 @@ class Spool:
         self._storage = storage
         self._backlog = backlog
         self._names: deque[str] = deque()
-        self._leaving: list[tuple[Path, Game, Outcome | None]] = []
+        self._leaving: list[tuple[Path, LedgerGame, Outcome | None]] = []
         self._newest_first = False
         self._scanned_at = -math.inf
         self._scan_seconds = 0.0
@@ -87,6 +96,7 @@ class Spool:
         self.waiting = 0
         self.passed = Passed()
         self._rejected_kept = 0
+        self._unreadable: dict[str, _Unreadable] = {}
 
     def recover(self) -> None:
         """Once, at the start: mend what a kill between the ledger and the files left apart."""
@@ -111,8 +121,9 @@ class Spool:
         known = math.inf if self._scanned_at == -math.inf else self.waiting  # at the first look none is new
         self._scanned_at = time.monotonic()
         newest = newest_first or self._newest_first
+        resting = {name for name, trouble in self._unreadable.items() if trouble.until > self._scanned_at}
         while True:
-            count, names = list_games(self._buffer, _LOOKAHEAD, newest_first=newest)
+            count, names = list_games(self._buffer, _LOOKAHEAD, newest_first=newest, without=resting)
             self.waiting = count
             if (self.behind or newest_first) == newest:
                 break
@@ -215,7 +226,7 @@ class Spool:
         size = _size(path)
         if size is None:
             return
-        target = self._run.rejected / _plain(path.name)
+        target = free_name(self._run.rejected / _plain(path.name))
         note = {"file": target.name, "reason": reason, "bytes": size, "at": time.strftime("%Y-%m-%d %H:%M:%S")}
         text = json.dumps(note, indent=2, ensure_ascii=False).encode()
         write_atomically(target.with_name(f"{target.name}.reason.json"), lambda stream: stream.write(text))
@@ -224,7 +235,7 @@ class Spool:
         self.passed.rejected += 1
         self.waiting = max(self.waiting - 1, 0)
         self._rejected_kept += 1
-        if self._rejected_kept > 1.1 * self._storage.rejected_files + 10:  # seldom, since it looks at each of them
+        if self._rejected_kept > self._storage.rejected_files:
             self._prune_rejected()
 
     def _open(self, path: Path, expected: Expected, max_age: float) -> WaitingGame | None:
@@ -239,14 +250,17 @@ class Spool:
                 self.reject(path, "it is a link to a file that is not there.")
             return None  # else somebody took it away
         except OSError as error:
-            if error.errno not in (errno.ELOOP, errno.EACCES):  # a disk in trouble says nothing about the file
+            if error.errno in _NOT_THE_FILE:
                 raise
-            if os.name == "posix":
+            if error.errno in (errno.ELOOP, errno.EACCES) and os.name == "posix":
                 self.reject(path, f"it cannot be opened: {error.strerror}.")
-            return None  # on Windows somebody, a virus scanner for instance, has it open: the next scan finds it again
+            else:  # a disk or a server in trouble, or on Windows a virus scanner that has it open
+                self._set_resting(path.name, error)
+            return None
         except EpisodeError as error:
             self.reject(path, str(error))
             return None
+        self._unreadable.pop(path.name, None)
         record = record_of(episode, path.name, stat.st_size)
         if self._ledger.known([record.id]):
             self.passed.known += 1
@@ -261,7 +275,15 @@ class Spool:
             return WaitingGame(path, episode, record)
         return None
 
-    def _record_of(self, path: Path) -> Game | None:
+    def _set_resting(self, name: str, error: OSError) -> None:
+        """Let a file that cannot be read now wait, so that the others are learned from; it is tried again later."""
+        seconds = min(2 * self._unreadable[name].seconds, _LONGEST_REST) if name in self._unreadable else _FIRST_REST
+        if len(self._unreadable) >= _LOOKAHEAD and name not in self._unreadable:
+            raise error  # the disk, not the file
+        self._unreadable[name] = _Unreadable(time.monotonic() + seconds, seconds)
+        logger.warning("%s cannot be read (%s); it is tried again in %.0f s.", name, error.strerror, seconds)
+
+    def _record_of(self, path: Path) -> LedgerGame | None:
         """What a file whose name says nothing holds; None if it cannot be used, and then it is rejected."""
         try:
             return record_of(read_episode(path, self._storage), path.name, path.stat().st_size)
@@ -282,11 +304,19 @@ class Spool:
             del self._leaving[:_AT_A_TIME]
 
     def _prune_rejected(self) -> None:
+        """Remove the oldest unusable files: a tenth more than has to be, since this looks at each of them."""
         notes = [entry for entry in os.scandir(self._run.rejected) if entry.name.endswith(".reason.json")]
-        for entry in heapq.nsmallest(len(notes) - self._storage.rejected_files, notes, key=lambda e: e.stat().st_mtime):
-            remove_if_there(Path(entry.path.removesuffix(".reason.json")))
+        surplus = len(notes) - self._storage.rejected_files
+        if surplus > 0:
+            surplus += self._storage.rejected_files // 10
+        for entry in heapq.nsmallest(surplus, notes, key=lambda e: e.stat().st_mtime):
+            unusable = Path(entry.path.removesuffix(".reason.json"))
+            if unusable.is_dir() and not unusable.is_symlink():
+                shutil.rmtree(unusable)
+            else:
+                remove_if_there(unusable)
             remove_if_there(Path(entry.path))
-        self._rejected_kept = min(len(notes), self._storage.rejected_files)
+        self._rejected_kept = len(notes) - max(surplus, 0)
 
 
 def _plain(name: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -45,8 +46,36 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, durable
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename within one file system, replacing `target`; on Windows, wait a little for readers to let go of it."""
-    _patiently(lambda: source.replace(target))
+    """Rename, replacing `target`; on Windows, wait a little for readers to let go of it.
+
+    To another disk (a folder may be a link) the file is copied whole before it is removed here.
+    """
+    try:
+        _patiently(lambda: source.replace(target))
+    except OSError as error:
+        if error.errno != errno.EXDEV or not source.is_file():
+            raise
+        with source.open("rb") as stream:
+            write_atomically(target, lambda copy: shutil.copyfileobj(stream, copy))
+        remove_if_there(source)
+
+
+def free_name(target: Path) -> Path:
+    """`target`, or the first of name~1, name~2 … (before the suffix) that no file has."""
+    candidate, number = target, 0
+    while os.path.lexists(candidate):
+        number += 1
+        candidate = target.with_name(f"{target.stem}~{number}{target.suffix}")
+    return candidate
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and its parents so that they survive a power cut; one that is there already stays."""
+    if not folder.is_dir():
+        if not folder.parent.is_dir():
+            make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _sync_folder(folder.parent)
 
 
 def remove_if_there(path: Path) -> bool:

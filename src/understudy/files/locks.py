@@ -34,6 +34,7 @@ class FileLock:
         self._what = what
         self._create = create
         self._descriptor: int | None = None
+        self._pid = 0
 
     @property
     def held(self) -> bool:
@@ -68,6 +69,12 @@ class FileLock:
         finally:
             _unlock_and_close(descriptor)
 
+    def __del__(self) -> None:
+        """Release a lock that nobody can release any more; a forked child only lets go of its copy."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down
+                self.release() if self._pid == os.getpid() else os.close(self._descriptor)
+
     def __enter__(self) -> FileLock:
         self.acquire()
         return self
@@ -88,7 +95,7 @@ class FileLock:
                     if self._what is not None:
                         with contextlib.suppress(OSError):  # no room for a note is no reason to be without a lock
                             _write_note(descriptor, _note(self._what))
-                    self._descriptor = descriptor
+                    self._descriptor, self._pid = descriptor, os.getpid()
                     return True
             finally:
                 if self._descriptor is None:

@@ -1,6 +1,6 @@
-"""The small interface of a game: a batch of matches that are played at the same time, one decision of each a step.
+"""The interface of a game: a batch of independent matches that advance together, one decision per match and step.
 
-One player, or two whose gains and losses are each other's. The matches of a batch share nothing but the call.
+Games have one player, or two players with opposite rewards (zero-sum).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Sides = NDArray[np.int8]
 
 
 class Step(NamedTuple):
-    """What one decision in each of B matches led to."""
+    """The result of one decision in each of B matches."""
 
-    rewards: Singles  # (B,) for the player who decided; in a game of two the other one gets the negative
-    over: Bools  # (B,) ended by the rules: nothing follows
-    cut: Bools  # (B,) stopped though it could have gone on, as by a limit of moves: neither won nor lost
-    finals: Singles  # (B, S) where cut, the position it stopped at, seen by the player to move there
-    final_sides: Sides  # (B,) where cut, who that is
+    rewards: Singles  # (B,) for the player who decided; with two players the other one gets the negative
+    over: Bools  # (B,) ended by the rules
+    cut: Bools  # (B,) stopped by a limit, for example of moves: neither won nor lost
+    finals: Singles  # (B, S) where cut: the last state, from the view of the player to move there
+    final_sides: Sides  # (B,) where cut: the player to move there
 
 
 class Game(ABC):
-    """B matches. A match that ends begins anew within the same step; `observe` then shows its first position."""
+    """B matches. A match that ends starts again within the same step; `observe` then gives its first state."""
 
     name: str
     players: int
@@ -39,16 +39,16 @@ class Game(ABC):
     state_dim: int
     actions: tuple[str, ...]
     features_hash: str | None = None
-    """Of the names of the features, where a model must know that they are the same."""
+    """Hash of the feature names; a model refuses states with another one. None: not checked."""
     features: tuple[str, ...] | None = None
-    """These names, for the model to keep."""
+    """The feature names, stored in the model."""
     masked: bool
-    """Whether `legal` says something."""
+    """Whether some actions can be illegal, so that `legal` is called."""
     settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """What a run of this game has as defaults, by section, where they differ from the general ones."""
+    """Defaults of runs of this game, by section, where they differ from the general ones."""
 
     def model_settings(self) -> Mapping[str, Mapping[str, Any]]:
-        """The sections network and training of these; a game that knows them only when it is open says them here."""
+        """The network and training defaults; override this if they are known only after the game is opened."""
         return self.settings
 
     def __init__(self, matches: int) -> None:
@@ -56,56 +56,56 @@ class Game(ABC):
 
     @abstractmethod
     def reset(self, seed: np.random.SeedSequence) -> None:
-        """Begin all matches anew; the same seed and the same decisions give the same matches."""
+        """Start all matches; the same seed and the same decisions give the same matches."""
 
     @abstractmethod
     def observe(self, out: Singles) -> None:
-        """Write the positions (B, S), each as the player to move sees it."""
+        """Write the states (B, S), each from the view of the player to move."""
 
     @abstractmethod
     def step(self, actions: NDArray[np.int64]) -> Step:
-        """Decide once in every match; the arrays are valid until the next step."""
+        """Apply one decision per match (B,); the arrays of the result are valid until the next step."""
 
     def legal(self, out: Bools) -> None:
-        """Write which actions (B, A) are legal; not called unless `masked`."""
+        """Write which actions (B, A) are legal; only called if `masked`."""
         raise NotImplementedError
 
     def to_move(self) -> Sides:
-        """(B,) whose turn it is, 0 or 1."""
+        """The player to move in each match (B,), 0 or 1."""
         return np.zeros(self.matches, np.int8)
 
     def begin_anew(self, which: Bools) -> Bools:
-        """Begin some matches (B,) anew though they are not over; returns those that have, which may be others as well.
+        """Restart some matches (B,) before they are over; returns which were restarted, possibly more than asked for.
 
-        A run asks for it once for each match, so that matches of equal length do not all end in the same step. A game
-        that cannot do it returns no match.
+        A run calls it once per match at its start, so that matches of equal length do not all end in the same step. A
+        game that cannot restart single matches returns all False.
         """
         return np.zeros_like(which)
 
     def snapshot(self) -> bytes | None:
-        """All that `restore` needs to go on with these matches exactly; None from a game that cannot save them.
+        """What `restore` needs to continue these matches exactly; None if the game cannot save them.
 
-        It must be safe to read: `understudy.games.saved` packs arrays and plain values. Nothing is unpickled.
+        `understudy.games.saved` packs arrays and plain values safely. Pickle is not allowed.
         """
         return None
 
     def restore(self, saved: bytes) -> Bools:
-        """Go on with the matches of a snapshot, perhaps of another process, in place of `reset`.
+        """Continue the matches of a snapshot, possibly of another process, instead of `reset`.
 
-        Returns which matches (B,) go on exactly where they were; the others have begun anew. Raises MatchesDamaged
-        for what cannot be used; `reset` is called then.
+        Returns which matches (B,) continue exactly; the others were restarted. Raises MatchesDamaged if the snapshot
+        cannot be used; the caller then calls `reset`.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of what the matches hold outside of Python."""
+        """Release resources such as processes and files."""
         return
 
 
 def open_game(name: str, matches: int) -> Game:
     """Make this many matches of a game: `tictactoe`, `gym:CartPole-v1`, `package.module:SPEC` (see `games.spec`).
 
-    A name is all that a worker process needs to make its own.
+    Worker processes open their own matches by this name.
     """
     game: Game = _factory(name)(matches, *filter(None, [argument_of(name)]))
     return game

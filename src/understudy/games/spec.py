@@ -7,6 +7,7 @@ docs/add-a-game.md explains each field with a complete example.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import logging
@@ -28,7 +29,7 @@ Reference = str | Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class ResultAxis:
-    """A way to break results down: the note of a recorded game (`begin_episode(difficulty=…)`) and its title."""
+    """A way to break results down: the note of a recorded game (`end_episode(colour=…)`) and its title."""
 
     note: str
     title: str
@@ -36,7 +37,11 @@ class ResultAxis:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the dashboard: `show(watched)` builds it; `wanted(run, snapshot)`: is there something to show?"""
+    """A page of the dashboard, at /run/RUN/`name`.
+
+    `show(watched)` builds it with NiceGUI and returns functions that the dashboard calls after every look at the run,
+    or None. `wanted(run, snapshot)` says whether there is something to show.
+    """
 
     name: str
     title: str
@@ -85,6 +90,19 @@ class SelfPlaySetup:
     after_update: Callable[[Any], object] = field(default=lambda _: None)
 
 
+@dataclass(frozen=True, slots=True)
+class LadderPackage:
+    """What the zip for a ladder holds in addition to the ladder core and the model; see run/ladder_zip.py.
+
+    `start` is "package.module:function"; the zip's `run.py` calls it with the data folder and exits with what it
+    returns. `modules` are files and folders below `understudy`, `learned` files of the run directory.
+    """
+
+    start: str
+    modules: tuple[str, ...]
+    learned: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class GameSpec:
     """One game. Only `name` is required; a game without `matches` cannot be trained by self-play."""
@@ -118,6 +136,8 @@ class GameSpec:
     """Networks that `network.policy` may name in addition to the core's."""
     selfplay: Reference | None = None
     """`selfplay(run, settings)` returns a SelfPlaySetup."""
+    package: LadderPackage | None = None
+    """The zip for a ladder; None for a game that has no ladder."""
 
     @property
     def shown(self) -> str:
@@ -182,8 +202,10 @@ def find_game(name: str) -> GameSpec:
     if kind in games:
         return games[kind]
     if not rest:
+        near = difflib.get_close_matches(name, games, 1)
+        meant = f"; did you mean {near[0]}?" if near else "."
         raise SettingsError(
-            f"There is no game {name!r}. Known games: {', '.join(sorted(games))}. "
+            f"There is no game {name!r}{meant} Known games: {', '.join(sorted(games))}. "
             "Name another one as package.module:SPEC, or a Gymnasium environment with --env ID."
         )
     found = resolve(name)
@@ -200,6 +222,11 @@ def all_axes() -> Iterator[ResultAxis]:
     """The result axes of all registered games."""
     for spec in registered_games().values():
         yield from spec.axes
+
+
+def axis_title(note: str) -> str:
+    """The title of a result axis: as a game declares it, else made from the name of the note."""
+    return next((axis.title for axis in all_axes() if axis.note == note), note.replace("_", " ").capitalize())
 
 
 def all_work() -> dict[str, BackgroundWork]:

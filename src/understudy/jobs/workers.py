@@ -22,9 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import UnderstudyError
-from understudy.jobs.queue import Job, Kind, Outcome
+from understudy.jobs.queue import JobOutcome
+from understudy.ledger.jobs import Job, Kind
 from understudy.machine.priority import stand_back
 from understudy.machine.resources import memory_of
+from understudy.machine.signals import deaf_children
 
 if sys.platform == "linux":
     import resource
@@ -91,7 +93,8 @@ class Workers:
             process = self._context.Process(
                 target=_serve, args=(theirs, self._gentle), name="understudy worker", daemon=True
             )
-            process.start()
+            with deaf_children():
+                process.start()
             theirs.close()
             self._workers.append(_Worker(process, ours))
 
@@ -110,7 +113,7 @@ class Workers:
                 return True
         return False
 
-    def finished(self, timeout: float) -> list[Outcome]:
+    def finished(self, timeout: float) -> list[JobOutcome]:
         """Wait until something happens, at most `timeout` seconds, and return the jobs that have ended."""
         deadlines = [w.since + w.job.seconds for w in self._workers if w.job is not None]
         wait = max(min([time.monotonic() + timeout, *deadlines]) - time.monotonic(), 0.0)
@@ -128,7 +131,7 @@ class Workers:
         for worker in list(self._workers):
             self._end(worker)
 
-    def _hear(self, worker: _Worker) -> Outcome | None:
+    def _hear(self, worker: _Worker) -> JobOutcome | None:
         """Take a worker's message, or notice its death."""
         try:
             message = json.loads(worker.pipe.recv_bytes())
@@ -139,7 +142,7 @@ class Workers:
             return None
         job, worker.job = worker.job, None
         assert job is not None
-        return Outcome(
+        return JobOutcome(
             job,
             result=message.get("result"),
             refusal=message.get("refusal"),
@@ -147,7 +150,7 @@ class Workers:
             seconds=time.monotonic() - worker.since,
         )
 
-    def _judge(self, worker: _Worker, job: Job) -> Outcome | None:
+    def _judge(self, worker: _Worker, job: Job) -> JobOutcome | None:
         """End a worker whose job is over its limits."""
         if time.monotonic() - worker.since >= job.seconds:
             return self._kill(worker, f"It took longer than {job.seconds:g} s and was ended.")
@@ -155,7 +158,7 @@ class Workers:
             return self._kill(worker, f"It needed more than {job.memory:,} bytes of memory and was ended.")
         return None
 
-    def _bury(self, worker: _Worker) -> Outcome | None:
+    def _bury(self, worker: _Worker) -> JobOutcome | None:
         worker.process.join(_END_SECONDS)
         code = worker.process.exitcode
         if code == _ENDED_BY_LIMIT and worker.job is not None:
@@ -163,11 +166,11 @@ class Workers:
         how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
         return self._kill(worker, f"Its worker {how}.")
 
-    def _kill(self, worker: _Worker, reason: str) -> Outcome | None:
+    def _kill(self, worker: _Worker, reason: str) -> JobOutcome | None:
         self.deaths += 1
         seconds = time.monotonic() - worker.since
         self._end(worker)
-        return None if worker.job is None else Outcome(worker.job, failure=reason, seconds=seconds)
+        return None if worker.job is None else JobOutcome(worker.job, failure=reason, seconds=seconds)
 
     def _end(self, worker: _Worker) -> None:
         self._workers.remove(worker)

@@ -1,10 +1,15 @@
-"""When to stop waiting for more games."""
+"""When games come: whether the buffer has changed, and when to stop waiting for more games."""
 
 from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
 
 _LEAST_SECONDS = 2.0
 _GAPS = 4.0  # times the usual time between two games
 _REMEMBERED = 4.0  # games
+_TICK_SECONDS = 0.04  # that two changes may share a modification time
 
 
 class Arrivals:
@@ -22,3 +27,12 @@ class Arrivals:
             self._gap += ((now - self._last) / new - self._gap) / _REMEMBERED
             self._last = now
         return waiting > 0 and now - self._last > max(_LEAST_SECONDS, _GAPS * self._gap)
+
+
+def changed_at(folder: Path) -> float:
+    """When a file last came or went; NaN, which equals nothing, while another change could have the same time."""
+    try:
+        modified = folder.stat().st_mtime
+    except OSError:  # the next pass reports what is wrong
+        return 0.0
+    return math.nan if abs(time.time() - modified) < _TICK_SECONDS else modified

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from understudy.jobs.queue import MOST_ATTEMPTS, Job, Kind, Outcome
-from understudy.ledger.jobs import JobLedger
+from understudy.jobs.queue import JobOutcome
+from understudy.ledger.jobs import MOST_ATTEMPTS, Job, JobLedger, Kind
 from understudy.models.intervals import Z95, wilson
 from understudy.models.store import ModelStore, Signature
 from understudy.settings import EvaluationSettings
@@ -86,7 +86,7 @@ class EvaluationJobs:
         name = f"version {version}, games {first + 1} to {first + games}"
         return [Job(self.kind, key, name, self._settings.function, argument, *limits)]
 
-    def settle(self, outcome: Outcome) -> bool:
+    def settle(self, outcome: JobOutcome) -> bool:
         """Record results; False if the job is to be tried again."""
         job = outcome.job
         version, first = map(int, job.key.split(":"))

@@ -7,9 +7,11 @@ import math
 import time
 from collections.abc import Mapping
 
-from understudy.learner import reports
+from understudy.learner.reports import load
 from understudy.learner.statistics import Statistics
 from understudy.ledger.connection import Ledger
+from understudy.run.log import append_entry, say
+from understudy.run.state import RunState
 from understudy.rundir import RunDir
 
 logger = logging.getLogger(__name__)
@@ -24,28 +26,28 @@ class LearnerLog:
     def __init__(self, run: RunDir, *, verbose: bool) -> None:
         self._run = run
         self._verbose = verbose
-        self._state_logged_at: dict[str, float] = {}
+        self._state_logged_at: dict[RunState, float] = {}
 
     def say(self, text: str) -> None:
-        """Print a line, for whoever watches."""
+        """Print a line on the terminal."""
         if self._verbose:
-            reports.say(text)
+            say(text)
 
     def entry(self, title: str, facts: Mapping[str, str]) -> None:
         """An entry that is worth having, but not worth stopping for."""
         try:
-            reports.append_entry(self._run.log, title, facts, time.time())
+            append_entry(self._run.log, title, facts, time.time())
         except OSError as error:
             logger.debug("Not logged: %s (%s)", title, error)
 
-    def state(self, state: str, stats: Statistics) -> None:
+    def state(self, state: RunState, stats: Statistics) -> None:
         """Log a state; one that comes and goes, as on a crowded machine, at most once a minute."""
         now = time.monotonic()
         if now < self._state_logged_at.get(state, -math.inf) + _STATE_LOG_SECONDS:
             return
         self._state_logged_at[state] = now
-        facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": reports.load(stats.resources)}
-        reports.append_entry(self._run.log, f"State: {state}", facts, time.time())
+        facts = {"Workers": f"{stats.active_workers}/{stats.max_workers}", "Load": load(stats.resources)}
+        append_entry(self._run.log, f"State: {state}", facts, time.time())
 
     def skipped(self, facts: Mapping[str, str]) -> None:
         """Games were archived unlearned."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from understudy.learner.model_check import newest_sound_version
-from understudy.learner.reports import say
 from understudy.learner.training import Training
 from understudy.models.store import ModelStore
+from understudy.run.log import say
 
 
 class ModelReport:

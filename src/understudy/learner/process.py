@@ -8,31 +8,41 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import difflib
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import understudy
 from understudy.errors import LearnerBusy, LearnerError, LearnerFailed, SettingsError
 from understudy.games.spec import find_work, resolve
-from understudy.learner.reports import say
 from understudy.learner.statistics import Statistics
 from understudy.machine.priority import ONE_BLAS_THREAD
+from understudy.machine.signals import apart
+from understudy.run.log import say
+from understudy.run.state import Activity, RunState
+from understudy.run.status import read_status
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.settings import LearnerSettings, Settings, as_flags, learner_sections
-from understudy.status import read_status
+from understudy.settings import LearnerSettings, Settings, as_flags, learner_sections, sections
 
 _START_SECONDS = 60.0
+_MOST_DEATHS = 6  # in a row
+_FIRST_PAUSE = 1.0  # seconds before the first restart; doubled each time
+_LONG_LIFE_SECONDS = 600.0  # a process that lived this long was not a hopeless one
+_ASKED_TO_END = (0, 130, LearnerBusy.exit_code, -signal.SIGINT, -signal.SIGTERM)
 
 
 class BackgroundParallelLearner:
     """Learns from the games in a run directory, in the background, until `stop` or the end of this process.
 
-    Any further setting of the learner (batch_games, poll_seconds, report_seconds, …) is taken by its name. If another
-    learner holds the run, this one waits and takes over after it (`if_busy="exit"`: start() raises LearnerBusy).
+    Any further setting of the learner (batch_games, poll_seconds, cpu_threshold …) is taken by its name. What is given
+    here wins over `settings`, and both win over understudy.toml. If another learner holds the run, this one waits and
+    takes over after it (`if_busy="exit"`: start() raises LearnerBusy). A learner process that dies is started again.
     """
 
     def __init__(
@@ -42,7 +52,7 @@ class BackgroundParallelLearner:
         max_workers: int | None = None,
         enable_replay_analysis: bool = False,
         enable_model_training: bool = True,
-        verbose: bool = True,
+        verbose: bool | None = None,
         max_file_age: float | None = None,
         if_busy: Literal["wait", "exit"] = "wait",
         outlive_parent: bool = False,
@@ -52,23 +62,20 @@ class BackgroundParallelLearner:
         self._work = [name for name, wanted in {"replays": enable_replay_analysis}.items() if wanted]
         for name in self._work:
             resolve(find_work(name).check)()
-        base = settings or Settings()
-        known = {f.name for f in dataclasses.fields(LearnerSettings)}
-        if unknown := more.keys() - known:
-            raise SettingsError(
-                f"{', '.join(sorted(unknown))}: no such setting; the learner has {', '.join(sorted(known))}."
-            )
-        given = {"verbose": verbose, **more}
-        if max_file_age is not None:  # else the settings'
-            given["max_file_age"] = float(max_file_age)
-        if max_workers is not None:  # else the settings', which NUM_INSTANCES fills
-            given["max_workers"] = max_workers
-        self.settings = dataclasses.replace(base, learner=dataclasses.replace(base.learner, **given))
+        if settings is None and verbose is None:
+            verbose = True
+        age = None if max_file_age is None else float(max_file_age)
+        named = {"verbose": verbose, "max_file_age": age, "max_workers": max_workers}
+        given = more | {name: value for name, value in named.items() if value is not None}
+        self.settings, self._decided = _with_arguments(settings, given)
         self.run_dir = RunDir.at(run_dir)
         self._train = enable_model_training
         self._if_busy = if_busy
         self._outlive_parent = outlive_parent
         self._process: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.Event()
+        self._trouble: str | None = None
+        self._restarts = 0
 
     @property
     def running(self) -> bool:
@@ -80,25 +87,25 @@ class BackgroundParallelLearner:
         if self.running:
             return True
         self.run_dir.create()
-        self._process = subprocess.Popen(
-            self._command(),
-            stdin=subprocess.DEVNULL if self._outlive_parent else subprocess.PIPE,
-            bufsize=0,  # a command is sent when it is written
-            env={**os.environ, **ONE_BLAS_THREAD, "PYTHONPATH": _with_this_package(os.environ.get("PYTHONPATH"))},
-        )
+        self._stopping = threading.Event()
+        self._trouble = None
+        self._process = self._started()
         try:
-            return self._wait_until_ready(self._process)
+            learns = self._wait_until_ready(self._process)
         except LearnerError:
             self.stop()
             raise
+        threading.Thread(target=self._watch, args=(self._process, self._stopping), daemon=True).start()
+        return learns
 
     def stop(self, *, drain: bool = False, timeout: float = 60.0) -> dict[str, Any]:
         """Let the learner finish what is under way (`drain`: all that waits), and return its statistics."""
+        self._stopping.set()
         process, self._process = self._process, None
         if process is None:
             return self.get_stats()
         if process.stdin is not None:
-            with contextlib.suppress(OSError):  # it has ended already
+            with contextlib.suppress(OSError, ValueError):  # it has ended already
                 process.stdin.write(b"drain\n" if drain else b"stop\n")
             process.stdin.close()
         else:
@@ -114,16 +121,59 @@ class BackgroundParallelLearner:
     def get_stats(self) -> dict[str, Any]:
         """The learner's figures, as it last wrote them (at most a second ago while it runs)."""
         status = read_status(self.run_dir.status)
-        stats = Statistics(max_workers=self.settings.learner.max_workers, state="stopped").as_dict()
+        stats = Statistics(max_workers=self.settings.learner.max_workers, state=RunState(Activity.STOPPED)).as_dict()
         stats.update({name: status[name] for name in stats if name in status})
-        return stats | {"running": self.running}
+        if self._trouble is not None:  # status.json has what the process wrote before it died
+            stats |= {"state": "failed" if self._stopping.is_set() else "restarting", "last_error": self._trouble}
+        return stats | {"running": self.running, "restarts": self._restarts}
 
     def __enter__(self) -> BackgroundParallelLearner:
         self.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Learn from all that waits, then end; after an exception, end at once."""
+        self.stop(drain=kind is None)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self._command(),
+            stdin=subprocess.DEVNULL if self._outlive_parent else subprocess.PIPE,
+            bufsize=0,  # a command is sent when it is written
+            env={**os.environ, **ONE_BLAS_THREAD, "PYTHONPATH": _with_this_package(os.environ.get("PYTHONPATH"))},
+            **apart(),
+        )
+
+    def _watch(self, process: subprocess.Popen[bytes], stopping: threading.Event) -> None:
+        """Start the process again when it dies, in a thread that otherwise sleeps. Give up when it keeps dying."""
+        deaths = 0
+        while True:
+            started = time.monotonic()
+            code = process.wait()
+            if stopping.is_set() or code in _ASKED_TO_END:
+                return
+            if process.stdin is not None:
+                process.stdin.close()
+            deaths = 1 if time.monotonic() - started > _LONG_LIFE_SECONDS else deaths + 1
+            self._trouble = f"The learner process died ({_how_it_ended(code)})"
+            if deaths >= _MOST_DEATHS:
+                stopping.set()
+                say(
+                    f"{self._trouble} {deaths} times in a row and is not started again. Games wait in "
+                    f"{self.run_dir.buffer}. See {self.run_dir.log}, or run: understudy doctor {self.run_dir.root}"
+                )
+                return
+            pause = _FIRST_PAUSE * 2 ** (deaths - 1)
+            say(f"{self._trouble}. It is started again in {pause:g} s; no game is lost.")
+            if stopping.wait(pause):
+                return
+            process = self._started()
+            self._process = process
+            self._restarts += 1
+            if stopping.is_set():  # stop() came in between and may not know this process
+                process.terminate()
+                self._process = None
+                return
 
     def _command(self) -> list[str]:
         command = [sys.executable, "-m", "understudy", "learn", str(self.run_dir.root)]
@@ -131,7 +181,7 @@ class BackgroundParallelLearner:
         command += ["--wait"] if self._if_busy == "wait" else []
         command += [] if self._train else ["--no-training"]
         command += [f"--{name}" for name in self._work]
-        return command + as_flags(self.settings, learner_sections())
+        return command + as_flags(self.settings, learner_sections(), self._decided)
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
         before = read_status(self.run_dir.status)
@@ -151,7 +201,40 @@ class BackgroundParallelLearner:
         raise LearnerFailed(f"The learner process did not report within {_START_SECONDS:g} s.")
 
 
+def _with_arguments(settings: Settings | None, given: Mapping[str, Any]) -> tuple[Settings, set[str]]:
+    """The settings with the arguments in their sections, and the names (`section.name`) that no file may change.
+
+    Training settings that were not given stay the model's own.
+    """
+    result = settings or Settings()
+    kinds = sections()
+    own = [f.name for f in dataclasses.fields(Settings) if f.name in learner_sections()]
+    homes = {f.name: section for section in reversed(own) for f in dataclasses.fields(kinds[section])}
+    homes |= {f.name: "learner" for f in dataclasses.fields(LearnerSettings)}
+    if unknown := sorted(given.keys() - homes):
+        near = difflib.get_close_matches(unknown[0], homes, 1)
+        hint = f" Did you mean {near[0]}?" if near else f" The learner has {', '.join(sorted(homes))}."
+        raise SettingsError(f"{', '.join(unknown)}: no such setting.{hint}")
+    for name, value in given.items():
+        changed = dataclasses.replace(getattr(result, homes[name]), **{name: value})
+        result = dataclasses.replace(result, **{homes[name]: changed})
+    decided = {f"{homes[name]}.{name}" for name in given}
+    if settings is not None:
+        rest = [section for section in learner_sections() if section != "training"]
+        decided |= {f"{section}.{f.name}" for section in rest for f in dataclasses.fields(kinds[section])}
+    return result, decided
+
+
+def _how_it_ended(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
 def _with_this_package(path: str | None) -> str:
     """PYTHONPATH with the folder of this package first: inside a bot's zip it is not installed."""
-    here = str(Path(understudy.__file__).resolve().parent.parent)
+    here = str(Path(__file__).resolve().parents[2])
     return here if not path else os.pathsep.join([here, path])

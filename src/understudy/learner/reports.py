@@ -1,53 +1,15 @@
-"""What the learner tells people: lines on the terminal, entries in the log, reports, in the layout users know."""
+"""The learner's reports, in the layout users know: the facts of a batch, the status report, the statistics table."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from understudy.experience import outliers
-from understudy.files.atomic import move
 from understudy.games.spec import all_work
-from understudy.rundir import EVENTS
+from understudy.run.log import clock
 
-_LOG_BYTES = 5_000_000
 _WIDTH = 70
-
-
-def say(text: str) -> None:
-    """Print a line of the learner's."""
-    show(f"[BG_LEARNER] {text}")
-
-
-def show(text: str) -> None:
-    """Print; a terminal that has gone away is no reason to stop learning."""
-    with contextlib.suppress(OSError, ValueError):
-        print(text, flush=True)
-
-
-def append_entry(
-    log: Path, title: str, facts: Mapping[str, str], at: float, numbers: Mapping[str, Any] | None = None
-) -> None:
-    """Append an entry to the log for people, and the same event (with its numbers) to `events.jsonl` for programs."""
-    lines = [f"[{clock(at)}] {title}", *(f"  {name + ':':<16} {value}" for name, value in facts.items()), "-" * 60, ""]
-    append_bounded(log, "\n".join(lines) + "\n", _LOG_BYTES)
-    event = {"at": at, "event": title, "facts": dict(facts), **({"numbers": dict(numbers)} if numbers else {})}
-    append_bounded(log.with_name(EVENTS), json.dumps(event) + "\n", _LOG_BYTES)
-
-
-def append_bounded(path: Path, text: str, most_bytes: int) -> None:
-    """Add to a file, which goes on in a new one when it is long; the one before is kept, older ones are not."""
-    try:
-        if path.stat().st_size > most_bytes:
-            move(path, path.with_name(f"{path.name}.1"))
-    except FileNotFoundError:
-        pass
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write(text)
 
 
 def batch_facts(games: int, stats: Mapping[str, Any], totals: Mapping[str, Any]) -> dict[str, str]:
@@ -140,11 +102,6 @@ def statistics_table(stats: Mapping[str, Any]) -> str:
         facts["Evaluation"] = evaluation(stats["evaluation"])
     lines = [f"{name}: {value}" for name, value in facts.items()]
     return "\n".join([_rule(), "[BACKGROUND LEARNING] STATISTICS", _rule(), *lines, _rule()])
-
-
-def clock(at: float) -> str:
-    """A time as people write it."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
 def number(value: float | None, form: str = "{:.4f}") -> str:

@@ -9,13 +9,14 @@ from typing import Any
 
 from understudy.games.spec import all_work
 from understudy.ledger.connection import Ledger
+from understudy.run.state import Activity, RunState
 
 
 @dataclass(slots=True)
 class Statistics:
     """The learner's figures. Totals are of the whole run, restarts included; `errors` is of this process."""
 
-    state: str = "starting"
+    state: RunState = field(default_factory=lambda: RunState(Activity.STARTING))
     files_processed: int = 0
     batches_trained: int = 0
     total_samples: int = 0
@@ -46,6 +47,7 @@ class Statistics:
     staleness: float | None = None
     effective_sample_size: float | None = None
     started_at: float = 0.0
+    state_since: float | None = None
     work: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_work_figures(), 0))
     """Figures of the background work of games, by the name that get_stats() shows."""
     jobs: dict[str, int] = field(default_factory=dict)
@@ -53,6 +55,8 @@ class Statistics:
     worker_deaths: int = 0
     resources: dict[str, float | None] = field(default_factory=dict)
     evaluation: dict[str, Any] | None = None
+    gate: dict[str, Any] | None = None
+    """Who is on stage and the evidence, see models/gate_report.py; None before there is a model."""
     model_trouble: dict[str, str] | None = None
     """`what` and `advice` while the model cannot learn, and games are left where they are."""
 
@@ -104,7 +108,7 @@ class Statistics:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for status.json and get_stats()."""
-        values: dict[str, Any] = dataclasses.asdict(self)
+        values: dict[str, Any] = dataclasses.asdict(self) | {"state": str(self.state)}
         work: dict[str, int] = values.pop("work")
         return values | work | {"models_trained": self.batches_trained}
 

@@ -77,7 +77,7 @@ class Training:
         return None if self._model is None else self._model.network.short_memory(game_length)
 
     def forget(self) -> None:
-        """Load the model anew before the next batch: the store has been mended."""
+        """Load the model again before the next batch: the store has been repaired."""
         self._signature = None
 
     def refresh(self) -> bool:
@@ -102,7 +102,7 @@ class Training:
         return True
 
     def _examine(self, model: LiveModel) -> None:
-        """Look at a model that somebody else made; what was held against the one before is forgotten."""
+        """Check a model that another process published; complaints about the previous one are dropped."""
         self._failures, self.trouble, self._suspects = 0, None, set()
         self._is_sound(model)
 

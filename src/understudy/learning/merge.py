@@ -78,6 +78,11 @@ def faded_sum(change: Change) -> Array:
     return np.asarray(change.kept * change.head + (change.trained - change.kept * change.base))
 
 
+def widest(change: Change) -> Array:
+    """Largest values seen so far."""
+    return np.asarray(np.maximum(change.head, change.trained))
+
+
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "parameters": damped_sum,
@@ -86,6 +91,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "normalizer_count": faded_sum,
         "normalizer_sums": faded_sum,
         "normalizer_squares": faded_sum,
+        "reward_range": widest,
+        "value_peaks": widest,
     }
 )
 

@@ -6,6 +6,7 @@ last month's data nor a single value decides. What two processes saw can be adde
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,8 @@ class StateNormalizer:
     The state is `count`, `sums` and `squares`. States are float32, whose squares are exact in float64: the 53 bits
     suffice for any spread that float32 can express.
     """
+
+    limit = LIMIT
 
     def __init__(self, state_dim: int, enabled: bool = True) -> None:
         self.enabled = enabled
@@ -115,7 +118,9 @@ class StateNormalizer:
 
 VALUE_HORIZON, ADVANTAGE_HORIZON = 2.0**14, 2.0**12
 """Decisions that the statistics of value targets and of advantages remember."""
-_PRIOR = 32.0  # decisions worth 0 that are assumed at first: one game alone does not show how much games differ
+LEAST_SHARE = 0.05
+"""Of its largest value so far: a spread of targets, or a size of advantages, that is smaller is noise."""
+_PRIOR = 32.0  # decisions worth `prior` that are assumed at first: one game does not show how much games differ
 
 
 class ValueNormalizer:
@@ -126,7 +131,12 @@ class ValueNormalizer:
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
-        self.restore(np.zeros(STATISTICS))
+        self.prior = 0.0
+        """The target that is assumed at first: the one nearest to 0 that the rewards allow."""
+        self.peaks = np.zeros(2)
+        """The largest spread of targets and the largest size of advantages so far. Much less than them is noise."""
+        self.sums: Wide = np.zeros(STATISTICS)
+        self.restore(self.sums)
 
     def update(self, targets: Floats, learned: bool = False) -> tuple[float, float]:
         """Take targets into account; the (gain, offset) that turn the old v of a value into gain·v + offset.
@@ -140,10 +150,11 @@ class ValueNormalizer:
         wide = wide.clip(mean - self.far, mean + self.far)
         count, total, squares = fading(self.sums[0], n, VALUE_HORIZON) * self.sums[:3]
         self.restore(np.array([count + n, total + wide.sum(), squares + np.dot(wide, wide), *self.sums[3:]]))
+        self._note_peaks(self.spread if self.sums[0] >= EARLY else 0.0, 0.0)
         gain, offset = spread / self.spread, (mean - self.mean) / self.spread
         # Until the statistics settle, what the network says is best understood by the new ones.
-        small = abs(np.log(gain)) < _SMALL and abs(offset) < _SMALL
-        return (gain, offset) if small or learned else (1.0, 0.0)
+        settled = self.sums[0] >= VALUE_HORIZON or (abs(np.log(gain)) < _SMALL and abs(offset) < _SMALL)
+        return (gain, offset) if settled or learned else (1.0, 0.0)
 
     @property
     def far(self) -> float:
@@ -163,24 +174,30 @@ class ValueNormalizer:
             far = _FAR * np.sqrt(self.sums[4] / self.sums[3])
             usual = wide.clip(-far, far)
         count, squares = fading(self.sums[3], n, ADVANTAGE_HORIZON) * self.sums[3:] + (n, np.dot(usual, usual))
-        self.restore(np.array([*self.sums[:3], count, squares]))
-        size = np.sqrt(max(squares / count, square / n))
+        self.sums = np.array([*self.sums[:3], count, squares])
+        self._note_peaks(0.0, math.sqrt(squares / count) if count >= EARLY else 0.0)
+        size = max(math.sqrt(max(squares / count, square / n)), LEAST_SHARE * float(self.peaks[1]))
         return (wide / size).clip(-LIMIT, LIMIT).astype(np.float32) if size > 0 else advantages.astype(np.float32)
+
+    def _note_peaks(self, spread: float, size: float) -> None:
+        self.peaks = np.maximum(self.peaks, [spread, size])
 
     def in_units(self, advantage: float) -> float:
         """An advantage in units of their usual size."""
-        count, squares = self.sums[3:]
-        return float(advantage / np.sqrt(squares / count)) if squares > 0 else 0.0
+        count, squares = self.sums[3:].tolist()
+        size = max(math.sqrt(squares / count), LEAST_SHARE * float(self.peaks[1])) if count else 0.0
+        return advantage / size if size > 0 else 0.0
 
     def restore(self, sums: Wide) -> None:
         """Go on from `sums`: count, sum and squares of targets; count and squares of advantages."""
         self.sums = sums
-        count = sums[0] + _PRIOR * max(0.0, 1 - sums[0] / EARLY)
-        mean = sums[1] / count
-        variance = sums[2] / count - mean * mean
+        assumed = _PRIOR * max(0.0, 1 - sums[0] / EARLY)
+        count = sums[0] + assumed
+        mean = (sums[1] + assumed * self.prior) / count
+        variance = (sums[2] + assumed * self.prior**2) / count - mean * mean
         varies = self.enabled and variance > 1e-12 * mean * mean and sums[0] > 0
         self.mean = float(mean) if self.enabled and sums[0] else 0.0
-        self.spread = float(np.sqrt(variance)) if varies else 1.0
+        self.spread = max(float(np.sqrt(variance)), LEAST_SHARE * float(self.peaks[0])) if varies else 1.0
 
     def normalize(self, values: Floats) -> NDArray[np.float32]:
         """Values as the network should say them."""
@@ -194,6 +211,37 @@ class ValueNormalizer:
         return expanded
 
 
+class RewardRange:
+    """The smallest and the largest reward seen so far bound what any state can be worth.
+
+    A network may claim anything about states that it has rarely seen. Where a game is cut, its claim becomes a target.
+    Without a bound, values were seen to rise beyond all rewards, and the policy followed them. A bound also gives the
+    order of magnitude before anything is learned. The state is `seen` (3,): −lowest, highest, and 1 if any game ended.
+    """
+
+    def __init__(self) -> None:
+        self.seen = NO_REWARDS.copy()
+
+    def update(self, rewards: Floats, ended: bool) -> None:
+        """Take rewards (N,) into account; `ended` says that at least one of their games was over, not cut."""
+        self.seen = np.maximum(self.seen, [-float(rewards.min()), float(rewards.max()), float(ended)])
+
+    def bounds(self, gamma: float) -> tuple[float, float]:
+        """The least and the most that a state can be worth, if at least one reward follows.
+
+        A game that goes on forever pays between lowest / (1 − γ) and highest / (1 − γ). A game that ends can also stop
+        after its first reward. That is assumed, too, as long as all rewards are equal: then only an end can make a
+        difference, and what has not been tried should seem worth a try.
+        """
+        low, high, over = -float(self.seen[0]), float(self.seen[1]), bool(self.seen[2])
+        if gamma >= 1 or low > high:
+            return -np.inf, np.inf
+        least, most = low / (1 - gamma), high / (1 - gamma)
+        return (min(least, low), max(most, high)) if over or low == high else (least, most)
+
+
+_LEAST = float(np.finfo(np.float64).min)
+NO_REWARDS = np.array([_LEAST, _LEAST, 0.0])  # finite, as everything in a model file is
 STATISTICS = 5
 BINS = 128
 _EXACT = 64  # decisions that have a bin each; later ones share bins, eight for each doubling

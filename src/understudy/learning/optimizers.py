@@ -3,36 +3,60 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from understudy.networks.network import Floats
+from understudy.networks.network import Floats, Integers
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-5
 LEAST_STEP = 0.1  # share of the first step size that is always left: a learner of weeks still follows a new opponent
 
 
 class Adam:
-    """Adam for one vector of parameters. `m`, `v` and `steps` are all its state."""
+    """Adam for one vector of P parameters. `m` (P,), `v` (P,) and `steps` are all its state.
 
-    def __init__(self, parameters: Floats, learning_rate: float) -> None:
+    With `parts`, the lengths of the parts that the vector consists of, all parameters of a part share one scale: `v` is
+    the running mean of their squared gradients (Adam-mini: Zhang et al. 2024). A scale of its own for every parameter
+    makes parameters that see only noise move as far as those with a signal.
+    """
+
+    def __init__(self, parameters: Floats, learning_rate: float, parts: Sequence[int] | None = None) -> None:
         self.parameters = parameters
         self.learning_rate = learning_rate
         self.m = np.zeros_like(parameters)
         self.v = np.zeros_like(parameters)
         self.steps = 0
-        self.move: Callable[..., None] = functools.partial(adam_step, scratch=np.empty_like(parameters))
-        """What a step does: `adam_step`, or the same compiled."""
+        self.bounds = None if parts is None else np.cumsum([0, *parts])
+        scratch = np.empty_like(parameters)
+        self.move: Callable[..., None] = (
+            functools.partial(adam_step, scratch=scratch)
+            if self.bounds is None
+            else functools.partial(adam_mini_step, bounds=self.bounds, scratch=scratch)
+        )
+        """What a step does: `adam_step` or `adam_mini_step`, or the same compiled."""
 
     def step(self, gradients: Floats) -> None:
-        """Move the parameters against the gradients."""
+        """Move the parameters (P,) against the gradients (P,)."""
         self.steps += 1
         # lr · m̂ / (√v̂ + ε), with both bias corrections moved into the scalars
         root = math.sqrt(1 - BETA2**self.steps)
         rate = self.learning_rate * root / (1 - BETA1**self.steps)
         self.move(self.parameters, self.m, self.v, gradients, BETA1, BETA2, EPSILON * root, rate)
+
+    def restore(self, m: Floats, v: Floats, steps: int) -> None:
+        """Continue from these moments (P,). Moments from before parts had one scale are averaged over each part."""
+        np.copyto(self.m, m)
+        np.copyto(self.v, v)
+        self.steps = steps
+        if self.bounds is None:
+            return
+        for first, last in itertools.pairwise(self.bounds.tolist()):
+            part = self.v[first:last]
+            if part.size and part.min() < part.max():
+                part[...] = part.mean(dtype=np.float64)
 
 
 def adam_step(
@@ -46,10 +70,11 @@ def adam_step(
     rate: float,
     scratch: Floats,
 ) -> None:
-    """Let the running means `m` and `v` follow the gradients and their squares; then θ −= rate · m / (√v + ε)."""
-    np.subtract(gradients, m, out=scratch)
-    np.multiply(scratch, 1 - beta1, out=scratch)
-    np.add(m, scratch, out=m)
+    """Let the running means `m` and `v` follow the gradients and their squares; then θ −= rate · m / (√v + ε).
+
+    All arrays have shape (P,).
+    """
+    _follow(m, gradients, beta1, scratch)
     np.multiply(gradients, gradients, out=scratch)
     np.subtract(scratch, v, out=scratch)
     np.multiply(scratch, 1 - beta2, out=scratch)
@@ -59,6 +84,35 @@ def adam_step(
     np.divide(m, scratch, out=scratch)
     np.multiply(scratch, rate, out=scratch)
     np.subtract(parameters, scratch, out=parameters)
+
+
+def adam_mini_step(
+    parameters: Floats,
+    m: Floats,
+    v: Floats,
+    gradients: Floats,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    rate: float,
+    bounds: Integers,
+    scratch: Floats,
+) -> None:
+    """The same with one `v` for each part: that from bounds[i] to bounds[i + 1] follows the mean of its squares."""
+    _follow(m, gradients, beta1, scratch)
+    for first, last in itertools.pairwise(bounds.tolist()):
+        g = gradients[first:last]
+        before = float(v[first])
+        part = before + (float(np.dot(g, g)) / (last - first) - before) * (1 - beta2)
+        v[first:last] = part
+        np.multiply(m[first:last], rate / (math.sqrt(v[first]) + epsilon), out=scratch[first:last])
+    np.subtract(parameters, scratch, out=parameters)
+
+
+def _follow(m: Floats, gradients: Floats, beta: float, scratch: Floats) -> None:
+    np.subtract(gradients, m, out=scratch)
+    np.multiply(scratch, 1 - beta, out=scratch)
+    np.add(m, scratch, out=m)
 
 
 def decayed(learning_rate: float, half_life: float, games: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +28,10 @@ from understudy.learning.normalizers import (
     BINS,
     EARLY,
     LIMIT,
+    NO_REWARDS,
     STATISTICS,
     ClockBaseline,
+    RewardRange,
     StateNormalizer,
     ValueNormalizer,
 )
@@ -57,12 +60,14 @@ _TOO_FAR = 1.5  # times the limit: the KL of a minibatch that ends an update
 _FIRST = {
     "value_statistics": np.zeros(STATISTICS),
     "clock_statistics": np.zeros((2, BINS)),
+    "reward_range": NO_REWARDS,
+    "value_peaks": np.zeros(2),
     "adjusted": np.array(Adjusted()),
 }
 _NO_MASK = np.empty((0, 0), np.bool_)
 
 
-class Outlier(NamedTuple):
+class GameOutlier(NamedTuple):
     """A value far outside of the range of its feature, and which game of the batch had it."""
 
     feature: int
@@ -103,7 +108,7 @@ class UpdateStats:
     """Likewise."""
     shortened: float
     """The share that was kept of a change of the policy that went beyond `target_kl`; 1 if none did."""
-    outliers: tuple[Outlier, ...]
+    outliers: tuple[GameOutlier, ...]
     """Features with values far outside of their range, and the game of the batch they were in."""
 
 
@@ -117,10 +122,12 @@ class Trainer:
         self.network = network
         self.settings = settings
         self.seed = seed
-        self.adam = Adam(network.parameters, settings.learning_rate)
+        parts = network.parts if network.one_scale_a_part and settings.algorithm == "ppo" else None
+        self.adam = Adam(network.parameters, settings.learning_rate, parts)
         self.normalizer = StateNormalizer(network.state_dim, settings.normalize_states)
         self.values = ValueNormalizer(enabled=not network.bounded_value)
         self.clock = ClockBaseline()
+        self.rewards = RewardRange()
         self.adjusted = Adjusted()
         self.updates = 0
         self.games = 0
@@ -141,7 +148,10 @@ class Trainer:
         with once(f"updates of an {type(self.network).__name__} of {len(self.network.layout)} parts"):
             updates.load()
             self.network.compile()
-        self.adam.move = updates.adam_step
+        bounds = self.adam.bounds
+        self.adam.move = (
+            updates.adam_step if bounds is None else functools.partial(updates.adam_mini_step, bounds=bounds)
+        )
         self._compiled_objective = updates.ppo_objective
         return True
 
@@ -179,6 +189,8 @@ class Trainer:
             "normalizer_squares": self.normalizer.squares.copy(),
             "value_statistics": self.values.sums.copy(),
             "clock_statistics": self.clock.sums.copy(),
+            "reward_range": self.rewards.seen.copy(),
+            "value_peaks": self.values.peaks.copy(),
             "adjusted": np.array(self.adjusted),
         }
 
@@ -196,14 +208,14 @@ class Trainer:
         if missing := self.counters().keys() - counters.keys():
             raise ModelMismatch(f"The counters {', '.join(sorted(missing))} are missing.")
         np.copyto(self.network.parameters, arrays["parameters"])
-        np.copyto(self.adam.m, arrays["adam_m"])
-        np.copyto(self.adam.v, arrays["adam_v"])
+        self.adam.restore(arrays["adam_m"], arrays["adam_v"], counters["adam_steps"])
         self.normalizer.restore(arrays["normalizer_count"], arrays["normalizer_sums"], arrays["normalizer_squares"])
+        self.rewards.seen = arrays["reward_range"].copy()
+        self.values.prior, self.values.peaks = self._prior(), arrays["value_peaks"].copy()
         self.values.restore(arrays["value_statistics"])
         self.clock.sums = arrays["clock_statistics"].copy()
         self.adjusted = Adjusted(*arrays["adjusted"].tolist())
         self.updates, self.games, self.steps = counters["updates"], counters["games"], counters["steps"]
-        self.adam.steps = counters["adam_steps"]
 
     def _learn(self, batch: Batch, deadline: float, interrupted: Callable[[], bool] | None) -> UpdateStats:
         settings = self.settings
@@ -215,6 +227,7 @@ class Trainer:
         # The proximal policy: the one the update starts from, and stays near to.
         prox, all_values = self._proximal(batch, states)
         _require_finite("the network's output", prox, all_values)
+        all_values = self._possible(batch, all_values)
         values = batch.of_decisions(all_values)
 
         log_ratios = self._log_ratios(batch, prox)
@@ -280,6 +293,21 @@ class Trainer:
             self.network.absorb(*shift)
         return self.normalizer.apply(states)
 
+    def _possible(self, batch: Batch, values: Floats) -> Floats:
+        """Values within what the rewards seen so far allow; those of a game of two players are bounded already."""
+        if not self.values.enabled or batch.sides is not None:
+            return values
+        gamma, ended = self.settings.gamma, len(batch.cut) < len(batch.starts)
+        self.rewards.update(batch.rewards, ended)
+        self.values.prior = self._prior()
+        least, most = self.rewards.bounds(gamma)
+        if not self.updates and not ended and gamma < 1 and np.ptp(batch.rewards) > 0:
+            values = values + batch.rewards.mean() / (1 - gamma)  # the best guess for games that seem to go on forever
+        return values.clip(least, most)
+
+    def _prior(self) -> float:
+        return float(np.clip(0.0, *self.rewards.bounds(self.settings.gamma)))
+
     def _value_targets(self, targets: Floats) -> Floats:
         """The targets as the network should say them, by statistics that follow them; values stay what they were."""
         if not self.values.enabled:
@@ -311,10 +339,10 @@ class Trainer:
         logits = logits if samples.rows is None else logits[samples.rows]
         return kl_divergence(chosen(log_softmax(logits, samples.legal), samples.actions) - samples.old_log_probs)
 
-    def _outliers(self, batch: Batch) -> tuple[Outlier, ...]:
+    def _outliers(self, batch: Batch) -> tuple[GameOutlier, ...]:
         games = np.searchsorted(batch.state_starts, [outlier.row for outlier in self.normalizer.outliers], "right") - 1
         return tuple(
-            Outlier(outlier.feature, game, outlier.value)
+            GameOutlier(outlier.feature, game, outlier.value)
             for outlier, game in zip(self.normalizer.outliers, games.tolist(), strict=True)
         )
 

@@ -14,17 +14,15 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from understudy.errors import RunDirError
 from understudy.ledger import history
+from understudy.ledger.rows import LedgerGame, Outcome, Totals, Version
 from understudy.ledger.tables import (
     GAME_COLUMNS,
     SCHEMA_VERSION,
-    Game,
-    Outcome,
     forget_games,
     game_of,
     insert_games,
@@ -33,37 +31,10 @@ from understudy.ledger.tables import (
     use_wal,
 )
 
+_IDS_AT_A_TIME = 500
 _FORGOTTEN_AT_A_TIME = 10_000
 
-__all__ = ["Game", "Ledger", "Outcome", "Totals", "Version"]
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One published model."""
-
-    version: int
-    parent: int | None
-    publisher: str
-    at: float
-    games: int
-    steps: int
-    seconds: float
-    loss: float | None
-    stats: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What one publisher has done in this run, in all its processes."""
-
-    batches: int
-    games: int
-    steps: int
-    seconds: float
-    average_loss: float | None
-    last_loss: float | None
-    last_at: float | None
+__all__ = ["Ledger", "LedgerGame", "Outcome", "Totals", "Version"]
 
 
 class Ledger:
@@ -161,13 +132,15 @@ class Ledger:
         version: int,
         parent: int | None,
         publisher: str,
-        consumed: Sequence[Game] = (),
+        consumed: Sequence[LedgerGame] = (),
         stats: Mapping[str, Any] | None = None,
         outcome: Outcome = "learned",
+        withdrawn: Sequence[str] = (),
     ) -> None:
         """Record a version and the games it consumed, all or nothing. This is the moment of publication.
 
-        Games of self-play have no files: how many it learned from is in `stats`.
+        Games of self-play have no files: how many it learned from is in `stats`. `withdrawn` are ids of games whose
+        updates this version does not contain: they may be learned from again, under the same ids.
         """
         at = time.time()
         rest = dict(stats or {})
@@ -182,8 +155,12 @@ class Ledger:
             numbers = history.version_numbers(games, steps, seconds, loss, rest)
             history.add_versions(db, [(version, at, numbers)])
             insert_games(db, consumed, outcome, version, at)
+            db.executemany(
+                "UPDATE games SET id = id || '~' || ?, outcome = 'skipped', archived = 0 WHERE id = ?",
+                [(version, game_id) for game_id in withdrawn],
+            )
 
-    def record_skipped(self, games: Sequence[Game], outcome: Outcome = "skipped") -> None:
+    def record_skipped(self, games: Sequence[LedgerGame], outcome: Outcome = "skipped") -> None:
         """Record games that no version of this run will learn from; known games are left as they are."""
         if not games:
             return
@@ -200,18 +177,22 @@ class Ledger:
 
     def known(self, ids: Iterable[str]) -> set[str]:
         """Which of these games have been dealt with."""
-        wanted = list(ids)
-        found: set[str] = set()
-        for start in range(0, len(wanted), 500):
-            part = wanted[start : start + 500]
-            marks = ",".join("?" * len(part))
-            found.update(row[0] for row in self.query(f"SELECT id FROM games WHERE id IN ({marks})", part))
-        return found
+        return {row[0] for row in self._rows_of("SELECT id FROM games WHERE id IN", list(ids))}
+
+    def _rows_of(self, query: str, ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """The rows of these games; SQLite takes a limited number of values in one query."""
+        for start in range(0, len(ids), _IDS_AT_A_TIME):
+            part = ids[start : start + _IDS_AT_A_TIME]
+            yield from self.query(f"{query} ({','.join('?' * len(part))})", part)
 
     def mark_archived(self, files: Iterable[tuple[str, int, str]]) -> None:
         """Note that these games' files (name, bytes, id) lie in the archive."""
         with self.transaction() as db:
             db.executemany("UPDATE games SET archived = 1, name = ?, bytes = ? WHERE id = ?", list(files))
+
+    def archived_names(self, ids: Sequence[str]) -> dict[str, str]:
+        """The file names (by id) of those of the games that have a file in the archive."""
+        return dict(self._rows_of("SELECT id, name FROM games WHERE archived = 1 AND id IN", ids))
 
     def oldest_archived(self, count: int) -> list[tuple[str, str, int]]:
         """(id, file name, bytes) of the games that have been in the archive longest."""
@@ -285,7 +266,7 @@ class Ledger:
         )
         return Totals(*row, *(last[0] if last else (None, None)))
 
-    def games(self, newest: int | None = None) -> list[tuple[Game, str, int | None]]:
+    def games(self, newest: int | None = None) -> list[tuple[LedgerGame, str, int | None]]:
         """(game, outcome, version) of the games dealt with, oldest first."""
         rows = self.query(
             f"SELECT {GAME_COLUMNS}, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
@@ -298,7 +279,7 @@ class Ledger:
         rows = self.query("SELECT * FROM versions WHERE version > ? ORDER BY version LIMIT ?", (version, most))
         return [Version(*(*row[:-1], json.loads(row[-1]))) for row in rows]
 
-    def games_after(self, number: int, most: int) -> list[tuple[int, Game, str]]:
+    def games_after(self, number: int, most: int) -> list[tuple[int, LedgerGame, str]]:
         """(number, game, outcome) of the next games after a number in the order of the ledger."""
         query = f"SELECT rowid, {GAME_COLUMNS}, outcome FROM games WHERE rowid > ? ORDER BY rowid LIMIT ?"
         return [(row[0], game_of(row[1:-1]), row[-1]) for row in self.query(query, (number, most))]

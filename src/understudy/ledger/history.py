@@ -11,16 +11,18 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from understudy.ledger.tables import Game
+from understudy.ledger.rows import LedgerGame
 
 METRIC_SIZES = (16, 256, 4096)  # a single version is a row of `versions`
 GAME_SIZES = (8, 128, 2048, 32768)  # one game's result is no rate
 VERSION_SIZES = (1, 16, 256, 4096)
 MOST_VALUES = 40  # of one axis of results
 OTHER_VALUES = "(others)"
+PURPOSE = "purpose"
+"""The note that says what a game was played for, where it is not one of the bot's own."""
+PRACTICE, TRIAL, EVALUATION = "practice", "trial", "evaluation"
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS metric_blocks (
@@ -36,7 +38,8 @@ CREATE TABLE IF NOT EXISTS metric_blocks (
     PRIMARY KEY (size, block, name)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS result_blocks (
-    along TEXT NOT NULL,               -- game: blocks of games in the order of the ledger; version: of who played
+    along TEXT NOT NULL,               -- game: blocks of games in the order of the ledger; version: of who played.
+                                       -- Games that are not the bot's own have a purpose: 'practice game'
     size  INTEGER NOT NULL,
     block INTEGER NOT NULL,
     won   INTEGER NOT NULL,
@@ -50,8 +53,8 @@ CREATE TABLE IF NOT EXISTS result_blocks (
 CREATE TABLE IF NOT EXISTS axis_blocks (
     size  INTEGER NOT NULL,
     block INTEGER NOT NULL,            -- of games
-    axis  TEXT NOT NULL,               -- by what results are broken down, as difficulty
-    value TEXT NOT NULL,               -- as Hard
+    axis  TEXT NOT NULL,               -- by what results are broken down, as colour
+    value TEXT NOT NULL,               -- as black
     won   INTEGER NOT NULL,
     lost  INTEGER NOT NULL,
     tied  INTEGER NOT NULL,
@@ -126,10 +129,11 @@ def _merge(sums: dict[tuple[int, str], list[float]], key: tuple[int, str], part:
     block[4], block[5] = min(block[4], part[4]), max(block[5], part[5])
 
 
-def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]], latest: float) -> None:
+def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, LedgerGame]], latest: float) -> None:
     """Add games, each with its number in the ledger, to the blocks of results, of axes and of actions.
 
-    A game counts as ended at `latest` if it says nothing, or a time after that: another machine's clock may be wrong.
+    Games of each purpose are counted apart; actions are those of the bot's own games. A game counts as ended at
+    `latest` if it gives no time or a later one: another machine's clock may be wrong.
     """
     results: dict[tuple[str, int, int], list[float]] = {}
     by_axis: dict[tuple[int, int, str, str], list[float]] = {}
@@ -137,21 +141,28 @@ def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, Game]], late
     values = _AxisValues(db)
     for number, game in numbered:
         kind, ended = result_kind(game.result), min(game.ended or latest, latest)
+        purpose = game.axes.get(PURPOSE, "")
         places = [(size, number // size) for size in GAME_SIZES]
         for place in places:
-            _count(results, ("game", *place), kind, ended)
+            _count(results, (labelled(purpose, "game"), *place), kind, ended)
         if game.played_by is not None:
             for size in VERSION_SIZES:
-                _count(results, ("version", size, game.played_by // size), kind, ended)
-        for axis, value in game.axes.items():
-            for place in places:
+                _count(results, (labelled(purpose, "version"), size, game.played_by // size), kind, ended)
+        for note, value in game.axes.items():
+            axis = labelled(purpose, note)
+            for place in places if note != PURPOSE else ():
                 _count(by_axis, (*place, axis, values.named(axis, value)), kind, ended)
-        for label, count in game.actions.items():
+        for label, count in game.actions.items() if not purpose else ():
             for place in places:
                 actions[*place, label] += count
     db.executemany(_ADD_RESULTS, [(*key, *sums) for key, sums in results.items()])
     db.executemany(_ADD_AXES, [(*key, *sums) for key, sums in by_axis.items()])
     db.executemany(_ADD_ACTIONS, [(*key, count) for key, count in actions.items()])
+
+
+def labelled(purpose: str, key: str) -> str:
+    """How blocks of results call `game`, `version` or an axis, for games of this purpose."""
+    return f"{purpose} {key}" if purpose else key
 
 
 _Key = TypeVar("_Key")
@@ -204,7 +215,7 @@ def take_over_version_3(db: sqlite3.Connection, axes: Mapping[str, str]) -> None
 def forget_finest(db: sqlite3.Connection, number: int) -> None:
     """Delete the finest blocks of games before a number; the coarser ones have them in their sums."""
     size = GAME_SIZES[0]
-    db.execute("DELETE FROM result_blocks WHERE along = 'game' AND size = ? AND block < ?", (size, number // size))
+    db.execute("DELETE FROM result_blocks WHERE along LIKE '%game' AND size = ? AND block < ?", (size, number // size))
     db.execute("DELETE FROM axis_blocks WHERE size = ? AND block < ?", (size, number // size))
     db.execute("DELETE FROM action_blocks WHERE size = ? AND block < ?", (size, number // size))
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
-from understudy.jobs.queue import MOST_ATTEMPTS, Job
 from understudy.ledger.connection import Ledger
+
+Kind = Literal["evaluate", "analyse"]
+KINDS: tuple[Kind, ...] = ("evaluate", "analyse")  # in order of priority
+
+MOST_ATTEMPTS = 3  # the first and two more
 
 # Apart from the ledger's own tables, and without a version of its own: older ledgers get them when they are opened.
 _TABLES = """
@@ -33,6 +39,27 @@ CREATE TABLE IF NOT EXISTS evaluations (
     PRIMARY KEY (version, evaluator, first)
 );
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something to do. Kind and key identify it; `function` is "module:name" and gets `argument`, in a worker.
+
+    A worker that takes longer than `seconds`, or needs more than `memory` bytes for it, is ended.
+    """
+
+    kind: Kind
+    key: str
+    name: str
+    function: str
+    argument: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 60.0
+    memory: int = 1_000_000_000
+
+    @property
+    def identity(self) -> tuple[Kind, str]:
+        """What makes two jobs the same."""
+        return self.kind, self.key
 
 
 class JobLedger(Ledger):

@@ -6,14 +6,12 @@ import json
 import math
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any
 
 from understudy.ledger import history
-
-Outcome = Literal["learned", "online", "skipped"]
+from understudy.ledger.rows import LedgerGame, Outcome
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS versions (
@@ -30,7 +28,7 @@ CREATE TABLE IF NOT EXISTS versions (
 CREATE TABLE IF NOT EXISTS games (
     id       TEXT PRIMARY KEY,
     name     TEXT NOT NULL,            -- file name, the same in buffer and archive
-    outcome  TEXT NOT NULL,            -- learned, online, skipped
+    outcome  TEXT NOT NULL,            -- learned, online, skipped, evaluated
     version  INTEGER,                  -- the model version that consumed it
     result   TEXT NOT NULL,
     steps    INTEGER NOT NULL,
@@ -45,7 +43,7 @@ CREATE TABLE IF NOT EXISTS games (
     started    REAL NOT NULL DEFAULT 0,
     ended      REAL NOT NULL DEFAULT 0,
     actions    TEXT NOT NULL DEFAULT '{}', -- JSON: label -> how often it was chosen
-    axes       TEXT NOT NULL DEFAULT '{}'  -- JSON: axis of results -> value, as difficulty -> Hard
+    axes       TEXT NOT NULL DEFAULT '{}'  -- JSON: axis of results -> value, as colour -> black
 );
 CREATE INDEX IF NOT EXISTS games_archived ON games (archived);
 CREATE INDEX IF NOT EXISTS games_archived_bytes ON games (archived, bytes);
@@ -79,29 +77,6 @@ GAME_COLUMNS = "id, name, result, steps, reward, bytes, " + ", ".join(_ABOUT_A_G
 # All but the end, which is checked, the actions and the axes.
 _PLAIN_VALUES = attrgetter(*GAME_COLUMNS.split(", ")[:-3])
 _MIGRATED_AT_A_TIME = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Game:
-    """What the ledger keeps of a game after its file is gone."""
-
-    id: str
-    name: str
-    result: str
-    steps: int
-    reward: float
-    bytes: int
-    game: str = ""
-    map: str = ""
-    opponent: str = ""
-    played_by: int | None = None
-    """The model version that played it."""
-    started: float = 0.0
-    ended: float = 0.0
-    actions: Mapping[str, int] = field(default_factory=dict)
-    """How often each action was chosen, by its label."""
-    axes: Mapping[str, str] = field(default_factory=dict)
-    """By what results are broken down: axis → value."""
 
 
 def schema_of(db: sqlite3.Connection) -> int:
@@ -150,7 +125,7 @@ def _describe_games(db: sqlite3.Connection, before: int) -> None:
 
 
 def insert_games(
-    db: sqlite3.Connection, games: Sequence[Game], outcome: Outcome, version: int | None, at: float
+    db: sqlite3.Connection, games: Sequence[LedgerGame], outcome: Outcome, version: int | None, at: float
 ) -> None:
     """Record games, within the caller's transaction, in their order."""
     (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM games").fetchone()
@@ -181,13 +156,13 @@ def forget_games(db: sqlite3.Connection, until: int) -> None:
     history.forget_finest(db, end)
 
 
-def game_of(row: Sequence[Any]) -> Game:
+def game_of(row: Sequence[Any]) -> LedgerGame:
     """The game of a row of GAME_COLUMNS."""
     values = [*row[:-2], json.loads(row[-2]), json.loads(row[-1])]
-    return Game(*values)
+    return LedgerGame(*values)
 
 
-def _as_json(game: Game) -> tuple[str, str]:
+def _as_json(game: LedgerGame) -> tuple[str, str]:
     return json.dumps(game.actions), json.dumps(game.axes)
 
 

@@ -1,4 +1,4 @@
-"""How busy the machine was while a learner ran: `logs/load.jsonl`, a reading a line, for whoever looks later."""
+"""How busy the machine was while a learner ran: `logs/load.jsonl`, one reading on each line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.learner.reports import append_bounded
+from understudy.files.append import append_bounded
 
 EVERY_SECONDS = 10.0
 _BYTES = 500_000  # ten hours or more; as much before it is kept in `.1`

@@ -9,7 +9,7 @@ ONE_BLAS_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
 )
 """Environment of a process that uses one thread for linear algebra: two collapse when anything else wants a core."""
-ONE_BLAS_THREAD["OMP_WAIT_POLICY"] = "PASSIVE"  # should somebody choose more after all: threads that wait sleep
+ONE_BLAS_THREAD["OMP_WAIT_POLICY"] = "PASSIVE"  # if more threads are chosen, those that wait sleep
 
 
 def lower_priority() -> None:

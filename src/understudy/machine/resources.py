@@ -10,6 +10,7 @@ import json
 import os
 import time
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,16 @@ except ImportError:
 _MARGIN = 10.0  # percent below a threshold at which work begins again
 _CALM_SECONDS = 3.0  # of load below that, for each worker that comes back
 _STEP_TIME_SECONDS = 5.0  # after which what the game said of itself is out of date
-PAUSED = "paused for the game"
+
+
+class Hold(Enum):
+    """What work has to wait for."""
+
+    MEASUREMENT = "the first measurement of the load"
+    GAME = "the game"
+    CPU = "CPU"
+    MEMORY = "memory"
+    GPU_MEMORY = "GPU memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ class Governor:
         self._calm_since: float | None = None
         self._measured = False
         self.allowed = 0
-        self.waiting_for: str | None = "measuring the load"
+        self.waiting_for: Hold | None = Hold.MEASUREMENT
 
     def decide(self, reading: Reading, now: float, step_seconds: float | None = None) -> int:
         """How many workers may run, given the load and the time that the game's last step took."""
@@ -100,19 +110,19 @@ class Governor:
             self.allowed, self._calm_since, self.waiting_for = self.allowed + 1, now, None
         return self.allowed
 
-    def _reason(self, reading: Reading, step_seconds: float | None, margin: float) -> str | None:
+    def _reason(self, reading: Reading, step_seconds: float | None, margin: float) -> Hold | None:
         """What is too high, or None. With a margin: too high to begin again."""
         settings = self._settings
         budget = settings.step_budget * (1 - margin / 100)
         if budget and step_seconds is not None and step_seconds > budget:
-            return PAUSED
-        for name, value, threshold in (
-            ("CPU", reading.cpu, settings.cpu_threshold),
-            ("memory", reading.memory, settings.memory_threshold),
-            ("GPU memory", reading.gpu_memory, settings.gpu_memory_threshold),
+            return Hold.GAME
+        for hold, value, threshold in (
+            (Hold.CPU, reading.cpu, settings.cpu_threshold),
+            (Hold.MEMORY, reading.memory, settings.memory_threshold),
+            (Hold.GPU_MEMORY, reading.gpu_memory, settings.gpu_memory_threshold),
         ):
             if value is not None and threshold < 100 and value >= threshold - margin:
-                return f"waiting for {name}"
+                return hold
         return None
 
 
@@ -138,7 +148,7 @@ def write_step_time(path: Path, seconds: float) -> None:
 
 
 def read_step_time(path: Path) -> float | None:
-    """How long a step of the game takes now; None if nobody has said so lately."""
+    """How long a step of the game takes now; None if there is no recent measurement."""
     try:
         note = json.loads(path.read_bytes())
         seconds, at = float(note["seconds"]), float(note["at"])

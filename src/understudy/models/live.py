@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ import numpy as np
 from understudy.errors import ModelMissing, RunDirError
 from understudy.experience.episode import Expected
 from understudy.learning.trainer import Trainer, UpdateStats
-from understudy.ledger.connection import Game, Outcome
+from understudy.ledger.connection import LedgerGame, Outcome
+from understudy.models.carry_over import can_carry_over, carried_over
 from understudy.models.state import ModelSpec, ModelState, rebase
 from understudy.models.store import ModelStore
 from understudy.networks.factory import model_factory
@@ -35,11 +37,13 @@ class Interface(NamedTuple):
     actions: tuple[str, ...]
     features_hash: str | None = None
     features: tuple[str, ...] | None = None
+    renamed: Mapping[str, str] = MappingProxyType({})
+    """Old names of features and actions, and what they are called now."""
 
 
 def new_model(interface: Interface, network: NetworkSettings, training: TrainingSettings, seed: int) -> ModelState:
     """An untrained model; the same seed gives the same weights."""
-    state_dim, actions, features_hash, features = interface
+    state_dim, actions, features_hash, features, _ = interface
     built = model_factory(state_dim, len(actions), network, np.random.default_rng(seed))
     spec = ModelSpec(state_dim, actions, features_hash, network, built.layout)
     trainer = Trainer(built, training, seed)
@@ -74,12 +78,32 @@ def open_model(
         head = new_model(interface, network, training, int.from_bytes(os.urandom(6)) if seed is None else seed)
         if store is not None and publish:
             head = publish_if_possible(partial(store.create, head), head)
-    wanted = ModelSpec(interface.state_dim, interface.actions, interface.features_hash, network, head.spec.layout)
-    wanted.require(head.spec, "in memory" if store is None else str(store.model))
-    changed = dataclasses.replace(head, training=training, features=interface.features or head.features)
+    named, report = _with_names(head, interface)
+    wanted = ModelSpec(interface.state_dim, interface.actions, interface.features_hash, network, named.spec.layout)
+    wanted.require(named.spec, "in memory" if store is None else str(store.model))
+    if report:
+        logger.warning("The model of version %d follows a change of the bot. %s", head.version, report)
+        if store is not None and publish:
+            named = publish_if_possible(partial(store.change_names, named, head, report), named)
+    head = named
+    changed = dataclasses.replace(
+        head,
+        spec=dataclasses.replace(head.spec, network=network),  # the same but for its backend
+        training=training,
+        features=interface.features or head.features,
+    )
     if store is not None and publish:
         changed = publish_if_possible(partial(_put_changed, store, head, changed), changed)
     return LiveModel(changed)
+
+
+def _with_names(head: ModelState, interface: Interface) -> tuple[ModelState, str]:
+    """The head with the features and actions of the interface, and a report if they have changed."""
+    names, actions = interface.features, interface.actions
+    if (head.features, head.spec.actions) == (names, actions) or names is None or not can_carry_over(head, names):
+        return head, ""
+    changed, report = carried_over(head, names, actions, interface.renamed)
+    return changed, str(report)
 
 
 def publish_if_possible(publish: Callable[[], ModelState], otherwise: ModelState) -> ModelState:
@@ -181,7 +205,7 @@ class LiveModel:
         store: ModelStore,
         *,
         publisher: str,
-        consumed: Sequence[Game] = (),
+        consumed: Sequence[LedgerGame] = (),
         outcome: Outcome = "learned",
         stats: Mapping[str, Any] | None = None,
         agent: Mapping[str, Any] | None = None,

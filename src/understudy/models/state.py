@@ -44,6 +44,7 @@ class ModelSpec:
                 *(
                     (f.name, getattr(other.network, f.name), getattr(self.network, f.name))
                     for f in dataclasses.fields(NetworkSettings)
+                    if f.name != "backend"  # how the network computes, not what it is
                 ),
             )
             if theirs != ours

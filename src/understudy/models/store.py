@@ -7,13 +7,16 @@ Publishing, under a lock between processes:
 3. `rl_agent_model.npz` is replaced.
 
 A publisher killed before 2 has published nothing; one killed after 2 has its third step done by whoever comes next.
+
+While the gate keeps the learner's line off the stage, `rl_agent_model.npz` is the champion, and step 3 replaces
+`rl_agent_model.line.npz` in its place. That file exists only then.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,9 @@ import numpy as np
 from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing, RunDirError
 from understudy.files.atomic import remove_if_there, write_atomically
 from understudy.files.locks import FileLock, read_holder
-from understudy.ledger.connection import Game, Ledger, Outcome
+from understudy.ledger.connection import Ledger, LedgerGame, Outcome
+from understudy.ledger.gate import pinned
+from understudy.models.carry_over import fitted
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
 
 logger = logging.getLogger(__name__)
@@ -38,24 +43,39 @@ class ModelStore:
 
     def __init__(self, model: Path, ledger: Path, *, keep: int = 20) -> None:
         self.model = model
+        """What bots load."""
+        self.line = model.with_name(f"{model.stem}.line.npz")
+        """The newest version, while it is kept off the stage."""
         self.folder = model.parent / "versions"
         self._ledger_path = ledger
         self._lock_path = model.parent / "publish.lock"
         self._turn_path = model.parent / "online.lock"
         self._keep = keep
 
+    @property
+    def newest(self) -> Path:
+        """The file of the newest version: what is trained further."""
+        return self.line if self.line.exists() else self.model
+
+    @property
+    def separate(self) -> bool:
+        """Whether what bots load is kept apart from the newest version."""
+        return self.line.exists()
+
     def signature(self) -> Signature | None:
-        """Something cheap to get that differs whenever another model has been published; None without a model."""
-        try:
-            stat = self.model.stat()
-        except FileNotFoundError:
-            return None
-        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+        """Something cheap to get that differs whenever another version has been published; None without a model."""
+        for path in (self.line, self.model):
+            try:
+                stat = path.stat()
+            except FileNotFoundError:
+                continue
+            return stat.st_mtime_ns, stat.st_size, stat.st_ino
+        return None
 
     def load(self) -> ModelState:
-        """Load the current model; if its file is damaged, the newest version that can be read, saying so."""
+        """Load the newest version; if its file is damaged, the newest one that can be read, saying so."""
         try:
-            return read_model(self.model)
+            return read_model(self.newest)
         except ModelDamaged as damage:
             for version in reversed(self.kept_versions()):
                 try:
@@ -74,6 +94,11 @@ class ModelStore:
             kept = self.kept_versions()
             span = f"{kept[0]} to {kept[-1]}" if kept else "none"
             raise ModelMissing(f"Version {version} is not kept in {self.folder} (kept: {span}).") from None
+
+    def _fitting(self, version: int, head: ModelState | None) -> ModelState:
+        """A kept version, with the features and actions of the head."""
+        old = self.load_version(version)
+        return old if head is None else fitted(old, head)
 
     def version_path(self, version: int) -> Path:
         """Where a version is kept."""
@@ -99,7 +124,7 @@ class ModelStore:
         base: ModelState,
         *,
         publisher: str,
-        consumed: Sequence[Game] = (),
+        consumed: Sequence[LedgerGame] = (),
         outcome: Outcome = "learned",
         stats: Mapping[str, Any] | None = None,
     ) -> ModelState:
@@ -120,6 +145,15 @@ class ModelStore:
             new = dataclasses.replace(trained, version=head.version + 1, parent=head.version, publisher=publisher)
             return self._put(ledger, new, consumed, stats, outcome)
 
+    def change_names(self, changed: ModelState, base: ModelState, report: str) -> ModelState:
+        """Publish `base` with other features or actions. A head that has moved since is changed in the same way."""
+        with self._publishing() as ledger:
+            head = self._head(ledger) or base
+            if head.version != base.version:
+                changed = fitted(head, changed)
+            new = dataclasses.replace(changed, version=head.version + 1, parent=head.version, publisher="names")
+            return self._put(ledger, new, stats={"names": report})
+
     @contextmanager
     def turn(self, timeout: float) -> Iterator[bool]:
         """A turn at training, for trainers that can wait for one another; what is trained then needs no merging.
@@ -137,11 +171,39 @@ class ModelStore:
         finally:
             lock.release()
 
+    def adopt(
+        self,
+        made: ModelState,
+        base: ModelState | None,
+        unchanged: int | None,
+        *,
+        publisher: str,
+        stats: Mapping[str, Any],
+        withdrawn: Callable[[], Sequence[str]] = tuple,
+    ) -> ModelState:
+        """Publish a version that another machine made of `base`, under its own number if that is free.
+
+        If the head is not `unchanged`, the local version that equals `base`, the update is merged into it; `merged` in
+        the version's statistics tells. Without a base the head is replaced, and the games that `withdrawn` returns are
+        no longer learned: what was learned from them goes with the head.
+        """
+        with self._publishing() as ledger:
+            head = self._head(ledger)
+            new, number = made, made.version
+            merged = head is not None and base is not None and head.version != unchanged
+            if head is not None and base is not None and merged:
+                new, number = rebase(head, base, made), made.version + 1
+                new.require_finite()
+            number = max(number, (ledger.head() or 0) + 1)
+            parent = None if head is None else head.version
+            new = dataclasses.replace(new, version=number, parent=parent, publisher=publisher)
+            return self._put(ledger, new, stats={**stats, "merged": merged}, withdrawn=withdrawn())
+
     def rollback(self, version: int, *, publisher: str = "rollback") -> ModelState:
         """Publish an earlier version again, under a new number; what came after it stays in the history."""
         with self._publishing() as ledger:
             head = self._head(ledger)
-            old = self.load_version(version)
+            old = self._fitting(version, head)
             new = dataclasses.replace(old, version=(ledger.head() or 0) + 1, parent=version, publisher=publisher)
             if head is not None and not new.features:
                 new = dataclasses.replace(new, features=head.features)
@@ -159,13 +221,46 @@ class ModelStore:
                 raise ModelMissing(f"There is no model at {self.model} to average.")
             line, parent = [head], head.parent
             while len(line) < count and parent in self.kept_versions():
-                line.append(self.load_version(parent))
+                line.append(self._fitting(parent, head))
                 parent = line[-1].parent
             mean = np.mean([state.arrays["parameters"] for state in line], axis=0, dtype=np.float64)
             arrays = {**head.arrays, "parameters": mean.astype(head.arrays["parameters"].dtype)}
             number = (ledger.head() or 0) + 1
             new = dataclasses.replace(head, arrays=arrays, version=number, parent=head.version, publisher=publisher)
             return self._put(ledger, new, stats={"average_of": len(line)}), len(line)
+
+    def restart(self, version: int, event: int) -> ModelState:
+        """Publish an earlier version again as the newest, once for each event of the gate, however often it is asked.
+
+        What is trained further begins from it; what came between stays in the history.
+        """
+        with self._publishing() as ledger:
+            head = self._head(ledger)
+            for known in ledger.versions_after(version, -1):
+                if known.publisher == "gate" and known.stats.get("gate_event") == event:
+                    return head or self.load_version(known.version)
+            old = self._fitting(version, head)
+            new = dataclasses.replace(old, version=(ledger.head() or 0) + 1, parent=version, publisher="gate")
+            if head is not None:  # settings and names are not what was wrong with the line
+                new = dataclasses.replace(new, training=head.training, features=new.features or head.features)
+            return self._put(ledger, new, stats={"rolled_back_to": version, "gate_event": event})
+
+    def put_on_stage(self, version: int) -> None:
+        """Make bots load a version while the line is trained further, apart from it."""
+        with self._publishing() as ledger:
+            head = self._head(ledger)
+            content = to_bytes(self._fitting(version, head))
+            if head is not None and not self.separate:
+                _write(self.line, to_bytes(head))
+            _write(self.model, content)
+
+    def put_line_on_stage(self) -> None:
+        """Make bots load the newest version, now and whenever another one is published."""
+        with self._publishing() as ledger:
+            head = self._head(ledger)
+            if head is not None and self.separate:
+                _write(self.model, to_bytes(head))
+                remove_if_there(self.line)
 
     def recover(self) -> ModelState | None:
         """Finish what a killed publisher began, take in a model put there by hand, and return the head."""
@@ -192,16 +287,18 @@ class ModelStore:
         self,
         ledger: Ledger,
         state: ModelState,
-        consumed: Sequence[Game] = (),
+        consumed: Sequence[LedgerGame] = (),
         stats: Mapping[str, Any] | None = None,
         outcome: Outcome = "learned",
+        withdrawn: Sequence[str] = (),
     ) -> ModelState:
         content = to_bytes(state)
         _write(self.version_path(state.version), content)
-        ledger.record_version(state.version, state.parent, state.publisher, consumed, stats, outcome)
-        _write(self.model, content)
-        for version in self.kept_versions():
-            if version <= state.version - self._keep:
+        ledger.record_version(state.version, state.parent, state.publisher, consumed, stats, outcome, withdrawn)
+        _write(self.newest, content)
+        pins = pinned(ledger)
+        for version in self.kept_versions()[: -self._keep]:  # numbers may have gaps
+            if version not in pins:
                 remove_if_there(self.version_path(version))
         return state
 
@@ -209,7 +306,7 @@ class ModelStore:
         """The published model; file and ledger are made to agree if a kill, or somebody's hand, left them apart."""
         recorded = ledger.head()
         try:
-            found = read_model(self.model)
+            found = read_model(self.newest)
         except (ModelMissing, ModelDamaged) as trouble:
             found = None
             if isinstance(trouble, ModelDamaged):
@@ -219,10 +316,10 @@ class ModelStore:
                 return found
             if recorded is None:  # the models came without their ledger
                 return self._put(ledger, dataclasses.replace(found, publisher="adopted"))
-            if found.version != recorded - 1:
+            if found.version not in [version.version for version in ledger.versions(newest=2)]:
                 logger.warning(
                     "%s holds version %d, put there by hand: it is now version %d.",
-                    self.model,
+                    self.newest,
                     found.version,
                     recorded + 1,
                 )
@@ -247,7 +344,7 @@ class ModelStore:
                 return self._put(
                     ledger, dataclasses.replace(state, version=recorded + 1, parent=version, publisher="restored")
                 )
-            _write(self.model, to_bytes(state))
+            _write(self.newest, to_bytes(state))
             return state
         return None
 

@@ -13,7 +13,7 @@ from understudy.networks.workspace import Workspace
 
 if TYPE_CHECKING:
     from understudy.networks.network import Floats, Integers
-    from understudy.networks.transformer import Block
+    from understudy.networks.transformer import LayerParameters
 
     Bools = NDArray[np.bool_]
 
@@ -46,7 +46,7 @@ class TransformerInPlay(InPlay):
 
     remembers = True
 
-    def __init__(self, parts: tuple[Floats, Sequence[Block], Floats, Floats], matches: int) -> None:
+    def __init__(self, parts: tuple[Floats, Sequence[LayerParameters], Floats, Floats], matches: int) -> None:
         self._input, self._blocks, self._final_norm, self._head = parts
         heads, self._context = self._blocks[0].position_bias.shape
         width = self._input.shape[1]

@@ -31,6 +31,8 @@ class Network(ABC):
 
     sequential: ClassVar[bool]
     """Whether the rows of one episode belong together (True) or every row stands alone (False)."""
+    one_scale_a_part: ClassVar[bool] = True
+    """Whether the parameters of a part of the layout share one scale of their steps (see optimizers.Adam)."""
     bounded_value: ClassVar[bool] = False
     """Whether the value is a probability of some kind, which has its own scale."""
 
@@ -46,7 +48,8 @@ class Network(ABC):
         self.n_actions = n_actions
         self.settings = settings
         self.layout = layout
-        size = sum(math.prod(shape) for _, shape in layout)
+        self.parts = [math.prod(shape) for _, shape in layout]
+        size = sum(self.parts)
         self.parameters: Floats = aligned((size,), dtype)
         self.gradients: Floats = aligned((size,), dtype)
 

@@ -34,7 +34,7 @@ from understudy.settings import NetworkSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LayerParameters:
     """The parameters of one layer, or their gradients. Biases are the last rows of matrices."""
 
     attention_norm: Floats
@@ -149,7 +149,7 @@ class TransformerDecisionModel(Network):
         """See Network.step."""
         return self._player.step(state)
 
-    def _block_forward(self, block: Block, x: Floats, mask: Floats) -> _Trace:
+    def _block_forward(self, block: LayerParameters, x: Floats, mask: Floats) -> _Trace:
         """Add the block's output to `x` in place."""
         space = self._space
         attention_input, attention_norm = layer_norm(x, block.attention_norm, space)
@@ -164,7 +164,7 @@ class TransformerDecisionModel(Network):
             x += affine(active, block.down, space)
         return _Trace(attention_norm, attention_input, attended, mixed, mlp_norm, mlp_input, active)
 
-    def _block_backward(self, block: Block, d_block: Block, trace: _Trace, d_x: Floats) -> None:
+    def _block_backward(self, block: LayerParameters, d_block: LayerParameters, trace: _Trace, d_x: Floats) -> None:
         """Turn the derivative by the block's output, in place, into that by its input; write the gradients."""
         space = self._space
         d_active = affine_backward(d_x, trace.active, block.down, d_block.down, space)
@@ -179,10 +179,10 @@ class TransformerDecisionModel(Network):
             d_attention, trace.attention_norm, block.attention_norm, d_block.attention_norm, space
         )
 
-    def _parts(self, vector: Floats) -> tuple[Floats, list[Block], Floats, Floats]:
+    def _parts(self, vector: Floats) -> tuple[Floats, list[LayerParameters], Floats, Floats]:
         views = list(self.views(vector).values())
-        per_block = len(Block.__slots__)
-        blocks = [Block(*views[i : i + per_block]) for i in range(1, len(views) - 2, per_block)]
+        per_block = len(LayerParameters.__slots__)
+        blocks = [LayerParameters(*views[i : i + per_block]) for i in range(1, len(views) - 2, per_block)]
         return views[0], blocks, views[-2], views[-1]
 
     def _initialise(self, rng: np.random.Generator) -> None:
@@ -207,7 +207,7 @@ class _Player:
     """
 
     def __init__(
-        self, input_: Floats, blocks: list[Block], final_norm: Floats, head: Floats, settings: NetworkSettings
+        self, input_: Floats, blocks: list[LayerParameters], final_norm: Floats, head: Floats, settings: NetworkSettings
     ) -> None:
         self._input, self._blocks, self._final_norm, self._head = input_, blocks, final_norm, head
         self._context, heads, width = settings.context, settings.heads, settings.width

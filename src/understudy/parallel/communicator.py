@@ -31,7 +31,7 @@ def nap(since: float, last: float = 0.0) -> None:
     time.sleep(min(max(last / 2 - waited, share), _LONGEST_NAP))
 
 
-class Field(IntEnum):
+class WorkerField(IntEnum):
     """The numbers kept for each worker. The learner writes the first group, the worker the second."""
 
     WANTED = 0
@@ -110,8 +110,8 @@ class WorkerCommunicator:
                 plan.shape,
                 plan.slots,
                 self._segment.view(rings + i * size, size),
-                self.numbers[i, Field.PUT : Field.PUT + 1],
-                self.numbers[i, Field.RELEASED : Field.RELEASED + 1],
+                self.numbers[i, WorkerField.PUT : WorkerField.PUT + 1],
+                self.numbers[i, WorkerField.RELEASED : WorkerField.RELEASED + 1],
             )
             for i in range(plan.workers)
         ]
@@ -131,22 +131,22 @@ class WorkerCommunicator:
             ring.release()
 
     def send_control_command(self, command: Command, workers: list[int] | None = None, generation: int = 0) -> None:
-        """Tell these workers (None: all) to stop, pause, resume, report, save or begin anew (`reset`) their matches."""
+        """Tell these workers (None: all) to stop, pause, resume, report, or save or restart (`reset`) their matches."""
         rows = range(self.plan.workers) if workers is None else workers
         for row in rows:
             match command:
                 case "stop":
-                    self.numbers[row, Field.WANTED] = Wanted.STOP
+                    self.numbers[row, WorkerField.WANTED] = Wanted.STOP
                 case "pause":
-                    self.numbers[row, Field.WANTED] = Wanted.PAUSE
+                    self.numbers[row, WorkerField.WANTED] = Wanted.PAUSE
                 case "resume":
-                    self.numbers[row, Field.WANTED] = Wanted.RUN
+                    self.numbers[row, WorkerField.WANTED] = Wanted.RUN
                 case "reset":
-                    self.numbers[row, Field.GENERATION] = generation
+                    self.numbers[row, WorkerField.GENERATION] = generation
                 case "report":
-                    self.numbers[row, Field.REPORT_ASKED] += 1
+                    self.numbers[row, WorkerField.REPORT_ASKED] += 1
                 case "snapshot":
-                    self.numbers[row, Field.SNAPSHOT_ASKED] += 1
+                    self.numbers[row, WorkerField.SNAPSHOT_ASKED] += 1
 
     def get_queue_info(self) -> list[dict[str, Any]]:
         """For each worker: rollouts that wait, room for them, seconds since its last sign of life, and its counts."""
@@ -154,14 +154,14 @@ class WorkerCommunicator:
         return [
             {
                 "worker": i,
-                "state": State(int(row[Field.STATE])).name.lower(),
+                "state": State(int(row[WorkerField.STATE])).name.lower(),
                 "waiting": ring.waiting,
                 "slots": len(ring.slots),
-                "silent_seconds": (now - int(row[Field.HEARTBEAT])) / 1e9,
-                "decisions": int(row[Field.DECISIONS]),
-                "games": int(row[Field.GAMES]),
-                "waited_seconds": int(row[Field.WAITED]) / 1e9,
-                "version": int(row[Field.VERSION]),
+                "silent_seconds": (now - int(row[WorkerField.HEARTBEAT])) / 1e9,
+                "decisions": int(row[WorkerField.DECISIONS]),
+                "games": int(row[WorkerField.GAMES]),
+                "waited_seconds": int(row[WorkerField.WAITED]) / 1e9,
+                "version": int(row[WorkerField.VERSION]),
             }
             for i, (row, ring) in enumerate(zip(self.numbers, self.rings, strict=True))
         ]

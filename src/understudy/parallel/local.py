@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import os
 import threading
@@ -15,72 +14,61 @@ from typing import Any
 
 from understudy.errors import WorkersFailed
 from understudy.machine.priority import ONE_BLAS_THREAD
+from understudy.machine.signals import deaf_children
 from understudy.models.live import LiveModel
-from understudy.parallel.communicator import Field, Plan, State, WorkerCommunicator, nap
+from understudy.parallel.communicator import Plan, State, WorkerCommunicator, WorkerField, nap
 from understudy.parallel.player import PlayerSpec
+from understudy.parallel.pool import WorkerPool
 from understudy.parallel.rollout import Rollout, RolloutShape
 from understudy.parallel.saved_matches import whole
+from understudy.parallel.shared import Block
 from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.parallel.worker import WorkerSpec, run_worker, unmark
 from understudy.settings import ParallelSettings
-
-logger = logging.getLogger(__name__)
 
 _START_SECONDS = 180.0  # to import the libraries of a game, on a busy machine
 _STOP_SECONDS = 3.0  # to end when asked; after it a worker is terminated, then killed
 _LOOK_AFTER_SECONDS = 0.05  # asking the system whether processes live costs more than looking for rollouts
 
 
-class ParallelManager:
-    """The workers of one run. A dead or silent one is replaced; WorkersFailed when that does not help."""
+class ParallelManager(WorkerPool):
+    """Worker processes on this machine. A dead or silent one is replaced; WorkersFailed when that does not help."""
 
     def __init__(self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings) -> None:
-        self._players = players
-        self._shape = shape
-        self._settings = settings
+        super().__init__(players, shape, settings)
         self._context = multiprocessing.get_context("spawn")
-        self._synchronizer = ModelSynchronizer(settings)
         self._communicator: WorkerCommunicator | None = None
         self._processes: list[SpawnProcess] = []
         self._snapshots: dict[int, Connection] = {}  # where workers send their matches
-        self._saved: Sequence[bytes] = ()
-        self._started_at = [0.0] * settings.num_workers
-        self._incarnations = [0] * settings.num_workers
-        self._deaths_in_a_row = [0] * settings.num_workers
-        self._restarts = 0
         self._looked_after_at = 0.0
         self._last_wait = 0.0  # seconds, for rollouts
 
     def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
-        """Start all workers with the weights of this model; raises WorkersFailed if that is impossible.
-
-        They go on with saved matches of this generation if there are any.
-        """
+        """Reserve the shared memory, write the weights into it, and start the processes."""
         settings = self._settings
         slots = settings.max_queue_size
-        plan = Plan(settings.num_workers, slots, self._shape, ModelSynchronizer.capacity(model.network))
+        plan = Plan(settings.workers, slots, self._shape, ModelSynchronizer.capacity(model.network))
         try:
             self._communicator = WorkerCommunicator(plan)
         except OSError as error:
             raise WorkersFailed(f"{plan.nbytes:,} bytes of shared memory cannot be had: {error}.") from error
         self.reset_workers(generation)
         self.sync_model_if_needed(model)
-        self._open.numbers[:, Field.ADMITTED] = 1
+        self._open.numbers[:, WorkerField.ADMITTED] = 1
         self._saved = saved
-        self._processes = [self._start(worker) for worker in range(settings.num_workers)]
+        self._processes = [self._start(worker) for worker in range(settings.workers)]
 
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
-        """One rollout of each worker, in their order; valid until `release_experiences`. Nothing once `stop` is set.
+        """Wait for a rollout of each worker, and replace workers that died.
 
-        A worker that is being replaced is not waited for, as long as another one plays; what it handed over before is
-        taken. Raises WorkersFailed when a worker died more than `max_restarts` times in a row.
+        A worker that is being replaced is not waited for while another one plays; its finished rollouts are taken.
         """
         self._admit()
         began = time.monotonic()
         while stop is None or not stop.is_set():
             self._look_after_workers()
             ready = [w for w, ring in enumerate(self._open.rings) if ring.ready]
-            awaited = [w for w in range(self._settings.num_workers) if self._plays(w)]
+            awaited = [w for w in range(self._settings.workers) if self._plays(w)]
             if ready and set(awaited) <= set(ready):
                 for worker in ready:
                     self._deaths_in_a_row[worker] = 0
@@ -92,37 +80,24 @@ class ParallelManager:
         return []
 
     def release_experiences(self) -> None:
-        """Let the workers go on: what was collected is learned from."""
+        """Free the slots of what was collected."""
         self._open.release_experiences()
 
-    def sync_model_if_needed(self, model: LiveModel, *, force: bool = False) -> bool:
-        """Show the model's weights to the workers if `sync_interval` decisions were learned from since; True if so."""
-        steps = model.trainer.steps
-        if not (force or self._synchronizer.should_sync(steps)):
-            return False
-        block = self._synchronizer.prepare(model)
-        self._open.send_model_weights(block)
-        self._synchronizer.mark_sync_completed(steps, len(block))
-        return True
-
     def save_matches(self) -> list[bytes] | None:
-        """Snapshots of what all workers play, in their order; None if one is missing: the game cannot, or it died.
-
-        A worker that is in the middle of a rollout gives it up.
-        """
+        """Ask all workers for snapshots. A worker that is in the middle of a rollout drops it."""
         self._open.send_control_command("snapshot")
         return whole([self._snapshot(worker) for worker in range(len(self._processes))])
 
     def reset_workers(self, generation: int) -> None:
-        """Let all workers give up their matches and begin anew, with the seeds of this generation."""
+        """Tell all workers to begin new matches, with the seeds of this generation."""
         self._open.send_control_command("reset", generation=generation)
 
     def pause_workers(self) -> None:
-        """Let all workers stand still; nothing is lost."""
+        """Tell all workers to stand still between two decisions."""
         self._open.send_control_command("pause")
 
     def resume_workers(self) -> None:
-        """Let paused workers go on."""
+        """Tell paused workers to go on."""
         self._open.send_control_command("resume")
 
     def report_workers(self, timeout: float = 1.0) -> list[dict[str, Any]]:
@@ -131,15 +106,15 @@ class ParallelManager:
         self._open.send_control_command("report")
         began = time.monotonic()
         while time.monotonic() < began + timeout:
-            if (numbers[:, Field.REPORT_GIVEN] == numbers[:, Field.REPORT_ASKED]).all():
+            if (numbers[:, WorkerField.REPORT_GIVEN] == numbers[:, WorkerField.REPORT_ASKED]).all():
                 break
             nap(began)
-        answered = (numbers[:, Field.REPORT_GIVEN] == numbers[:, Field.REPORT_ASKED]).tolist()
+        answered = (numbers[:, WorkerField.REPORT_GIVEN] == numbers[:, WorkerField.REPORT_ASKED]).tolist()
         infos = self._open.get_queue_info()
         return [info | {"answered": did} for info, did in zip(infos, answered, strict=True)]
 
     def stop_workers(self) -> None:
-        """End all workers, within 5 seconds, and let go of the shared memory. What was not collected is dropped."""
+        """End all workers within 5 seconds, and free the shared memory."""
         if self._communicator is None:
             return
         self._communicator.send_control_command("stop")
@@ -161,16 +136,8 @@ class ParallelManager:
         self._communicator = None
 
     def get_parallel_stats(self) -> dict[str, Any]:
-        """What the workers did and do, and how weights reached them."""
-        running = self._communicator is not None
-        workers = self._open.get_queue_info() if running else []
-        return {
-            "running": running,
-            "healthy": self.is_healthy(),
-            "restarts": self._restarts,
-            "workers": workers,
-            "sync": self._synchronizer.get_sync_stats(),
-        }
+        """As for every pool, and whether all workers are healthy."""
+        return super().get_parallel_stats() | {"healthy": self.is_healthy()}
 
     def is_healthy(self) -> bool:
         """Whether every worker is alive and gave a sign of life within `timeout_seconds`."""
@@ -186,11 +153,15 @@ class ParallelManager:
         """The processes of the workers, in their order."""
         return [process.pid or 0 for process in self._processes]
 
-    def __enter__(self) -> ParallelManager:
-        return self
+    @property
+    def _running(self) -> bool:
+        return self._communicator is not None
 
-    def __exit__(self, *_: object) -> None:
-        self.stop_workers()
+    def _deliver(self, block: Block) -> None:
+        self._open.send_model_weights(block)
+
+    def _worker_facts(self) -> list[dict[str, Any]]:
+        return self._open.get_queue_info() if self._running else []
 
     @property
     def _open(self) -> WorkerCommunicator:
@@ -200,20 +171,21 @@ class ParallelManager:
 
     def _start(self, worker: int) -> SpawnProcess:
         row = self._open.numbers[worker]
-        row[Field.HEARTBEAT], row[Field.STATE] = time.monotonic_ns(), State.STARTING
-        self._started_at[worker] = time.monotonic()
+        row[WorkerField.HEARTBEAT], row[WorkerField.STATE] = time.monotonic_ns(), State.STARTING
         incarnation = self._incarnations[worker]
-        saved = self._saved[worker] if self._saved and not incarnation else None
-        spec = WorkerSpec(worker, incarnation, self._players, self._open.plan, self._open.name, self._settings, saved)
+        plan, segment, saved = self._open.plan, self._open.name, self._saved_for(worker)
+        spec = WorkerSpec(worker, incarnation, self._players, plan, segment, self._settings, saved)
         receiver, sender = self._context.Pipe(duplex=False)
         if worker in self._snapshots:
             self._snapshots[worker].close()
         self._snapshots[worker] = receiver
-        row[Field.SNAPSHOT_GIVEN] = row[Field.SNAPSHOT_ASKED]  # what its predecessor was asked is no business of it
+        row[WorkerField.SNAPSHOT_GIVEN] = row[
+            WorkerField.SNAPSHOT_ASKED
+        ]  # requests to the worker before it are not for this one
         process = self._context.Process(target=run_worker, args=(spec, sender), name=f"understudy-worker-{worker}")
         process.daemon = True
         try:
-            with _one_blas_thread():
+            with _one_blas_thread(), deaf_children():
                 process.start()
         except OSError as error:
             raise WorkersFailed(f"Worker {worker} cannot be started: {error}.") from error
@@ -223,7 +195,7 @@ class ParallelManager:
 
     def _snapshot(self, worker: int) -> bytes | None:
         connection, began = self._snapshots[worker], time.monotonic()
-        asked = int(self._open.numbers[worker, Field.SNAPSHOT_ASKED])
+        asked = int(self._open.numbers[worker, WorkerField.SNAPSHOT_ASKED])
         while time.monotonic() - began < self._settings.timeout_seconds and self._trouble(worker) is None:
             try:
                 if connection.poll(_LOOK_AFTER_SECONDS):
@@ -235,16 +207,16 @@ class ParallelManager:
         return None
 
     def _plays(self, worker: int) -> bool:
-        return bool(self._open.numbers[worker, Field.ADMITTED] == self._incarnations[worker] + 1)
+        return bool(self._open.numbers[worker, WorkerField.ADMITTED] == self._incarnations[worker] + 1)
 
     def _admit(self) -> None:
-        """Count on the workers that have started anew.
+        """Let workers that have started again play.
 
         They may not play before: updates that do not wait for their first batch would make it staler than allowed.
         """
         for worker, row in enumerate(self._open.numbers):
-            if not self._plays(worker) and row[Field.STATE] == State.WAITING:
-                row[Field.ADMITTED] = self._incarnations[worker] + 1
+            if not self._plays(worker) and row[WorkerField.STATE] == State.WAITING:
+                row[WorkerField.ADMITTED] = self._incarnations[worker] + 1
 
     def _look_after_workers(self) -> None:
         """Replace workers that are dead or silent, looked at now and then."""
@@ -262,21 +234,16 @@ class ParallelManager:
         if not process.is_alive():
             return f"ended with code {process.exitcode}"
         row = self._open.numbers[worker]
-        starting = row[Field.STATE] == State.STARTING
+        starting = row[WorkerField.STATE] == State.STARTING
         limit = max(_START_SECONDS, self._settings.timeout_seconds) if starting else self._settings.timeout_seconds
-        silent = (time.monotonic_ns() - int(row[Field.HEARTBEAT])) / 1e9
+        silent = (time.monotonic_ns() - int(row[WorkerField.HEARTBEAT])) / 1e9
         return f"has been silent for {silent:.1f} s" if silent > limit else None
 
     def _replace(self, worker: int, trouble: str) -> None:
         process = self._processes[worker]
         process.kill()
         process.join()
-        self._deaths_in_a_row[worker] += 1
-        if self._deaths_in_a_row[worker] > self._settings.max_restarts:
-            raise WorkersFailed(f"Worker {worker} {trouble}, {self._deaths_in_a_row[worker]} times in a row.")
-        logger.warning("Worker %d %s; another one takes its place.", worker, trouble)
-        self._restarts += 1
-        self._incarnations[worker] += 1
+        self._count_death(worker, trouble)
         self._processes[worker] = self._start(worker)
         process.close()
 

@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.acting.sampling import mixed
+from understudy.acting.sampling import draw_all
 from understudy.errors import MatchesDamaged
 from understudy.games.game import Game, Singles, open_game
 from understudy.games.saved import generator_of, pack, unpack, unpacking
-from understudy.learning.losses import chosen, log_softmax
 from understudy.learning.normalizers import StateNormalizer, ValueNormalizer
 from understudy.models.state import ModelSpec
 from understudy.networks.factory import model_factory
-from understudy.networks.network import Floats, Network
+from understudy.networks.network import Network
 from understudy.parallel.rollout import NO_RESULT, Rollout
 
 logger = logging.getLogger(__name__)
 
 STAGGER = 1000
-"""Within so many steps every match begins anew once: matches of equal length would all end in the same step."""
+"""Within this many steps every match is restarted once: matches of equal length would all end in the same step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class PlayerSpec:
             try:
                 player.restore(saved)
             except MatchesDamaged as error:
-                logger.warning("The matches of worker %d begin anew: %s", worker, error)
+                logger.warning("Worker %d begins new matches: %s", worker, error)
         return player
 
 
@@ -83,7 +82,7 @@ class Player:
         self._before_lengths = np.zeros(B, np.int64)
 
     def begin(self, generation: int) -> None:
-        """Begin all matches anew. The same seed, generation and incarnation give the same matches."""
+        """Begin new matches. The same seed, generation and incarnation give the same matches."""
         sequence = np.random.SeedSequence([self.seed, generation, self.incarnation])
         games, decisions, phases = sequence.spawn(3)
         self.game.reset(games)
@@ -197,7 +196,7 @@ class Player:
         return count, finals
 
     def _stagger(self, rollout: Rollout, t: int, finals: int) -> int:
-        """Begin the matches anew whose step it is. They are cut where they are; no result is made of them."""
+        """Restart the matches that are due in this step. They are cut where they are and count as no result."""
         due = (self._anew_at == self._steps) & ~rollout.ended[t]
         if not due.any():
             return finals
@@ -247,27 +246,5 @@ class Player:
 
 
 def staggered(matches: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """For each match the step at which it begins anew: evenly spread, in random order."""
+    """For each match the step at which it is restarted: evenly spread, in random order."""
     return ((rng.permutation(matches) + rng.random(matches)) * STAGGER / matches).astype(np.int64)
-
-
-def draw_all(
-    logits: Floats, legal: NDArray[np.bool_] | None, exploration: float, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Draw an action for every row, and the log-probability it was drawn with.
-
-    The policy is a softmax over the legal actions, mixed with `exploration` parts of the uniform policy on them.
-    """
-    log_probs = log_softmax(logits, legal)
-    # Gumbel's trick: the largest of log p + noise is distributed as p.
-    noise = rng.standard_exponential(logits.shape, dtype=np.float32)
-    np.log(np.maximum(noise, np.float32(1e-30), out=noise), out=noise)
-    actions = np.argmax(log_probs - noise, axis=1)
-    if not exploration:
-        return actions, chosen(log_probs, actions).astype(np.float32)
-    allowed = np.ones(logits.shape, np.bool_) if legal is None else legal[:, : logits.shape[1]]
-    at_random = rng.random(len(actions)) < exploration
-    random_actions = np.argmax(np.where(allowed, rng.random(logits.shape), -1.0), axis=1)
-    actions = np.where(at_random, random_actions, actions)
-    p = mixed(np.exp(chosen(log_probs, actions)), exploration, allowed.sum(axis=1))
-    return actions, np.log(p).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What `understudy selfplay` tells people."""
+"""The progress lines of `understudy selfplay`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.learner.reports import show
-from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.rollout import Rollout
+from understudy.run.log import show
 
 _EVERY_SECONDS = 5.0
 
@@ -27,21 +28,25 @@ class Progress:
         self._said_at = time.monotonic()
 
     def begin(self, loop: TrainingLoopManager) -> None:
-        """Say what is about to happen."""
+        """Print what is going to run."""
         parallel = loop.settings.parallel
-        where = f"{parallel.num_workers} worker processes" if parallel.enabled else "this process"
-        matches = parallel.games_per_worker * parallel.num_workers
-        say(f"Self-play of {self._game}: {matches} matches at a time, in {where}; Ctrl-C ends it.")
+        workers = parallel.workers
+        where = f"{workers} worker processes" if parallel.enabled else "this process"
+        matches = f"{parallel.games_per_worker * workers} matches at once"
+        if parallel.enabled and parallel.backend == "ray":
+            where = f"{parallel.num_workers or 'all'} workers on Ray"
+            matches = f"{parallel.games_per_worker} matches per worker"
+        say(f"Self-play of {self._game}: {matches} in {where}; Ctrl-C stops it.")
         say(f"{self._model} is at version {loop.model.version}, after {loop.model.trainer.updates} updates.")
 
     def on_update(self, stats: LoopStats, _rollouts: Sequence[Rollout]) -> None:
-        """Say how far it is, if it is time to."""
+        """Print progress, at most every few seconds."""
         if time.monotonic() - self._said_at >= _EVERY_SECONDS:
             self._said_at = time.monotonic()
             say(_line(stats))
 
     def end(self, loop: TrainingLoopManager) -> None:
-        """Say what became of it."""
+        """Print the result."""
         say(_line(loop.stats))
         say(f"{self._model} is at version {loop.model.version}, after {loop.model.trainer.updates} updates.")
 

@@ -1,183 +1,358 @@
-"""The workers of a run as actors of Ray: on this machine, or on the machines of a cluster that Ray has joined.
+"""The workers of a run as Ray actors, on this machine or on all nodes of a cluster.
 
-Rollouts and weights travel through Ray's object store; what is played is what any other worker plays.
+Weights go to the object store once per node, and rollouts come back through it without a copy. Workers start where
+there is room, also on nodes that join later. A lost worker costs the rollout it was playing.
 """
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from understudy.errors import SettingsError, WorkersFailed
 from understudy.models.live import LiveModel
 from understudy.parallel.player import PlayerSpec
+from understudy.parallel.pool import WorkerPool
 from understudy.parallel.rollout import Rollout, RolloutShape
 from understudy.parallel.saved_matches import whole
 from understudy.parallel.shared import Block
-from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.settings import ParallelSettings
 
 try:
     import ray
+
+    from understudy.parallel.ray_player import RayPlayer
 except ImportError as error:
     raise SettingsError("parallel.backend is ray, which needs Ray: pip install 'understudy[ray]'.") from error
 
+logger = logging.getLogger(__name__)
+
 _WAIT_SECONDS = 0.1  # between two looks at whether to stop
+_LOOK_SECONDS = 1.0  # between two looks for room, and for workers that do not answer
+_START_SECONDS = 120.0  # to import the libraries of a game, on a busy machine
+_ROOM_SECONDS = 20.0  # without any worker or room for one
+_CONTROL = "control"  # the thread of an actor that answers while it plays
 
 
-class RayPlayer:
-    """What an actor does: play a rollout with the weights it is given."""
+@dataclass(slots=True)
+class _Slot:
+    """One actor and what is awaited from it."""
 
-    def __init__(
-        self,
-        players: PlayerSpec,
-        shape: RolloutShape,
-        settings: ParallelSettings,
-        worker: int,
-        incarnation: int,
-        saved: bytes | None,
-    ) -> None:
-        self._player = players.open(worker, incarnation, saved)
-        self._synchronizer = ModelSynchronizer(settings)
-        self._memory = np.zeros(shape.nbytes, np.uint8)
-        self._rollout = Rollout(shape, self._memory)
-
-    def play(self, block: Block, generation: int) -> NDArray[np.uint8]:
-        """The memory of the next rollout; matches begin anew when the generation is another one."""
-        self._synchronizer.restore(block, self._player)
-        if self._player.generation != generation:
-            self._player.begin(generation)
-        self._player.play(self._rollout)
-        return self._memory
-
-    def snapshot(self) -> bytes | None:
-        """Where the matches are, after the rollout under way."""
-        return self._player.snapshot()
+    actor: Any
+    report: Any
+    """The answer that comes next."""
+    started: bool = False
+    seen: float = field(default_factory=time.monotonic)
+    asked: float = field(default_factory=time.monotonic)
+    playing: Any = None
+    rollout: Rollout | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
-class RayWorkers:
-    """As many actors as there are workers. One that died is replaced; WorkersFailed when that does not help."""
+class RayWorkers(WorkerPool):
+    """Up to `num_workers` actors. One that is lost is replaced; WorkersFailed when that does not help."""
 
     def __init__(self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings) -> None:
-        self._players = players
-        self._shape = shape
-        self._settings = settings
-        self._synchronizer = ModelSynchronizer(settings)
-        self._actors: list[Any] = []
-        self._playing: list[Any] = []  # for each worker, what its rollout under way will be
-        self._incarnations = [0] * settings.num_workers
-        self._deaths_in_a_row = [0] * settings.num_workers
+        super().__init__(players, shape, settings)
+        self._incarnations, self._deaths_in_a_row = [], []  # they grow with the cluster
+        self._slots: dict[int, _Slot] = {}
         self._started_ray = False
+        self._looked_at = self._room_at = 0.0
+        self.losses: Counter[str] = Counter()
+        """How often workers were lost, by cause."""
 
     def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
-        """Join the cluster that `ray.init` was told of, or start Ray here, and make the actors.
-
-        They go on with saved matches of this generation if there are any.
-        """
-        if not ray.is_initialized():
-            try:
-                ray.init(include_dashboard=False, log_to_driver=False)
-            except (RuntimeError, OSError, ValueError) as error:
-                raise WorkersFailed(f"Ray cannot be started: {error}.") from error
-            self._started_ray = True
-        self.reset_workers(generation)
-        self.sync_model_if_needed(model)
-        self._saved = saved
-        self._actors = [self._actor(worker) for worker in range(self._settings.num_workers)]
-        self._play_on()
+        """Join the cluster, or start Ray here, and start an actor wherever there is room."""
+        self._join()
+        with _ray_errors():
+            self.reset_workers(generation)
+            self.sync_model_if_needed(model)
+            self._saved = saved
+            self._room_at = time.monotonic()
+            while not self._fill():
+                if time.monotonic() > self._room_at + _ROOM_SECONDS:
+                    raise WorkersFailed(f"The Ray cluster has no room for a worker: {self._needs()}.")
+                time.sleep(_WAIT_SECONDS)
+            wanted = self._settings.num_workers
+            if len(self._slots) < wanted:
+                logger.warning(
+                    "The Ray cluster has room for %d of %d workers; the others start when there is more.",
+                    len(self._slots),
+                    wanted,
+                )
+            for slot in self._slots.values():
+                self._play(slot)
 
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
-        """One rollout of each worker, in their order. Nothing once `stop` is set."""
-        rollouts: list[Rollout] = []
-        while len(rollouts) < len(self._actors):
-            if stop is not None and stop.is_set():
-                return []
-            worker = len(rollouts)
-            if not ray.wait([self._playing[worker]], timeout=_WAIT_SECONDS)[0]:
-                continue
-            try:
-                memory = ray.get(self._playing[worker])
-            except ray.exceptions.RayActorError as error:
-                self._replace(worker, error)
-                continue
-            self._deaths_in_a_row[worker] = 0
-            rollouts.append(Rollout(self._shape, memory))
-        if self._settings.max_staleness:
-            self._play_on()  # while this batch is learned from: what comes is one update old
-        return rollouts
+        """Wait for a rollout of each worker that plays; nobody waits for one that is being replaced."""
+        with _ray_errors():
+            self._admit()
+            while stop is None or not stop.is_set():
+                self._look_after_workers()
+                playing = [slot for slot in self._slots.values() if slot.playing is not None]
+                if not playing:
+                    self._wait_for_room()
+                    continue
+                self._room_at = time.monotonic()
+                self._take(playing)
+                played = {worker: slot for worker, slot in sorted(self._slots.items()) if slot.playing is not None}
+                if played and all(slot.rollout is not None for slot in played.values()):
+                    return self._hand_over(played)
+        return []
 
     def release_experiences(self) -> None:
         """Let synchronous workers go on: the newest weights are out."""
         if not self._settings.max_staleness:
-            self._play_on()
-
-    def sync_model_if_needed(self, model: LiveModel, *, force: bool = False) -> bool:
-        """Put the model's weights where actors find them, if they are due; True if so."""
-        steps = model.trainer.steps
-        if not (force or self._synchronizer.should_sync(steps)):
-            return False
-        block = self._synchronizer.prepare(model)
-        self._weights = ray.put(block)
-        self._synchronizer.mark_sync_completed(steps, len(block))
-        return True
+            with _ray_errors():
+                self._admit()
 
     def save_matches(self) -> list[bytes] | None:
-        """Snapshots of all actors, in their order; None if one is missing: the game cannot, or it died."""
+        """Ask all workers for snapshots."""
+        if sorted(self._slots) != list(range(len(self._incarnations))):
+            return None
+        refs = [self._slots[worker].actor.snapshot.remote() for worker in sorted(self._slots)]
         try:
-            return whole(ray.get([actor.snapshot.remote() for actor in self._actors]))
-        except ray.exceptions.RayActorError:
+            return whole(ray.get(refs, timeout=self._settings.timeout_seconds))
+        except ray.exceptions.RayError:
             return None
 
     def reset_workers(self, generation: int) -> None:
-        """Let the next rollouts begin their matches anew, with the seeds of this generation."""
+        """Let the next rollouts begin new matches, with the seeds of this generation."""
         self._generation = generation
 
     def pause_workers(self) -> None:
-        """Nothing to do: actors finish what they are at, and get nothing new before it is collected."""
+        """Tell all workers to stop before their next decision."""
+        for slot in self._slots.values():
+            _tell(slot.actor.pause)
 
     def resume_workers(self) -> None:
-        """Nothing to do, as for a pause."""
+        """Tell paused workers to go on."""
+        for slot in self._slots.values():
+            _tell(slot.actor.resume)
+            slot.seen = time.monotonic()
+
+    def report_workers(self, timeout: float = 1.0) -> list[dict[str, Any]]:
+        """Ask every worker for a sign of life; what is known of each, and whether it has `answered` in time."""
+        asked = {worker: _tell(slot.actor.report) for worker, slot in self._slots.items()}
+        ready, _ = ray.wait(list(asked.values()), num_returns=len(asked), timeout=timeout) if asked else ([], [])
+        for worker, ref in asked.items():
+            if ref in ready:
+                with contextlib.suppress(ray.exceptions.RayError):
+                    self._slots[worker].facts = ray.get(ref)
+        return [fact | {"answered": asked.get(fact["worker"]) in ready} for fact in self._worker_facts()]
 
     def stop_workers(self) -> None:
-        """End all actors, and Ray if it was started here. What was not collected is dropped."""
-        for actor in self._actors:
-            ray.kill(actor)
-        self._actors, self._playing = [], []
+        """End all actors, and Ray if it was started here."""
+        for slot in self._slots.values():
+            _kill(slot.actor)
+        self._slots = {}
         if self._started_ray:
             self._started_ray = False
             ray.shutdown()
 
-    @property
-    def pids(self) -> list[int]:
-        """No process of its own that could be told from others."""
-        return []
-
     def get_parallel_stats(self) -> dict[str, Any]:
-        """How many actors were replaced, and how weights reached them."""
-        running = bool(self._actors)
-        restarts = sum(self._incarnations)
-        return {"running": running, "restarts": restarts, "workers": [], "sync": self._synchronizer.get_sync_stats()}
+        """As for every pool, and how often workers were lost, by cause."""
+        return super().get_parallel_stats() | {"losses": dict(self.losses)}
 
-    def _actor(self, worker: int) -> Any:
+    @property
+    def _running(self) -> bool:
+        return bool(self._slots)
+
+    def _join(self) -> None:
+        if ray.is_initialized():
+            return
+        address = self._settings.address
+        try:
+            if address:
+                ray.init(address=address, log_to_driver=False)
+            else:
+                ray.init(include_dashboard=False, log_to_driver=False)
+        except (RuntimeError, OSError, ValueError, ImportError, ray.exceptions.RayError) as error:
+            where = f"The Ray cluster at {address} cannot be joined" if address else "Ray cannot be started"
+            raise WorkersFailed(f"{where}: {error}.") from error
+        self._started_ray = True
+
+    def _deliver(self, block: Block) -> None:
+        with _ray_errors():
+            self._weights = ray.put(block)
+
+    def _needs(self) -> str:
+        more = f" and 1 {self._settings.worker_resource}" if self._settings.worker_resource else ""
+        return f"each needs {self._settings.worker_cpus:g} CPU{more}"
+
+    def _room(self) -> int:
+        """How many more workers the cluster can hold. Actors that are being placed may not be counted by Ray yet."""
+        free = ray.available_resources()
+        room = int(free.get("CPU", 0.0) / self._settings.worker_cpus + 1e-6)
+        if self._settings.worker_resource:
+            room = min(room, int(free.get(self._settings.worker_resource, 0.0)))
+        return room - sum(not slot.started for slot in self._slots.values())
+
+    def _fill(self) -> int:
+        """Start workers where there is room; how many there are now."""
+        wanted = self._settings.num_workers
+        room = self._room() if not wanted or len(self._slots) < wanted else 0
+        for _ in range(room):
+            worker = next(w for w in range(len(self._slots) + 1) if w not in self._slots)
+            if wanted and worker >= wanted:
+                break
+            while worker >= len(self._incarnations):
+                self._incarnations.append(0)
+                self._deaths_in_a_row.append(0)
+            self._slots[worker] = self._start(worker)
+        return len(self._slots)
+
+    def _start(self, worker: int) -> _Slot:
+        settings = self._settings
+        options: dict[str, Any] = {"num_cpus": settings.worker_cpus, "scheduling_strategy": "SPREAD"}
+        if settings.worker_resource:
+            options["resources"] = {settings.worker_resource: 1}
+        actor_class = ray.remote(concurrency_groups={_CONTROL: 1}, **options)(RayPlayer)
         incarnation = self._incarnations[worker]
-        saved = self._saved[worker] if self._saved and not incarnation else None
-        arguments = (self._players, self._shape, self._settings, worker, incarnation, saved)
-        return ray.remote(num_cpus=1)(RayPlayer).remote(*arguments)
+        actor = actor_class.remote(self._players, self._shape, settings, worker, incarnation, self._saved_for(worker))
+        return _Slot(actor, _tell(actor.report))
 
-    def _play(self, worker: int) -> Any:
-        return self._actors[worker].play.remote(self._weights, self._generation)
+    def _play(self, slot: _Slot) -> None:
+        slot.playing, slot.rollout = slot.actor.play.remote(self._weights, self._generation), None
+        slot.seen = time.monotonic()
 
-    def _play_on(self) -> None:
-        self._playing = [self._play(worker) for worker in range(len(self._actors))]
+    def _admit(self) -> None:
+        """Let all workers play that have started and do not play: with the newest weights, so none is too stale."""
+        for slot in self._slots.values():
+            if slot.playing is None and slot.started:
+                self._play(slot)
 
-    def _replace(self, worker: int, error: Exception) -> None:
-        self._deaths_in_a_row[worker] += 1
-        if self._deaths_in_a_row[worker] > self._settings.max_restarts:
-            raise WorkersFailed(f"Worker {worker} died {self._deaths_in_a_row[worker]} times in a row: {error}")
-        self._incarnations[worker] += 1
-        self._actors[worker] = self._actor(worker)
-        self._playing[worker] = self._play(worker)
+    def _take(self, playing: Sequence[_Slot]) -> None:
+        """Take the rollouts that are there, and replace workers that will not hand one over."""
+        awaited = [slot for slot in playing if slot.rollout is None]
+        ready, _ = ray.wait([slot.playing for slot in awaited], num_returns=len(awaited), timeout=_WAIT_SECONDS)
+        done = set(ready)
+        for worker, slot in list(self._slots.items()):
+            if slot.rollout is not None or slot.playing not in done:
+                continue
+            try:
+                slot.rollout = Rollout(self._shape, ray.get(slot.playing))
+                slot.started = True
+            except ray.exceptions.RayError as error:
+                self._replace(worker, _cause(error), str(error))
+            else:
+                self._deaths_in_a_row[worker] = 0
+
+    def _hand_over(self, played: dict[int, _Slot]) -> list[Rollout]:
+        rollouts = []
+        for slot in played.values():
+            assert slot.rollout is not None
+            rollouts.append(slot.rollout)
+            slot.playing = slot.rollout = None
+        if self._settings.max_staleness:
+            for slot in played.values():
+                self._play(slot)  # while this batch is learned from: what comes is one update old
+        return rollouts
+
+    def _wait_for_room(self) -> None:
+        self._admit()
+        starting = any(not slot.started for slot in self._slots.values())
+        if not starting and time.monotonic() > self._room_at + _ROOM_SECONDS:
+            raise WorkersFailed(f"The Ray cluster has no room for a worker any more: {self._needs()}.")
+        time.sleep(_WAIT_SECONDS)
+
+    def _look_after_workers(self) -> None:
+        """Now and then: start workers where there is room, and replace those that do not answer."""
+        now = time.monotonic()
+        if now < self._looked_at + _LOOK_SECONDS and all(slot.started for slot in self._slots.values()):
+            return
+        if now >= self._looked_at + _LOOK_SECONDS:
+            self._looked_at = now
+            self._fill()
+        for worker, slot in list(self._slots.items()):
+            self._look_after(worker, slot, now)
+
+    def _look_after(self, worker: int, slot: _Slot, now: float) -> None:
+        settings = self._settings
+        if slot.report is not None and ray.wait([slot.report], timeout=0)[0]:
+            try:
+                facts = ray.get(slot.report)
+            except ray.exceptions.RayError as error:
+                self._replace(worker, _cause(error), str(error))
+                return
+            if facts["steps"] != slot.facts.get("steps"):
+                slot.seen = now
+            slot.facts, slot.report, slot.started = facts, None, True
+        elif slot.report is None and now > slot.asked + min(settings.timeout_seconds / 4, 5.0):
+            slot.asked, slot.report = now, _tell(slot.actor.report)
+        silent, waits = now - slot.seen, slot.playing is not None and slot.rollout is None
+        if not slot.started and silent > max(_START_SECONDS, settings.timeout_seconds):
+            self._replace(worker, "not started", f"it has not started for {silent:.0f} s")
+        elif slot.started and waits and silent > settings.timeout_seconds:
+            self._replace(worker, "silent", f"it made no decision for {silent:.1f} s")
+
+    def _replace(self, worker: int, cause: str, trouble: str) -> None:
+        """Start another worker in place of a lost one: at once, or, if its node is gone, when there is room."""
+        slot = self._slots.pop(worker)
+        _kill(slot.actor)
+        self.losses[cause] += 1
+        brief = f"was lost ({cause}: {' '.join(trouble.split())[:200]})"
+        node = slot.facts.get("node")
+        if node and not any(one["NodeID"] == node and one["Alive"] for one in ray.nodes()):
+            self._incarnations[worker] += 1
+            logger.warning("Worker %d %s; its node has left the cluster.", worker, brief)
+            return
+        self._count_death(worker, brief)
+        self._slots[worker] = self._start(worker)
+
+    def _worker_facts(self) -> list[dict[str, Any]]:
+        now = time.monotonic()
+        return [
+            {
+                "worker": worker,
+                "state": _state(slot),
+                "waiting": int(slot.rollout is not None),
+                "slots": 1,
+                "silent_seconds": now - slot.seen,
+                "decisions": slot.facts.get("decisions", 0),
+                "games": slot.facts.get("games", 0),
+                "waited_seconds": 0.0,
+                "version": slot.facts.get("version", 0),
+                "node": slot.facts.get("node", ""),
+            }
+            for worker, slot in sorted(self._slots.items())
+        ]
+
+
+def _state(slot: _Slot) -> str:
+    if not slot.started:
+        return "starting"
+    if slot.facts.get("paused"):
+        return "paused"
+    return "playing" if slot.playing is not None and slot.rollout is None else "waiting"
+
+
+def _tell(method: Any) -> Any:
+    return method.options(concurrency_group=_CONTROL).remote()
+
+
+def _kill(actor: Any) -> None:
+    with contextlib.suppress(ray.exceptions.RayError, ValueError):
+        ray.kill(actor)
+
+
+def _cause(error: Exception) -> str:
+    """A few words for the statistics. An exception of the game is a RayTaskError."""
+    if isinstance(error, ray.exceptions.RayTaskError):
+        return "exception in the game"
+    return type(error).__name__.removesuffix("Error")
+
+
+@contextlib.contextmanager
+def _ray_errors() -> Iterator[None]:
+    """Trouble with Ray itself, not with one worker, ends the pool."""
+    try:
+        yield
+    except (ray.exceptions.RayError, ConnectionError) as error:
+        raise WorkersFailed(f"Ray failed: {' '.join(str(error).split())[:300]}.") from error

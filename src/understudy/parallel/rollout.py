@@ -21,7 +21,7 @@ from understudy.settings import ParallelSettings
 
 _ALIGNMENT = 64
 NO_RESULT = 0
-"""The length of a match that the run itself cut, to begin it anew: what it had earned so far is no result."""
+"""The length of a match that the run itself cut and restarted: its return so far is not a result."""
 _HEADER = ("steps", "finals", "version", "generation", "incarnation", "number", "worker", "games")
 
 
@@ -89,7 +89,7 @@ class Rollout:
     values: NDArray[np.float32]  # (T, B) what the network that acted expected
     returns: NDArray[np.float32]  # (T, B) where a match ended, all its rewards, as the first player sees them
     lengths: NDArray[np.int32]  # (T, B) where a match ended, its decisions, or NO_RESULT
-    ended: NDArray[np.bool_]  # (T, B) over, cut, or begun anew by the run after this decision
+    ended: NDArray[np.bool_]  # (T, B) over, cut, or restarted by the run after this decision
     sides: NDArray[np.int8]  # (T, B) who decided
     legal: NDArray[np.uint8]  # (T, B, ⌈A/8⌉) bits
     final_states: NDArray[np.float32]  # (F, S) last positions of matches that were cut or go on in the next rollout
@@ -124,7 +124,7 @@ class Rollout:
         return self["steps"] * self.shape.matches
 
     def results(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Returns and lengths of the matches that ended in it, but for those that the run itself began anew."""
+        """Returns and lengths of the matches that ended in it, except those that the run itself restarted."""
         T = self["steps"]
         ended = self.ended[:T] & (self.lengths[:T] != NO_RESULT)
         return self.returns[:T][ended], self.lengths[:T][ended]

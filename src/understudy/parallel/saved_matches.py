@@ -52,9 +52,12 @@ def digest(model: LiveModel) -> str:
 
 
 class MatchKeeper:
-    """Saves the matches of one run with its versions, and finds those that it goes on with."""
+    """Saves the matches of one run with its versions, and finds those that it goes on with.
 
-    def __init__(self, store: ModelStore | None, workers: int, of: Mapping[str, Any]) -> None:
+    With `workers` None, the number of workers changes: those of any number are gone on with.
+    """
+
+    def __init__(self, store: ModelStore | None, workers: int | None, of: Mapping[str, Any]) -> None:
         self._files = None if store is None else MatchFiles(store)
         self._workers = workers
         self._of = of
@@ -78,12 +81,12 @@ class MatchKeeper:
             saved = None if self._files is None else self._files.read(model)
         if saved is None:
             reason = "none were saved with this model, or the game cannot save them"
-        elif saved.of == self._of and len(saved.players) == self._workers:
+        elif saved.of == self._of and self._workers in (None, len(saved.players)):
             self._last = saved
             return saved
         else:
             reason = f"those saved are {len(saved.players)} × {dict(saved.of)}, not {self._workers} × {dict(self._of)}"
-        logger.info("Matches begin anew, so the run does not go on bit for bit: %s.", reason)
+        logger.info("New matches begin, so the run does not continue bit for bit: %s.", reason)
         return None
 
     def prune(self, newest: int) -> None:

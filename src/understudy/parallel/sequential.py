@@ -1,91 +1,79 @@
-"""The workers of a run in this process, one after the other: what ParallelManager does, without processes."""
+"""SequentialWorkers: the workers of a run in this process, one after the other."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
 
 from understudy.models.live import LiveModel
-from understudy.parallel.player import PlayerSpec
+from understudy.parallel.player import Player, PlayerSpec
+from understudy.parallel.pool import WorkerPool
 from understudy.parallel.rollout import Rollout, RolloutShape
 from understudy.parallel.saved_matches import whole
-from understudy.parallel.synchronizer import ModelSynchronizer
+from understudy.parallel.shared import Block
 from understudy.settings import ParallelSettings
 
 
-class SequentialWorkers:
-    """As many players as there would be workers. They play what synchronous worker processes would play."""
+class SequentialWorkers(WorkerPool):
+    """As many players as there would be worker processes. They play what synchronous worker processes would play.
 
-    def __init__(self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings) -> None:
-        self._spec = players
-        self._settings = settings
-        self._synchronizer = ModelSynchronizer(settings)
-        self._rollouts = [Rollout(shape) for _ in range(settings.num_workers)]
+    `incarnation` gives them other matches than worker processes had before them.
+    """
 
-    def start_workers(
-        self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = (), *, incarnation: int = 0
+    def __init__(
+        self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings, *, incarnation: int = 0
     ) -> None:
-        """Make the players, which go on with saved matches of this generation if there are any.
+        super().__init__(players, shape, settings)
+        self._incarnation = incarnation
+        self._rollouts = [Rollout(shape) for _ in range(settings.workers)]
+        self._opened: list[Player] = []
 
-        `incarnation` gives them other matches than worker processes had before them.
-        """
-        workers = zip(range(self._settings.num_workers), saved or repeat(None), strict=False)
-        self._players = [self._spec.open(worker, incarnation, matches) for worker, matches in workers]
+    def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
+        """Open the players."""
+        workers = zip(range(self._settings.workers), saved or repeat(None), strict=False)
+        self._opened = [self._players.open(worker, self._incarnation, matches) for worker, matches in workers]
         self.sync_model_if_needed(model)
-        for player in self._players:
+        for player in self._opened:
             if player.generation != generation:
                 player.begin(generation)
 
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
-        """One rollout of each player, in their order; valid until the next call. Nothing once `stop` is set."""
+        """Play one rollout with each player."""
 
         def go_on() -> bool:
             return stop is None or not stop.is_set()
 
-        played = [p.play(rollout, go_on) for p, rollout in zip(self._players, self._rollouts, strict=True)]
+        played = [p.play(rollout, go_on) for p, rollout in zip(self._opened, self._rollouts, strict=True)]
         return self._rollouts if all(played) else []
 
     def release_experiences(self) -> None:
-        """Nothing to do: nobody waits."""
-
-    def sync_model_if_needed(self, model: LiveModel, *, force: bool = False) -> bool:
-        """Give the players the model's weights if `sync_interval` decisions were learned from since; True if so."""
-        steps = model.trainer.steps
-        if not (force or self._synchronizer.should_sync(steps)):
-            return False
-        block = self._synchronizer.prepare(model)
-        for player in self._players:
-            self._synchronizer.restore(block, player)
-        self._synchronizer.mark_sync_completed(steps, len(block))
-        return True
+        """Nothing to do: no worker waits."""
 
     def save_matches(self) -> list[bytes] | None:
         """Snapshots of all players, in their order; None if the game cannot save its matches."""
-        return whole([player.snapshot() for player in self._players])
+        return whole([player.snapshot() for player in self._opened])
 
     def reset_workers(self, generation: int) -> None:
-        """Begin all matches anew, with the seeds of this generation."""
-        for player in self._players:
+        """Begin new matches, with the seeds of this generation."""
+        for player in self._opened:
             player.begin(generation)
 
     def pause_workers(self) -> None:
-        """Nothing to do: nobody plays unless asked for experiences."""
+        """Nothing to do: players play only while experiences are collected."""
 
     def resume_workers(self) -> None:
         """Nothing to do, as for a pause."""
 
     def stop_workers(self) -> None:
         """Close the games."""
-        for player in self._players:
+        for player in self._opened:
             player.game.close()
 
     @property
-    def pids(self) -> list[int]:
-        """No process of its own."""
-        return []
+    def _running(self) -> bool:
+        return False
 
-    def get_parallel_stats(self) -> dict[str, Any]:
-        """How weights reached the players."""
-        return {"running": False, "restarts": 0, "workers": [], "sync": self._synchronizer.get_sync_stats()}
+    def _deliver(self, block: Block) -> None:
+        for player in self._opened:
+            self._synchronizer.restore(block, player)

@@ -1,7 +1,7 @@
 """Shared memory that is cleaned up after any death, and the two things kept in it: rings of rollouts, and weights.
 
-Nothing here takes a lock, so nobody can die holding one. Every number has one writer; a slot or a block belongs to the
-writer until a counter says that it is whole, and to the reader until another counter says that it is done with.
+Nothing here takes a lock, so no process can die holding one. Every number has one writer; a slot or a block belongs
+to the writer until a counter says that it is whole, and to the reader until another counter says that it is done with.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Segment:
             self._memory.unlink()
         _OPEN.append(self._memory)
         for memory in tuple(_OPEN):
-            with contextlib.suppress(BufferError):  # somebody keeps an array: tried again next time
+            with contextlib.suppress(BufferError):  # an array is still in use: tried again next time
                 memory.close()
                 _OPEN.remove(memory)
 
 
 def _require_room(size: int) -> None:
-    """Linux promises shared memory that it does not have, and kills whoever writes to it; containers have little."""
+    """Check first: Linux promises shared memory that it does not have, and kills the process that writes to it."""
     if _LINUX_MEMORY.exists() and (free := shutil.disk_usage(_LINUX_MEMORY).free) < size:
         raise OSError(errno.ENOSPC, f"only {free:,} bytes are free in {_LINUX_MEMORY}")
 

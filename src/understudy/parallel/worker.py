@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from understudy.parallel.communicator import Field, Plan, State, Wanted, WorkerCommunicator, nap
+from understudy.parallel.communicator import Plan, State, Wanted, WorkerCommunicator, WorkerField, nap
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.settings import ParallelSettings
@@ -76,8 +76,8 @@ class Worker:
                 if rollout is None or not player.play(rollout, self._go_on):
                     continue
                 self._ring.put()
-                numbers[Field.DECISIONS] += rollout.decisions
-                numbers[Field.GAMES] += rollout["games"]
+                numbers[WorkerField.DECISIONS] += rollout.decisions
+                numbers[WorkerField.GAMES] += rollout["games"]
         finally:
             player.game.close()
             self._beat(State.STOPPED)
@@ -88,57 +88,57 @@ class Worker:
         began = time.monotonic()
         while self._stays():
             self._give_snapshot()
-            admitted = self._numbers[Field.ADMITTED] == self._incarnation + 1
+            admitted = self._numbers[WorkerField.ADMITTED] == self._incarnation + 1
             if admitted and self._ring.waiting <= self._most_ahead:
                 self._last_wait = time.monotonic() - began
-                self._numbers[Field.WAITED] += int(1e9 * self._last_wait)
+                self._numbers[WorkerField.WAITED] += int(1e9 * self._last_wait)
                 return True
             self._beat(State.WAITING)
             nap(began, self._last_wait)
         return False
 
     def _refresh(self) -> None:
-        """Take the newest weights, and begin anew if told to."""
+        """Take the newest weights, and begin new matches if told to."""
         if self._communicator.board.shown != self._weights:
             self._weights = self._communicator.board.read(lambda block: self._synchronizer.restore(block, self._player))
-            self._numbers[Field.VERSION] = self._player.version
-        if self._player.generation != self._numbers[Field.GENERATION]:
-            self._player.begin(int(self._numbers[Field.GENERATION]))
+            self._numbers[WorkerField.VERSION] = self._player.version
+        if self._player.generation != self._numbers[WorkerField.GENERATION]:
+            self._player.begin(int(self._numbers[WorkerField.GENERATION]))
 
     def _give_snapshot(self) -> None:
         """Save the matches if the learner asks for it."""
-        asked = int(self._numbers[Field.SNAPSHOT_ASKED])
-        if asked == self._numbers[Field.SNAPSHOT_GIVEN]:
+        asked = int(self._numbers[WorkerField.SNAPSHOT_ASKED])
+        if asked == self._numbers[WorkerField.SNAPSHOT_GIVEN]:
             return
-        self._numbers[Field.SNAPSHOT_GIVEN] = asked
+        self._numbers[WorkerField.SNAPSHOT_GIVEN] = asked
         self._snapshots.send_bytes(asked.to_bytes(_MARK) + (self._player.snapshot() or b""))
 
     def _go_on(self) -> bool:
-        """Asked before every decision: False gives up the rollout, to stop, to save the matches or to begin anew."""
+        """Asked before every decision: False drops the rollout, to stop, to save the matches or to begin new ones."""
         self._beat(State.PLAYING)
         numbers = self._numbers
-        saves = numbers[Field.SNAPSHOT_ASKED] != numbers[Field.SNAPSHOT_GIVEN]
-        return self._stays() and not saves and bool(self._player.generation == numbers[Field.GENERATION])
+        saves = numbers[WorkerField.SNAPSHOT_ASKED] != numbers[WorkerField.SNAPSHOT_GIVEN]
+        return self._stays() and not saves and bool(self._player.generation == numbers[WorkerField.GENERATION])
 
     def _stays(self) -> bool:
         """Sleep while paused; False to end."""
         began = time.monotonic()
         while True:
             numbers = self._numbers
-            if numbers[Field.REPORT_GIVEN] != numbers[Field.REPORT_ASKED]:
-                numbers[Field.REPORT_GIVEN] = numbers[Field.REPORT_ASKED]
+            if numbers[WorkerField.REPORT_GIVEN] != numbers[WorkerField.REPORT_ASKED]:
+                numbers[WorkerField.REPORT_GIVEN] = numbers[WorkerField.REPORT_ASKED]
             now = time.monotonic_ns()
             if now - self._parent_seen > _PARENT_NS:
                 self._parent_seen = now
                 parent = multiprocessing.parent_process()
                 if parent is not None and not parent.is_alive():
                     return False
-            wanted = numbers[Field.WANTED]  # looked at once: a pause between two looks would be taken for the end
+            wanted = numbers[WorkerField.WANTED]  # looked at once: a pause between two looks would be taken for the end
             if wanted != Wanted.PAUSE:
                 return bool(wanted == Wanted.RUN)
             self._beat(State.PAUSED)
             nap(began)
 
     def _beat(self, state: State) -> None:
-        self._numbers[Field.STATE] = state
-        self._numbers[Field.HEARTBEAT] = time.monotonic_ns()
+        self._numbers[WorkerField.STATE] = state
+        self._numbers[WorkerField.HEARTBEAT] = time.monotonic_ns()

@@ -9,10 +9,10 @@ import threading
 from typing import Protocol
 
 from understudy.errors import RunDirError
-from understudy.ledger.connection import Game, Ledger, Version
+from understudy.ledger.connection import Ledger, LedgerGame, Version
 from understudy.ledger.history import finite_numbers, version_numbers
 from understudy.rundir import RunDir
-from understudy.watch.readings import open_ledger
+from understudy.watch.ledger_reading import open_ledger
 
 _AT_A_TIME = 1000
 
@@ -23,7 +23,7 @@ class Callback(Protocol):
     def on_version(self, version: Version, numbers: dict[str, float]) -> None:
         """A model was published; `numbers` are its metrics, by the names of docs/metrics.md."""
 
-    def on_game(self, game: Game, outcome: str) -> None:
+    def on_game(self, game: LedgerGame, outcome: str) -> None:
         """A game was dealt with: learned, online or skipped."""
 
 

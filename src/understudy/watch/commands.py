@@ -1,4 +1,4 @@
-"""The commands that watch and steer a run: `monitor`, `export`, `pause`, `resume` and `stop`."""
+"""The commands that watch and steer a run: `monitor`, `status`, `export`, `pause`, `resume` and `stop`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from understudy.errors import SettingsError
+from understudy.flags import Parser, count, existing_run
 from understudy.rundir import RunDir
 
 
 class AddCommand(Protocol):
     """Adds a subcommand that takes a run directory."""
 
-    def __call__(self, name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    def __call__(self, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Parser:
         """Return the subcommand's parser, for further arguments."""
 
 
@@ -22,12 +24,17 @@ def add_commands(add: AddCommand) -> None:
     monitor = add("monitor", _monitor, "show a run in the terminal, live, until Ctrl-C")
     monitor.add_argument("--once", action="store_true", help="print one frame")
     monitor.add_argument("--json", action="store_true", help="print everything as JSON, once")
-    export = add("export", _export, "write a run's history for other programs")
+    add("status", _status, "print the state of a run in one line, for scripts")
+    export = add("export", _export, "write a run's history or its model for other programs")
     kind = export.add_mutually_exclusive_group(required=True)
     kind.add_argument("--tensorboard", action="store_true", help="an event file that TensorBoard shows")
-    kind.add_argument("--csv", action="store_true", help="versions.csv and games.csv")
+    kind.add_argument("--csv", action="store_true", help="versions.csv, games.csv, and updates.csv of self-play")
+    kind.add_argument("--onnx", action="store_true", help="model.onnx, which onnxruntime plays in any language")
+    export.add_argument("--version", type=count, metavar="N", help="with --onnx: a version, not what bots load")
     export.add_argument("--to", type=Path, metavar="FOLDER", help="where to; default: the folder export of the run")
-    add("pause", _pause, "ask the learner of a run to take no more games until `resume`")
+    note = add("note", _note, "add a note about a run, which the dashboard shows")
+    note.add_argument("text", metavar="TEXT", help="what is tried here, and why")
+    add("pause", _pause, "ask the learner of a run to pause until `resume`")
     add("resume", _resume, "let the learner of a run go on")
     stop = add("stop", _stop, "ask the learner of a run to end after the batch under way")
     stop.add_argument("--drain", action="store_true", help="after everything that waits")
@@ -36,37 +43,64 @@ def add_commands(add: AddCommand) -> None:
 def _monitor(options: argparse.Namespace) -> int:
     from understudy.watch.monitor import monitor
 
-    return monitor(RunDir.at(options.run_dir), once=options.once, as_json=options.json)
+    run = RunDir.at(options.run_dir) if options.json else existing_run(options.run_dir)
+    return monitor(run, once=options.once, as_json=options.json)
+
+
+def _status(options: argparse.Namespace) -> int:
+    from understudy.watch.monitor import status_line
+
+    line, code = status_line(existing_run(options.run_dir))
+    print(line)
+    return code
 
 
 def _export(options: argparse.Namespace) -> int:
     from understudy.watch.export import to_csv, to_tensorboard
 
-    run = RunDir.at(options.run_dir)
-    for path in (to_csv if options.csv else to_tensorboard)(run, options.to or run.root / "export"):
+    run = existing_run(options.run_dir)
+    folder = options.to or run.root / "export"
+    if options.version is not None and not options.onnx:
+        raise SettingsError("--version goes with --onnx.")
+    if options.onnx:
+        from understudy.watch.onnx_export import to_onnx
+
+        written = to_onnx(run, folder, options.version)
+    else:
+        written = (to_csv if options.csv else to_tensorboard)(run, folder)
+    for path in written:
         print(path)
     return 0
 
 
-def _pause(options: argparse.Namespace) -> int:
-    from understudy.learner.control import pause, somebody
+def _note(options: argparse.Namespace) -> int:
+    from understudy.run.control import somebody
+    from understudy.run.remarks import add_remark
 
-    pause(RunDir.at(options.run_dir), somebody())
+    add_remark(existing_run(options.run_dir), options.text, somebody())
+    print("Noted.")
+    return 0
+
+
+def _pause(options: argparse.Namespace) -> int:
+    from understudy.run.control import pause, somebody
+
+    pause(existing_run(options.run_dir), somebody())
     print("Asked. The learner finishes the batch under way and waits for `understudy resume`.")
     return 0
 
 
 def _resume(options: argparse.Namespace) -> int:
-    from understudy.learner.control import resume, somebody
+    from understudy.run.control import resume, somebody
 
-    resume(RunDir.at(options.run_dir), somebody())
+    resume(existing_run(options.run_dir), somebody())
     print("Asked. The learner goes on.")
     return 0
 
 
 def _stop(options: argparse.Namespace) -> int:
-    from understudy.learner.control import somebody, stop
+    from understudy.run.control import somebody, stop
 
-    stop(RunDir.at(options.run_dir), somebody(), drain=options.drain)
+    stop(existing_run(options.run_dir), somebody(), drain=options.drain)
     print("Asked. The learner ends after " + ("everything that waits." if options.drain else "the batch under way."))
     return 0

@@ -16,19 +16,21 @@ from typing import Any
 
 from understudy.errors import RunDirError
 from understudy.files.atomic import write_atomically
-from understudy.ledger.connection import Game, Ledger
+from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.history import finite_numbers, version_numbers
+from understudy.run.update_log import read_updates
 from understudy.rundir import RunDir
+from understudy.watch.ledger_reading import open_ledger
 from understudy.watch.metrics import all_metrics
-from understudy.watch.readings import open_ledger
 
 _ROWS = 10_000
 _VERSION_COLUMNS = ("version", "parent", "publisher", "at", "games", "steps", "seconds", "loss")
-_GAME_COLUMNS = (*(f.name for f in dataclasses.fields(Game)), "outcome", "version", "at")
+_UPDATE_COLUMNS = ("update", "version", "at", "games", "decisions", "n")
+_GAME_COLUMNS = (*(f.name for f in dataclasses.fields(LedgerGame)), "outcome", "version", "at")
 
 
 def to_csv(run: RunDir, folder: Path) -> list[Path]:
-    """Write versions.csv and games.csv, every row of the ledger; return the files."""
+    """Write versions.csv and games.csv, every row of the ledger; of self-play also updates.csv; return the files."""
     with _ledger_of(run) as ledger:
         folder.mkdir(parents=True, exist_ok=True)
         names = [row[0] for row in ledger.query("SELECT DISTINCT name FROM metric_blocks ORDER BY name")]
@@ -36,18 +38,30 @@ def to_csv(run: RunDir, folder: Path) -> list[Path]:
         versions, games = folder / "versions.csv", folder / "games.csv"
         _write_csv(versions, [*_VERSION_COLUMNS, *extra], _version_rows(ledger, extra))
         _write_csv(games, _GAME_COLUMNS, _rows(ledger, "games", _GAME_COLUMNS, "rowid"))
-    return [versions, games]
+    return [versions, games, *_updates_csv(run, folder)]
+
+
+def _updates_csv(run: RunDir, folder: Path) -> list[Path]:
+    rows = read_updates(run.updates)
+    if not rows:
+        return []
+    names = sorted({name for row in rows for name in row["values"]} - set(_UPDATE_COLUMNS))
+    path = folder / "updates.csv"
+    cells = ((*(row[name] for name in _UPDATE_COLUMNS), *(row["values"].get(name) for name in names)) for row in rows)
+    _write_csv(path, (*_UPDATE_COLUMNS, *names), cells)
+    return [path]
 
 
 def to_tensorboard(run: RunDir, folder: Path) -> list[Path]:
-    """Write every version's metrics as scalars, one step a version; return the file."""
+    """Write metrics as scalars, one step a version, or an update of self-play; return the file."""
     with _ledger_of(run) as ledger:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "events.out.tfevents.0.understudy"
 
         def write(stream: Any) -> None:
             stream.write(_record(_event(0.0, 0, file_version=b"brain.Event:2")))
-            for version, at, numbers in _numbers(ledger):
+            updates = [(row["update"], row["at"], row["values"]) for row in read_updates(run.updates)]
+            for version, at, numbers in updates or _numbers(ledger):
                 scalars = {_tag(name): value for name, value in numbers.items()}
                 if scalars:
                     stream.write(_record(_event(at, version, scalars)))

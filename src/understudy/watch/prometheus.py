@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from understudy.watch.health import judge
 from understudy.watch.metrics import all_metrics
-from understudy.watch.readings import Snapshot
+from understudy.watch.snapshot import RunSnapshot
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_LIGHTS = {"green": 0, "amber": 1, "red": 2}
+_LIGHTS = {"grey": 0, "green": 0, "amber": 1, "red": 2}
 _OF_A_VERSION = (
     "loss",
     "policy_loss",
@@ -31,7 +31,7 @@ _OF_A_VERSION = (
 Sample = tuple[str, dict[str, str], float]
 
 
-def exposition(runs: Sequence[Snapshot]) -> str:
+def exposition(runs: Sequence[RunSnapshot]) -> str:
     """The answer to GET /metrics; a figure that is not known is left out."""
     found: dict[str, list[str]] = {}
     for seen in runs:
@@ -47,7 +47,7 @@ def exposition(runs: Sequence[Snapshot]) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def samples(seen: Snapshot) -> Iterator[Sample]:
+def samples(seen: RunSnapshot) -> Iterator[Sample]:
     """Every figure of a run that is known now, with its labels."""
     yield "health", {}, _LIGHTS[judge(seen).light]
     if not seen.exists:
@@ -70,7 +70,7 @@ def samples(seen: Snapshot) -> Iterator[Sample]:
     yield from _of_the_machine(seen)
 
 
-def _of_the_machine(seen: Snapshot) -> Iterator[Sample]:
+def _of_the_machine(seen: RunSnapshot) -> Iterator[Sample]:
     learner, model = seen.learner, seen.model
     yield "learner_up", {}, int(learner.alive)
     ages = (("heartbeat_age_seconds", learner.heartbeat), ("model_age_seconds", model.at))

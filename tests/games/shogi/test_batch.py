@@ -22,6 +22,7 @@ def draw(legal: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64
     return np.array([rng.choice(np.flatnonzero(row)) for row in legal])
 
 
+@pytest.mark.slow
 def test_planes_and_masks_of_10000_random_positions_are_those_of_the_slow_builder() -> None:
     batch, rng, mapper = ShogiBatch(40, max_moves=300), np.random.default_rng(0), PolicyOutputMapper()
     planes, legal = arrays(40)

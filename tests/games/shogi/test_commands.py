@@ -8,7 +8,7 @@ import pytest
 
 from understudy.games.shogi.__main__ import main
 from understudy.games.shogi.checkpoint import Checkpoint, new_network, save_checkpoint
-from understudy.games.shogi.record import read_records
+from understudy.games.shogi.record_files import read_records
 from understudy.settings import NetworkSettings
 
 
@@ -19,6 +19,7 @@ def checkpoint(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_a_match_is_played_and_its_games_can_be_learned_from(
     checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -31,11 +32,13 @@ def test_a_match_is_played_and_its_games_can_be_learned_from(
     assert "pass 1:" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_player_may_have_nodes_of_its_own(checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", f"{checkpoint}@2", f"{checkpoint}@0", "--games", "1", "--max-moves", "6"]) == 0
     assert "net, 2 nodes against net, policy: +0 =1 -0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_late_move_loses_and_the_match_says_who_was_late(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     script = tmp_path / "engine.py"
     script.write_text(

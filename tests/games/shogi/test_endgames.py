@@ -4,7 +4,7 @@ import numpy as np
 
 from understudy.games.shogi.endgames import MOST_MOVES, Endgames
 from understudy.games.shogi.league import OneByOne
-from understudy.games.shogi.matches import Entry, ShogiMatches
+from understudy.games.shogi.matches import LeagueEntry, ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer
 from understudy.games.shogi.rules import START, Ending, ShogiGame
 from understudy.games.shogi.search import mating_move
@@ -61,7 +61,7 @@ def test_only_whole_games_that_ended_by_mate_are_remembered() -> None:
 
 
 def test_the_learner_takes_the_winners_place_against_the_same_rival() -> None:
-    matches = ShogiMatches(3, 200, [Entry(OneByOne(GreedyPlayer), 2)], late=0.7)
+    matches = ShogiMatches(3, 200, [LeagueEntry(OneByOne(GreedyPlayer), 2)], late=0.7)
     matches.reset(np.random.SeedSequence(4))
     rng, late, mates = np.random.default_rng(1), 0, 0
     for _ in range(600):

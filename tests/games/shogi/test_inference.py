@@ -9,7 +9,8 @@ import torch
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
 from understudy.games.shogi.checkpoint import new_network
-from understudy.games.shogi.inference import BACKENDS, Player, installed, make_evaluator
+from understudy.games.shogi.inference import BACKENDS, TowerInPlay, installed, make_evaluator
+from understudy.games.shogi.network.convolutions import TorchConvolutions
 from understudy.games.shogi.network.res_tower import ActorCriticResTower
 from understudy.settings import NetworkSettings
 
@@ -43,7 +44,9 @@ def test_every_backend_gives_what_the_network_gives(backend: str, head: Literal[
 
 def test_what_is_exported_is_constant_and_the_network_goes_on_learning() -> None:
     made = network()
-    assert not any(weights.requires_grad for weights in Player(made.tower).tower.weights)  # else no export works
+    assert not any(
+        weights.requires_grad for weights in TowerInPlay(made.tower, TorchConvolutions()).tower.weights
+    )  # else no export works
     assert all(parameter.requires_grad for parameter in made.tower.parameters())
 
 
@@ -70,3 +73,16 @@ def test_the_fastest_is_measured_and_reported() -> None:
 def test_a_backend_that_is_not_there_is_a_settings_error() -> None:
     with pytest.raises(SettingsError, match="torch"):
         make_evaluator(network(), "abacus")
+
+
+def test_an_exported_network_gives_the_same_probabilities_in_onnxruntime() -> None:
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    made = network()
+    session = onnxruntime.InferenceSession(made.to_onnx(), providers=["CPUExecutionProvider"])
+    planes = np.random.default_rng(4).random((3, *SHAPE), np.float32)
+    with torch.no_grad():
+        expected = torch.softmax(made.tower(torch.from_numpy(planes))[0], dim=1).numpy()
+    logits, _ = session.run(None, {"planes": planes})
+    found = torch.softmax(torch.from_numpy(logits), dim=1).numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -12,7 +12,7 @@ from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.learn_check import GOALS, LearnCheck, Point, write_curve
 from understudy.games.shogi.matches import MOST_LEGAL, ShogiMatches
-from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, Score
+from understudy.games.shogi.players import ContestScore, GreedyPlayer, RandomPlayer
 from understudy.networks.network import Floats, Integers, Network
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings
@@ -60,6 +60,7 @@ def test_moves_are_drawn_from_the_policy_and_the_same_seed_draws_the_same_ones(m
     assert 0.08 < share < 0.2
 
 
+@pytest.mark.slow
 def test_a_check_trains_from_nothing_and_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("understudy.games.shogi.learn_check._ON_THE_WAY", 2)
     lines: list[str] = []
@@ -85,13 +86,14 @@ def test_training_ends_early_only_when_it_has_been_good_for_a_while(
         assert not check._request.event.is_set()
         monkeypatch.setattr(
             "understudy.games.shogi.learn_check.measure",
-            lambda *_, n=number: {name: Score(wins[n], 20 - wins[n], 0) for name, wins in shares.items()},
+            lambda *_, n=number: {name: ContestScore(wins[n], 20 - wins[n], 0) for name, wins in shares.items()},
         )
         check._next = 0.0
         check._on_update(check.loop.stats, [])
     assert check._request.event.is_set()
 
 
+@pytest.mark.slow
 def test_the_curve_is_saved_as_numbers_and_as_a_picture(tmp_path: Path) -> None:
     points = [Point(60.0 * i, 50.0 * i, 1000 * i, 10 * i, dict.fromkeys(GOALS, 0.1 * i)) for i in range(3)]
     picture = write_curve(points, tmp_path)

@@ -7,8 +7,8 @@ from games.shogi import slow_shogi
 from understudy.games.game import open_game
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.league import OneByOne
-from understudy.games.shogi.matches import BOARD, MOST_LEGAL, Entry, ShogiMatches
-from understudy.games.shogi.players import Choice, GreedyPlayer, RandomPlayer
+from understudy.games.shogi.matches import BOARD, MOST_LEGAL, LeagueEntry, ShogiMatches
+from understudy.games.shogi.players import GreedyPlayer, MoveChoice, RandomPlayer
 from understudy.games.shogi.policy import PolicyOutputMapper
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.search import mating_move
@@ -25,6 +25,7 @@ def shown(matches: ShogiMatches) -> tuple[np.ndarray, np.ndarray]:
     return states, legal
 
 
+@pytest.mark.slow
 def test_matches_begin_anew_and_cut_ones_leave_their_last_position() -> None:
     matches, player = ShogiMatches(6, max_moves=61), GreedyPlayer(np.random.default_rng(1))
     matches.reset(SEED)
@@ -62,7 +63,10 @@ def test_matches_begin_anew_and_cut_ones_leave_their_last_position() -> None:
 
 
 def test_a_rival_answers_within_the_step_and_its_wins_are_losses() -> None:
-    matches, rng = ShogiMatches(4, max_moves=400, rivals=[Entry(OneByOne(GreedyPlayer), 3)]), np.random.default_rng(2)
+    matches, rng = (
+        ShogiMatches(4, max_moves=400, rivals=[LeagueEntry(OneByOne(GreedyPlayer), 3)]),
+        np.random.default_rng(2),
+    )
     matches.reset(SEED)
     sides, lost = [0, 1, 0], 0
     for _ in range(400):
@@ -81,10 +85,10 @@ def test_a_rival_that_resigns_has_lost() -> None:
     class Coward:
         name = "coward"
 
-        def choose(self, game: ShogiGame) -> Choice:
-            return Choice(None) if game.moves else Choice(game.legal_moves[0])
+        def choose(self, game: ShogiGame) -> MoveChoice:
+            return MoveChoice(None) if game.moves else MoveChoice(game.legal_moves[0])
 
-    matches = ShogiMatches(2, rivals=[Entry(OneByOne(lambda _: Coward()), 1)])
+    matches = ShogiMatches(2, rivals=[LeagueEntry(OneByOne(lambda _: Coward()), 1)])
     matches.reset(SEED)
     step = matches.step(np.array([0, 0]))
     assert (step.rewards[0], step.over[0], step.cut[0]) == (1, True, False)
@@ -93,7 +97,7 @@ def test_a_rival_that_resigns_has_lost() -> None:
 def test_the_same_seed_and_decisions_give_the_same_matches() -> None:
     played = []
     for seed in (5, 5, 6):
-        matches, rng = ShogiMatches(2, rivals=[Entry(OneByOne(RandomPlayer), 1)]), np.random.default_rng(0)
+        matches, rng = ShogiMatches(2, rivals=[LeagueEntry(OneByOne(RandomPlayer), 1)]), np.random.default_rng(0)
         matches.reset(np.random.SeedSequence(seed))
         for _ in range(20):
             matches.step(np.array([rng.integers(len(game.legal_moves)) for game in matches.games]))

@@ -9,13 +9,13 @@ import pytest
 
 from games.shogi.material import material
 from understudy.games.shogi.players import (
-    Choice,
+    ContestScore,
     GreedyPlayer,
-    Player,
+    MoveChoice,
     PolicyPlayer,
     RandomPlayer,
-    Score,
     SearchPlayer,
+    ShogiPlayer,
     elo,
     outcome,
     play,
@@ -41,10 +41,12 @@ def test_the_greedy_player_mates_then_takes_the_most_valuable_piece() -> None:
     assert len(chosen(player, ShogiGame().start)) > 5
 
 
-Played = tuple[Score, list[GameRecord]]
+Played = tuple[ContestScore, list[GameRecord]]
 
 
-def match_of(first: Player, second: Player, games: int, chance: np.random.Generator, **options: Any) -> Played:
+def match_of(
+    first: ShogiPlayer, second: ShogiPlayer, games: int, chance: np.random.Generator, **options: Any
+) -> Played:
     """A match and its games, which come one by one."""
     records: dict[int, GameRecord] = {}
     score = play_match(first, second, games, chance, **options, on_game=records.__setitem__)
@@ -59,6 +61,7 @@ def test_a_match_between_players_of_different_strength_shows_it() -> None:
     assert score.losses == 0
 
 
+@pytest.mark.slow
 def test_search_beats_the_policy_it_searches_with() -> None:
     search, policy = SearchPlayer(material, 32), PolicyPlayer(material, temperature=1.0, rng=rng(4))
     score, records = match_of(search, policy, 4, rng(5), max_moves=250)
@@ -85,8 +88,8 @@ def test_a_player_may_resign() -> None:
     class Quitter:
         name = "quitter"
 
-        def choose(self, game: ShogiGame) -> Choice:
-            return Choice(None)
+        def choose(self, game: ShogiGame) -> MoveChoice:
+            return MoveChoice(None)
 
     assert play(RandomPlayer(rng()), Quitter()).result == Result(BLACK, Ending.RESIGNATION)
 
@@ -100,7 +103,7 @@ def test_the_same_seeds_play_the_same_match() -> None:
 
 
 def test_scores_and_elo() -> None:
-    score = Score(6, 2, 2)
+    score = ContestScore(6, 2, 2)
     assert score.share == pytest.approx(0.7)
     assert score.interval() == pytest.approx((0.3968, 0.8922), abs=2e-4)
     assert elo(0.5) == 0

@@ -67,6 +67,7 @@ def test_an_action_of_white_is_the_same_action_of_black_on_the_turned_board() ->
         assert black.origin is None or white.origin == 80 - black.origin
 
 
+@pytest.mark.slow
 def test_legal_moves_round_trip_in_12000_random_positions_and_nothing_else_is_legal() -> None:
     colours = set()
     for game in random_positions(seed=1, count=12_000):
@@ -80,6 +81,7 @@ def test_legal_moves_round_trip_in_12000_random_positions_and_nothing_else_is_le
     assert colours == {BLACK, WHITE}
 
 
+@pytest.mark.slow
 def test_indices_of_random_positions_are_those_of_the_slow_definition() -> None:
     for game in random_positions(seed=2, count=600):
         turn = "bw"[game.turn]

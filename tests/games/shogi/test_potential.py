@@ -9,7 +9,7 @@ import pytest
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.inference import with_potential
 from understudy.games.shogi.league import OneByOne
-from understudy.games.shogi.matches import Entry, ShogiMatches
+from understudy.games.shogi.matches import LeagueEntry, ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer
 from understudy.games.shogi.potential import SCALE, WEIGHT, material, material_of_planes, potential, shaping
 from understudy.games.shogi.rules import ShogiGame
@@ -43,7 +43,7 @@ def test_shaping_is_the_discounted_difference_and_nothing_follows_the_end() -> N
 def test_over_a_game_shaped_rewards_sum_up_to_the_result_alone(rivals: int) -> None:
     """Discounted, seen by Black: Σ γ^t·(γΦ_{t+1} − Φ_t) = −Φ_0, and Φ_0 is 0 at the start."""
     gamma, rng = 0.97, np.random.default_rng(3)
-    matches = ShogiMatches(4, 300, [Entry(OneByOne(GreedyPlayer), rivals)], discount=gamma)
+    matches = ShogiMatches(4, 300, [LeagueEntry(OneByOne(GreedyPlayer), rivals)], discount=gamma)
     matches.reset(np.random.SeedSequence(1))
     player = GreedyPlayer(rng)
     sums, ages = np.zeros(4), np.zeros(4)

@@ -13,7 +13,8 @@ from games.shogi.random_games import random_positions
 from understudy.games.shogi import csa, kif
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.policy import ACTIONS, BLACK, WHITE
-from understudy.games.shogi.record import GameRecord, read_records, record_of, write_record
+from understudy.games.shogi.record import GameRecord, record_of
+from understudy.games.shogi.record_files import read_records, write_record
 from understudy.games.shogi.rules import Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought, thought_of
 
@@ -45,6 +46,7 @@ def random_records(seed: int, count: int) -> list[GameRecord]:
     return records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csa", ".kif", ".kifu"])
 def test_games_come_back_from_a_file_as_they_were(suffix: str, tmp_path: Path) -> None:
     records = random_records(7, 12)

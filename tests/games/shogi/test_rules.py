@@ -26,6 +26,7 @@ def test_perft_from_the_start(depth: int, nodes: int) -> None:
     assert perft(ShogiGame(), depth) == nodes
 
 
+@pytest.mark.slow
 def test_legal_moves_of_random_positions_are_those_of_a_slow_generator() -> None:
     for number, game in enumerate(random_positions(seed=3, count=4_000)):
         if number % 20 == 0 or (game.in_check and number % 4 == 0):

@@ -12,9 +12,9 @@ import pytest
 from understudy.errors import MatchesDamaged
 from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.league import GAMES_OF_A_PAST, OneByOne, PastSelf, ShogiLeague
-from understudy.games.shogi.matches import BOARD, MOST_LEGAL, Entry, ShogiMatches
+from understudy.games.shogi.matches import BOARD, MOST_LEGAL, LeagueEntry, ShogiMatches
 from understudy.games.shogi.players import RandomPlayer
-from understudy.games.shogi.record import read_records
+from understudy.games.shogi.record_files import read_records
 from understudy.games.shogi.sample_games import SampleGames
 from understudy.learning.batch import Batch
 from understudy.learning.trainer import Trainer
@@ -40,7 +40,7 @@ def trainer() -> Trainer:
 
 
 def played(by: Trainer, max_moves: int, steps: int, rivals: int = 0) -> Rollout:
-    game = ShogiMatches(4, max_moves, [Entry(OneByOne(RandomPlayer), rivals)])
+    game = ShogiMatches(4, max_moves, [LeagueEntry(OneByOne(RandomPlayer), rivals)])
     player = Player(game, by.network, by.normalizer)
     player.begin(0)
     rollout = Rollout(RolloutShape.of(game, ParallelSettings(batch_size=4 * steps)))
@@ -117,11 +117,12 @@ def trained(folder: Path, updates: int, seed: int = 3) -> tuple[TrainingLoopMana
     return loop, store.load()
 
 
+@pytest.mark.slow
 def test_an_update_changes_the_network_that_plays(tmp_path: Path) -> None:
     before, _ = trained(tmp_path / "before", 1, seed=4)  # a seed with which no ReLU of the few is dead from the start
     loop, _ = trained(tmp_path / "after", 2, seed=4)
     assert isinstance(loop.workers, SequentialWorkers)
-    for player in loop.workers._players:
+    for player in loop.workers._opened:
         np.testing.assert_array_equal(player.network.parameters, loop.model.network.parameters)
     changed = loop.model.network.parameters != before.model.network.parameters
     assert all(view.any() for name, view in loop.model.network.views(changed).items() if "weight" in name)
@@ -129,6 +130,7 @@ def test_an_update_changes_the_network_that_plays(tmp_path: Path) -> None:
     assert loop.model.network.evaluate(states)[1] != before.model.network.evaluate(states)[1]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on_bit_for_bit(tmp_path: Path) -> None:
     _, whole = trained(tmp_path / "whole", 6)
     for _ in range(3):
@@ -154,6 +156,7 @@ def test_the_model_of_a_run_plays_like_any_checkpoint(tmp_path: Path) -> None:
     np.testing.assert_allclose(values, same_values, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_past_self_is_one_of_the_versions_and_the_same_lots_draw_the_same_one(tmp_path: Path) -> None:
     loop, state = trained(tmp_path, 4)
     versions = RunDir.at(tmp_path).versions
@@ -169,6 +172,7 @@ def test_a_past_self_is_one_of_the_versions_and_the_same_lots_draw_the_same_one(
     assert loop.model.version == 3
 
 
+@pytest.mark.slow
 def test_matches_against_rivals_are_saved_with_their_lots_and_their_endgames(tmp_path: Path) -> None:
     trained(tmp_path, 4)
     versions = str(RunDir.at(tmp_path).versions)
@@ -200,7 +204,7 @@ def test_a_snapshot_with_an_illegal_move_is_refused() -> None:
 
 
 def test_a_match_that_begins_anew_has_the_learner_to_move() -> None:
-    matches = ShogiMatches(3, rivals=[Entry(OneByOne(RandomPlayer), 2)])
+    matches = ShogiMatches(3, rivals=[LeagueEntry(OneByOne(RandomPlayer), 2)])
     matches.reset(np.random.SeedSequence(0))
     matches.step(np.zeros(3, np.int64))
     moves = [len(game.moves) for game in matches.games]
@@ -209,6 +213,7 @@ def test_a_match_that_begins_anew_has_the_learner_to_move() -> None:
     assert [len(game.moves) for game in matches.games] == [1, moves[1], 0]
 
 
+@pytest.mark.slow
 def test_a_past_self_is_drawn_anew_now_and_then(tmp_path: Path) -> None:
     trained(tmp_path, 4)
     past = PastSelf(RunDir.at(tmp_path).versions)
@@ -220,6 +225,7 @@ def test_a_past_self_is_drawn_anew_now_and_then(tmp_path: Path) -> None:
     assert drawn == {"000001", "000002", "000003"}
 
 
+@pytest.mark.slow
 def test_games_to_look_at_are_kept_with_their_evaluations_up_to_a_number(tmp_path: Path) -> None:
     loop, _ = trained(tmp_path, 2)
     samples = SampleGames(tmp_path / "games", every=2, keep=1)
@@ -262,6 +268,7 @@ def test_a_policy_that_was_not_quite_the_one_that_learns_is_asked_again(other: d
     assert by._proximal(batch, batch.states)[1] is not batch.values
 
 
+@pytest.mark.slow
 def test_a_run_that_plays_with_its_newest_weights_never_asks_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

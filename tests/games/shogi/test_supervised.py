@@ -9,7 +9,8 @@ from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.players import GreedyPlayer, play
 from understudy.games.shogi.policy import WHITE, PolicyOutputMapper
-from understudy.games.shogi.record import GameRecord, write_record
+from understudy.games.shogi.record import GameRecord
+from understudy.games.shogi.record_files import write_record
 from understudy.games.shogi.rules import Ending, Result
 from understudy.games.shogi.supervised import Lesson, Position, _lay_out, learn_games
 from understudy.settings import NetworkSettings
@@ -33,6 +34,7 @@ def learn(games: Path, checkpoint: Path, epochs: int, say: list[str] | None = No
     return learn_games([games], checkpoint, TINY, epochs=epochs, minibatch=64, learning_rate=rate, say=shown.append)
 
 
+@pytest.mark.slow
 def test_the_network_finds_more_of_the_moves_with_every_few_passes(games: Path, tmp_path: Path) -> None:
     lessons = learn(games, tmp_path / "net.npz", 12)
     assert lessons[-1].policy_loss < lessons[0].policy_loss - 0.5
@@ -40,6 +42,7 @@ def test_the_network_finds_more_of_the_moves_with_every_few_passes(games: Path, 
     assert load_checkpoint(tmp_path / "net.npz").counters["passes"] == 12
 
 
+@pytest.mark.slow
 def test_interrupted_and_continued_is_as_if_it_had_not_been(games: Path, tmp_path: Path) -> None:
     learn(games, tmp_path / "whole.npz", 2)
     learn(games, tmp_path / "parts.npz", 1)

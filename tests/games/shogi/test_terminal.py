@@ -8,7 +8,7 @@ import numpy as np
 from games.shogi.material import material
 from understudy.games.shogi.players import PolicyPlayer, RandomPlayer
 from understudy.games.shogi.policy import BLACK, WHITE
-from understudy.games.shogi.record import read_records
+from understudy.games.shogi.record_files import read_records
 from understudy.games.shogi.rules import Ending, Result, ShogiGame
 from understudy.games.shogi.terminal import drawn, play_in_terminal
 

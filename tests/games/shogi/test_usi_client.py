@@ -66,6 +66,7 @@ def test_an_engine_that_dies_or_does_not_start_is_an_engine_error(tmp_path: Path
         UsiPlayer(str(tmp_path / "nothing"))
 
 
+@pytest.mark.slow
 def test_our_own_engine_plays_a_game_over_usi(tmp_path: Path) -> None:
     checkpoint = tmp_path / "net.npz"
     save_checkpoint(checkpoint, Checkpoint(new_network(NetworkSettings(policy="resnet", blocks=1, channels=4), seed=1)))

@@ -8,7 +8,7 @@ from understudy.games.zerg.direct.adapter import DirectGame, field_of
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.unit_data import kind
-from understudy.games.zerg.snapshot import Field, Snapshot
+from understudy.games.zerg.snapshot import GameSnapshot, MapInfo
 
 TERRAN, ZERG = 1, 2
 
@@ -22,7 +22,7 @@ class Scene:
         self.bank(minerals, vespene)
 
     @property
-    def field(self) -> Field:
+    def field(self) -> MapInfo:
         return field_of(self.game, 0)
 
     def bank(self, minerals: float, vespene: float = 0.0) -> None:
@@ -40,5 +40,5 @@ class Scene:
         self.game.step(1)
         return slots
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> GameSnapshot:
         return self.hands.snapshot()

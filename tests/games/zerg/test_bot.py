@@ -25,6 +25,8 @@ from understudy.games.zerg.proving_ground import play
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
+pytestmark = pytest.mark.slow
+
 EASY = Computer(Race.Terran, Difficulty.VeryEasy, AIBuild.Macro)
 
 

@@ -2,15 +2,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from understudy.games.zerg.challenges import (
-    CURRICULUM_START,
-    DIFFICULTIES,
-    MIX,
-    WINDOW,
-    Challenge,
-    curriculum_level,
-    next_challenge,
-)
+from understudy.games.zerg.challenges import CURRICULUM_START, MIX, WINDOW, Challenge, curriculum_level, next_challenge
+from understudy.games.zerg.starcraft import DIFFICULTIES
 
 
 def challenge(number: int, difficulty: str = "mix", race: str = "Random", map_seed: int | None = None) -> Challenge:

@@ -113,6 +113,7 @@ def test_the_opening_is_the_one_that_won_against_this_opponent() -> None:
     assert len(tried) > 1
 
 
+@pytest.mark.slow
 def test_recorded_games_say_and_remember_how_they_began(tmp_path: pytest.TempPathFactory) -> None:
     opponents = OpponentMemory(None)
     with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:

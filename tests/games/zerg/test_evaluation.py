@@ -11,6 +11,7 @@ from understudy.games.zerg.direct.evaluation import evaluate
 from understudy.rundir import RunDir
 
 
+@pytest.mark.slow
 def test_a_model_plays_the_same_evaluation_games_every_time(tmp_path: Path) -> None:
     zerg_agent(tmp_path, seed=0).close()
     model = str(RunDir.at(tmp_path).model)

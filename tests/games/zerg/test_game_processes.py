@@ -5,12 +5,14 @@ import sys
 import time
 from pathlib import Path
 
-from understudy.games.zerg.game_processes import players
+import pytest
+
+from understudy.games.zerg.game_processes import process_pool
 
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from understudy.games.zerg.game_processes import players
+from understudy.games.zerg.game_processes import process_pool
 
 def work(note):
     while True:
@@ -18,16 +20,17 @@ def work(note):
         time.sleep(0.02)
 
 if __name__ == "__main__":
-    with players(1) as pool:
+    with process_pool(1) as pool:
         pool.submit(work, sys.argv[1]).result()
 """
 
 
 def test_players_work() -> None:
-    with players(2) as pool:
+    with process_pool(2) as pool:
         assert list(pool.map(abs, [-1, 2, -3])) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_players_end_when_whoever_started_them_is_killed(tmp_path: Path) -> None:
     script, note = tmp_path / "script.py", tmp_path / "note"
     script.write_text(SCRIPT)

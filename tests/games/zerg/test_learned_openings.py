@@ -126,4 +126,4 @@ def test_a_file_that_cannot_be_used_is_said(tmp_path: Path, content: str, caplog
     path = tmp_path / "learned_build_orders.json"
     path.write_text(content)
     assert Openings(path).against(TERRAN) == USUAL
-    assert "usual openings" in caplog.text
+    assert "standard openings" in caplog.text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory, Record
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory, OpponentRecord
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
 TERRAN, ZERG = 1, 2
@@ -82,7 +82,7 @@ def test_a_damaged_file_is_said_and_begun_anew(tmp_path: Path, content: str, cap
     path = tmp_path / "opponents.json"
     path.write_text(content)
     memory = OpponentMemory(path)
-    assert "begun anew" in caplog.text
+    assert "it is replaced" in caplog.text
     memory.record("bot-a", TERRAN, "Victory", rushed=False, start="ATTACK")
     assert OpponentMemory(path).expect("bot-a", TERRAN).won[ATTACK] > 0.5
 
@@ -90,7 +90,7 @@ def test_a_damaged_file_is_said_and_begun_anew(tmp_path: Path, content: str, cap
 def test_the_memory_stays_bounded() -> None:
     memory = OpponentMemory(None)
     for number in range(520):
-        memory._records[f"id {number}"] = Record(1.0, 0.0)
+        memory._records[f"id {number}"] = OpponentRecord(1.0, 0.0)
     memory.record("newest", TERRAN, "Victory", rushed=False)
     assert len(memory._records) == 500
     assert "id newest" in memory._records

@@ -15,7 +15,7 @@ from understudy.errors import MatchesDamaged
 from understudy.games.game import Game, open_game
 from understudy.games.zerg import defaults as policy
 from understudy.games.zerg.direct import duel
-from understudy.games.zerg.direct.duel import Score, play
+from understudy.games.zerg.direct.duel import DuelScore, play
 from understudy.games.zerg.direct.mirror import MirrorGame
 from understudy.games.zerg.state import NAMES as FEATURES
 from understudy.games.zerg.strategies import NAMES
@@ -57,6 +57,7 @@ def test_saved_matches_go_on_as_they_were_and_both_seats_of_a_game_begin_anew_to
         open_game("zerg", 8).restore(saved)
 
 
+@pytest.mark.slow
 def test_the_command_publishes_what_the_live_bot_loads(tmp_path: Path) -> None:
     sizes = ["--parallel.games-per-worker", "2", "--parallel.batch-size", "8", "--parallel.num-workers", "1"]
     assert main(["selfplay", "zerg", "--run-dir", str(tmp_path), "--updates", "2", *sizes]) == 0
@@ -98,4 +99,4 @@ def test_seats_change_and_results_are_those_of_the_new_model(tmp_path: Path, mon
     duel._load(model, model)
     monkeypatch.setattr(duel, "play", lambda policies, **more: "Victory")  # whoever sits first wins
     assert duel._play_chunk([4, 5, 6]) == ["Victory", "Defeat", "Victory"]
-    assert Score(won=1, tied=1, lost=2).share == 0.25
+    assert DuelScore(won=1, tied=1, lost=2).share == 0.25

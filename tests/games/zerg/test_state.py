@@ -11,7 +11,7 @@ from games.zerg.small_games import Scene
 from understudy.games.zerg import state
 from understudy.games.zerg.brain import Brain
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
-from understudy.games.zerg.opponent_memory import Expected
+from understudy.games.zerg.opponent_memory import OpponentForecast
 from understudy.games.zerg.state import FEATURES, MOST, NAMES, STATE_DIM, feature_table
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
@@ -69,6 +69,7 @@ def test_the_dead_are_forgotten() -> None:
     assert brain.state()[NAMES.index("enemy_army")] == pytest.approx(1 / 60)
 
 
+@pytest.mark.slow
 def test_no_feature_is_constant_over_a_few_games() -> None:
     rows = []
     dice = np.random.default_rng(0)
@@ -97,7 +98,7 @@ def test_no_feature_is_constant_over_a_few_games() -> None:
 def test_opponent_features_are_what_the_memory_says() -> None:
     scene = Scene()
     won = dict(zip(STRATEGIES, (0.25, 0.5, 0.125, 0.75, 1.0, 0.0), strict=True))
-    brain = Brain(scene.field, expected=Expected(tuple(won.values()), 0.25))
+    brain = Brain(scene.field, expected=OpponentForecast(tuple(won.values()), 0.25))
     brain.observe(scene.snapshot())
     seen = dict(zip(NAMES, brain.state().tolist(), strict=True))
     assert seen["opponent_rushes"] == 0.25

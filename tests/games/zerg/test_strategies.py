@@ -10,13 +10,13 @@ from games.zerg.small_games import Scene
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.brain import Brain
 from understudy.games.zerg.proving_ground.unit_data import kind
-from understudy.games.zerg.snapshot import ATTACK, MAKE, MOVE, Command, distance
+from understudy.games.zerg.snapshot import ATTACK, MAKE, MOVE, UnitCommand, distance
 from understudy.games.zerg.strategies import NAMES, STRATEGIES, Posture
 
 OUTSIDE = (80.0, 80.0)  # in the middle of the map
 
 
-def orders(scene: Scene, strategy: str) -> list[Command]:
+def orders(scene: Scene, strategy: str) -> list[UnitCommand]:
     brain = Brain(scene.field)
     brain.observe(scene.snapshot())
     brain.decide(NAMES.index(strategy))

@@ -17,12 +17,13 @@ from understudy.errors import SettingsError
 from understudy.experience.episode import read_episode
 from understudy.games.zerg import state, training_run
 from understudy.games.zerg.challenges import Challenge
-from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
+from understudy.games.zerg.history import GameLog, PlayedGame, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft
 from understudy.games.zerg.run_options import parse_options
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 from understudy.games.zerg.training_run import CRASHES_THAT_STOP, _fitted, main
 from understudy.learner.statistics import Statistics
+from understudy.run.state import Activity, RunState
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
@@ -31,6 +32,7 @@ SHORT = ["--difficulty", "VeryEasy", "--time-limit", "40", "--practice", "0", "-
 RECORD_BYTES = 4 + 4 + 8 + 8 + 8 + 8 + 50 * 4 + 1  # of a decision in a journal
 
 
+@pytest.mark.slow
 def test_games_are_played_learned_from_and_continued_by_a_second_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -48,7 +50,7 @@ def test_games_are_played_learned_from_and_continued_by_a_second_start(
     second = capsys.readouterr().out
     assert "Continuing: 3 games were played here before" in second
     assert "[BACKGROUND LEARNING] STATISTICS" in second
-    assert sorted(game.number for game in History(tmp_path).games) == [0, 1, 2, 3, 4, 5]
+    assert sorted(game.number for game in GameLog(tmp_path).games) == [0, 1, 2, 3, 4, 5]
     learned = [read_episode(path, StorageSettings()) for path in RunDir.at(tmp_path).archive.glob("*.npz")]
     assert sum(episode.meta.game == "zerg" for episode in learned) == 6
     assert sum(episode.meta.game == "zerg-direct" for episode in learned) > 0  # practice beside the second session
@@ -56,6 +58,7 @@ def test_games_are_played_learned_from_and_continued_by_a_second_start(
     assert json.loads(RunDir.at(tmp_path).step_time.read_text())["seconds"] > 0  # for the learner, which makes room
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_learns_what_was_decided_in_the_game_under_way(tmp_path: Path) -> None:
     run = RunDir.at(tmp_path)
     script = "import sys; from understudy.games.zerg.training_run import main; sys.exit(main(sys.argv[1:]))"
@@ -73,19 +76,20 @@ def test_a_killed_run_goes_on_and_learns_what_was_decided_in_the_game_under_way(
     learned = {e.meta.id: e for e in (read_episode(path, StorageSettings()) for path in run.archive.glob("*.npz"))}
     assert learned.keys() > {journal.stem}
     assert len(learned[journal.stem]) == decisions - 1  # nobody saw what the last one led to
-    assert [game.number for game in History(tmp_path).games] == [0]
+    assert [game.number for game in GameLog(tmp_path).games] == [0]
 
 
+@pytest.mark.slow
 def test_a_game_that_was_over_before_the_kill_is_written_down_by_the_next_start(tmp_path: Path) -> None:
     arguments = ["--run-dir", str(tmp_path), *SHORT]
     assert main([*arguments, "--games", "2"]) == 0
     path = tmp_path / "games.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0])  # as if the kill had come between the game's end and its line
-    history = History(tmp_path)
+    history = GameLog(tmp_path)
     assert history.recover(RunDir.at(tmp_path)) == 1
     assert [json.loads(line) for line in path.read_bytes().splitlines()] == [json.loads(line) for line in lines]
-    assert History(tmp_path).recover(RunDir.at(tmp_path)) == 0
+    assert GameLog(tmp_path).recover(RunDir.at(tmp_path)) == 0
 
 
 class NoLearner:
@@ -102,11 +106,11 @@ class NoLearner:
         return self.get_stats()
 
     def get_stats(self) -> dict[str, Any]:
-        return Statistics(state="running", model_version=0).as_dict()
+        return Statistics(state=RunState(Activity.RUNNING), model_version=0).as_dict()
 
 
-def record(challenge: Challenge, result: str = "Victory", error: str = "") -> GameRecord:
-    return GameRecord(challenge.number, challenge.race, challenge.difficulty, challenge.build, "m", result, error=error)
+def record(challenge: Challenge, result: str = "Victory", error: str = "") -> PlayedGame:
+    return PlayedGame(challenge.number, challenge.race, challenge.difficulty, challenge.build, "m", result, error=error)
 
 
 @pytest.fixture
@@ -118,13 +122,13 @@ def no_learner(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_five_crashes_in_a_row_stop_the_run_and_single_ones_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
+    def play_one(challenge: Challenge, setup: GameSetup) -> PlayedGame:
         crashes = challenge.number % 2 == 0 if challenge.number < 6 else True
         return record(challenge, "Crash", "the disk is on fire") if crashes else record(challenge)
 
     monkeypatch.setattr(training_run, "play_one", play_one)
     assert main(["--run-dir", str(tmp_path), "--games", "100", "--practice", "0"]) == 1
-    assert len(History(tmp_path).games) == 6 + CRASHES_THAT_STOP
+    assert len(GameLog(tmp_path).games) == 6 + CRASHES_THAT_STOP
     assert "the disk is on fire" in capsys.readouterr().err
 
 
@@ -132,7 +136,7 @@ def test_five_crashes_in_a_row_stop_the_run_and_single_ones_do_not(
 def test_ctrl_c_ends_with_a_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
+    def play_one(challenge: Challenge, setup: GameSetup) -> PlayedGame:
         if challenge.number == 2:
             raise KeyboardInterrupt
         return record(challenge)
@@ -146,8 +150,8 @@ def test_ctrl_c_ends_with_a_summary(
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (KeyboardInterrupt(), 130, "waits for the next start"),
-        (ModuleNotFoundError("No module", name="numba.core"), 1, "this needs 'numba.core': pip install"),
+        (KeyboardInterrupt(), 130, "wait for the next start"),
+        (ModuleNotFoundError("No module", name="numba.core"), 1, "the library 'numba.core' is missing. Install it"),
     ],
 )
 def test_what_ends_a_run_before_its_first_game_is_said(
@@ -188,15 +192,15 @@ def test_a_module_of_our_own_that_is_missing_is_a_defect(tmp_path: Path, monkeyp
 
 
 def test_a_line_cut_short_by_a_kill_is_left_out_and_the_next_game_is_whole(tmp_path: Path) -> None:
-    history = History(tmp_path)
+    history = GameLog(tmp_path)
     for number in range(2):
-        history.add(GameRecord(number, "Terran", "Hard", "Rush", "m", "Victory"))
+        history.add(PlayedGame(number, "Terran", "Hard", "Rush", "m", "Victory"))
     path = tmp_path / "games.jsonl"
     path.write_bytes(path.read_bytes()[:-20])
-    again = History(tmp_path)
+    again = GameLog(tmp_path)
     assert len(again.games) == 1
-    again.add(GameRecord(1, "Zerg", "Hard", "Rush", "m", "Defeat"))
-    assert [game.race for game in History(tmp_path).games] == ["Terran", "Zerg"]
+    again.add(PlayedGame(1, "Zerg", "Hard", "Rush", "m", "Defeat"))
+    assert [game.race for game in GameLog(tmp_path).games] == ["Terran", "Zerg"]
 
 
 def test_a_line_that_is_too_long_for_the_terminal_goes_on_below() -> None:
@@ -213,7 +217,7 @@ def test_a_line_that_is_too_long_for_the_terminal_goes_on_below() -> None:
 
 
 def test_the_table_shows_the_win_rate_over_the_games() -> None:
-    games = [GameRecord(n, "Terran", "Hard", "Rush", "m", "Victory" if n >= 5 else "Defeat") for n in range(10)]
+    games = [PlayedGame(n, "Terran", "Hard", "Rush", "m", "Victory" if n >= 5 else "Defeat") for n in range(10)]
     lines = win_rate_table(games, blocks=2).splitlines()
     assert lines[1].split()[:5] == ["1-5", "0", "5", "0", "0%"]
     assert lines[2].split()[:5] == ["6-10", "5", "0", "0", "100%"]
@@ -221,7 +225,7 @@ def test_the_table_shows_the_win_rate_over_the_games() -> None:
 
 
 def test_the_plot_is_a_picture(tmp_path: Path) -> None:
-    games = [GameRecord(n, "Terran", "Hard", "Rush", "m", "Victory") for n in range(3)]
+    games = [PlayedGame(n, "Terran", "Hard", "Rush", "m", "Victory") for n in range(3)]
     assert plot_win_rate(games, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
@@ -235,7 +239,7 @@ def test_flags_win_over_variables_and_variables_over_defaults() -> None:
 
 
 def test_a_wrong_variable_is_said() -> None:
-    with pytest.raises(SettingsError, match="ZERG_GAMES is 'many'"):
+    with pytest.raises(SettingsError, match="ZERG_GAMES cannot be used: 'many' is not a whole number"):
         parse_options([], {"ZERG_GAMES": "many"})
     with pytest.raises(SettingsError, match="one of"):
         parse_options([], {"ZERG_RACE": "Orc"})
@@ -243,6 +247,7 @@ def test_a_wrong_variable_is_said() -> None:
 
 def test_starcraft_is_found_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SC2PATH", str(tmp_path))
-    assert find_starcraft() is None
+    with pytest.raises(SettingsError, match="unset it to play on the proving ground"):
+        find_starcraft()
     (tmp_path / "Versions").mkdir()
     assert find_starcraft() == str(tmp_path)

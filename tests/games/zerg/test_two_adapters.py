@@ -22,6 +22,8 @@ from understudy.games.zerg.proving_ground import play
 from understudy.games.zerg.state import NAMES
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
+pytestmark = pytest.mark.slow
+
 # Positions go through the protocol as 32-bit floats. Until a fight turns on such a difference, states are equal.
 TOLERANCE = 2e-3
 PLAN = [0] * 12 + [1] * 8 + [0] * 14 + [2] * 12 + [3] * 4 + [4] * 60

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO
 
 from game_files import make_model, put_game
+from runs import drained
 from understudy.learner.loop import LearnerLoop
-from understudy.learner.run_lock import StopRequest
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
@@ -65,6 +65,4 @@ def learned_run(root: Path) -> RunDir:
 
 def learn(run: RunDir) -> None:
     """Learn from everything that waits, and end."""
-    request = StopRequest()
-    request.stop(drain=True)
-    LearnerLoop(run, Settings(learner=LearnerSettings(batch_games=2, verbose=False))).run(request)
+    LearnerLoop(run, Settings(learner=LearnerSettings(batch_games=2, verbose=False))).run(drained())

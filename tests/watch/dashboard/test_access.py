@@ -7,8 +7,8 @@ import pytest
 
 from understudy.errors import SettingsError
 from understudy.settings import DashboardSettings
-from understudy.watch.dashboard import access as gate
-from understudy.watch.dashboard.access import Gate, Message, Receive, Send, check, is_loopback
+from understudy.watch.dashboard import access
+from understudy.watch.dashboard.access import AccessControl, Message, Receive, Send, check, is_loopback
 
 TOKEN = "sixteen characters and more"
 
@@ -22,11 +22,11 @@ def ask(
     settings: DashboardSettings, method: str = "GET", path: str = "/", body: bytes = b"", **headers: str
 ) -> tuple[int, dict[str, str], str]:
     """What one request gets: status, headers, text."""
-    return ask_again(Gate(inside, settings, 8642), method, path, body, **headers)
+    return ask_again(AccessControl(inside, settings, 8642), method, path, body, **headers)
 
 
 def ask_again(
-    door: Gate, method: str = "GET", path: str = "/", body: bytes = b"", **headers: str
+    door: AccessControl, method: str = "GET", path: str = "/", body: bytes = b"", **headers: str
 ) -> tuple[int, dict[str, str], str]:
     sent: list[Message] = []
     given = {"host": "127.0.0.1:8642"} | headers
@@ -96,8 +96,8 @@ def test_without_the_token_a_person_is_asked_for_it_and_a_program_refused() -> N
 
 
 def test_the_token_opens_a_session_that_a_forged_cookie_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "WRONG_TOKEN_SECONDS", 0.0)
-    door = Gate(inside, DashboardSettings(token=TOKEN), 8642)
+    monkeypatch.setattr(access, "WRONG_TOKEN_SECONDS", 0.0)
+    door = AccessControl(inside, DashboardSettings(token=TOKEN), 8642)
     assert ask_again(door, "POST", "/login", b"token=wrong")[0] == 403
     status, headers, _ = ask_again(door, "POST", "/login", b"token=" + TOKEN.replace(" ", "+").encode())
     assert status == 303
@@ -120,7 +120,7 @@ def test_a_websocket_without_the_token_is_closed_before_it_opens() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(Gate(inside, DashboardSettings(token=TOKEN), 8642)(scope, receive, send))
+    asyncio.run(AccessControl(inside, DashboardSettings(token=TOKEN), 8642)(scope, receive, send))
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 

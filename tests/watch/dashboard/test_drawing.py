@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,7 +14,10 @@ from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line
 from understudy.watch.dashboard.machine import over_time
 from understudy.watch.dashboard.markup import Markup, table, tag
+from understudy.watch.dashboard.metric_charts import ChartView, lines_of, smoothed
 from understudy.watch.dashboard.models import lineage, versions_table
+from understudy.watch.dashboard.run_notes import defaults, difference_table, settings_table
+from understudy.watch.history import Series
 
 Floats = NDArray[np.float32]
 
@@ -118,3 +123,38 @@ def test_the_moves_a_network_would_play_are_legal_ranked_and_its_value_is_for_bl
     assert len(black.moves) == 5
     assert all(usi[1] in "ghi" for usi, _ in black.moves)  # Black moves from below
     assert all(usi[1] in "abc" for usi, _ in white.moves)
+
+
+def test_smoothing_follows_the_mean_from_the_first_point() -> None:
+    assert smoothed([3.0] * 5, 25) == pytest.approx([3.0] * 5)
+    values = [0.0, 10.0] * 50
+    assert smoothed(values, 1) == values
+    assert smoothed(values, 25)[-1] == pytest.approx(5.0, abs=0.5)
+    slow = [sum(0.5 * 0.5**age * values[n - age] for age in range(n + 1)) / (1 - 0.5 ** (n + 1)) for n in range(100)]
+    assert smoothed(values, 3) == pytest.approx(slow)
+
+
+def test_a_metric_is_drawn_along_the_chosen_axis() -> None:
+    series = Series([1, 2], at=[5.0, 6.0], games=[10, 30], decisions=[100, 300], version=[1, 1], value=[0.5, 0.7])
+    series = dataclasses.replace(series, low=[0.4, 0.6], high=[0.6, 0.8])
+    assert lines_of(series, "loss", ChartView())[0].points == [(1, 0.5, 0.4, 0.6), (2, 0.7, 0.6, 0.8)]
+    assert [point[0] for point in lines_of(series, "loss", ChartView("decisions"))[0].points] == [100, 300]
+    assert [point[0] for point in lines_of(series, "loss", ChartView("at"))[0].points] == [5000, 6000]
+    raw, smooth = lines_of(series, "loss", ChartView("games", 5))
+    assert raw.faint
+    assert [point[:2] for point in raw.points] == [(10, 0.5), (30, 0.7)]
+    assert smooth.points[1] == (30, pytest.approx(smoothed([0.5, 0.7], 5)[1]))
+
+
+def test_settings_show_what_is_not_the_default_and_in_what_runs_differ() -> None:
+    usual = defaults()
+    own = {"training.gamma": 0.9, "training.clip": usual["training.clip"]}
+    shown = settings_table(own)
+    assert shown.index("training.gamma") < shown.index("training.clip")
+    assert f"<td>0.9</td><td>default: {usual['training.gamma']}</td>" in shown
+    assert "<b>training.clip</b>" not in shown
+    apart = difference_table([("one", own), ("<two>", {**own, "training.gamma": 0.5}), ("none", {})])
+    assert "<td>training.gamma</td><td>0.9</td><td>0.5</td>" in apart
+    assert "training.clip" not in apart
+    assert "&lt;two&gt;" in apart
+    assert "same settings" in difference_table([("one", own), ("two", own)])

@@ -8,9 +8,10 @@ import pytest
 from game_files import ACTIONS, STATE_DIM, make_model
 from understudy.agent import RLAgent
 from understudy.experience.episode import Episode, EpisodeMeta, features_hash, write_episode
+from understudy.games.spec import GameSpec, ResultAxis
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.watch.dashboard.game_data import view_game
+from understudy.watch.dashboard.game_data import as_facts, view_game
 
 
 @pytest.fixture
@@ -88,3 +89,19 @@ def test_features_have_their_names_where_the_hash_is_that_of_a_game_known_here(r
     episode = Episode(states, np.array([0, 1]), np.zeros(2, np.float32), meta=meta)
     write_episode(run.buffer / "named.npz", episode, compress=False)
     assert view_game(run, run.buffer / "named.npz").features == NAMES
+
+
+def test_the_notes_of_a_game_have_the_titles_that_its_game_declares(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = GameSpec(name="chess", axes=(ResultAxis("opening", "Opening played"), ResultAxis("clock", "Time control")))
+    monkeypatch.setattr("understudy.games.spec.registered_games", lambda: {"chess": spec})
+    meta = EpisodeMeta(game="chess", ended_at=1.0, extra={"opening": "Caro-Kann", "first_move": "e4", "depth": 2.5})
+    episode = Episode(np.zeros((2, 3), np.float32), np.array([0, 1]), np.zeros(2, np.float32), meta=meta)
+    write_episode(run.buffer / "noted.npz", episode, compress=False)
+    facts = dict(as_facts(view_game(run, run.buffer / "noted.npz")))
+    assert facts["Opening played"] == "Caro-Kann"
+    assert facts["First move"] == "e4"
+    assert facts["Depth"] == "2.5"
+    assert "Time control" not in facts
+    assert "Opponent race" not in facts

@@ -20,15 +20,19 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from game_files import put_game
+from runs import outcomes
 from understudy.learner.loop import LearnerLoop
-from understudy.learner.run_lock import StopRequest
 from understudy.ledger.connection import Ledger
+from understudy.run.lock import StopRequest
+from understudy.run.remarks import read_remarks
 from understudy.rundir import RunDir
 from understudy.settings import Settings
 from understudy.watch.dashboard import pages
 from understudy.watch.dashboard.pages import TABS
 from understudy.watch.metrics import all_metrics
 from watch.dashboard.served import dashboard, learn, learned_run
+
+pytestmark = pytest.mark.slow
 
 TOKEN = "a token that nobody guesses"
 
@@ -59,12 +63,6 @@ def stage(name: str) -> str:
     return f'[data-box="{name}"]'
 
 
-def outcomes(run: RunDir) -> dict[str, int]:
-    """How many games were learned, skipped, rejected by now: the run is the same for all tests, and some add to it."""
-    with Ledger(run.ledger, read_only=True) as ledger:
-        return ledger.games_by_outcome()
-
-
 def test_the_overview_shows_the_true_numbers_of_a_run(page: Page, address: str) -> None:
     page.go(f"{address}/run/first")
     page.wait_for_text("Games learned from")
@@ -82,9 +80,9 @@ def test_the_overview_shows_the_true_numbers_of_a_run(page: Page, address: str) 
         "3",
         "v4",
     ]
-    assert page.evaluate("document.querySelector('[data-health]').dataset.health") == "amber"
-    page.wait_for_text("The learner stopped", "[data-health]")
-    page.wait_for_text("Start it: `understudy learn", "[data-health]")
+    assert page.evaluate("document.querySelector('[data-health]').dataset.health") == "grey"
+    page.wait_for_text("Finished, ", "[data-health]")
+    page.wait_for_text("Start it: understudy learn", "[data-health]")
     assert page.complaints == []
 
 
@@ -170,7 +168,7 @@ def test_runs_stand_side_by_side_and_an_empty_one_says_what_to_do(page: Page, ad
     assert page.text("[data-run=first] [data-figure=Games] .value") == str(outcomes(run)["learned"])
     page.click("[data-run=empty]")
     page.wait_for("location.pathname === '/run/empty'")
-    page.wait_for_text("Start a bot with this run.", "[data-health]")
+    page.wait_for_text("Start a bot with this run: ", "[data-health]")
     assert page.text(f"{stage('model')} .what") == "the bot makes the first one"
     assert "learns from each game exactly once" in page.text(".explanation")
     assert [page.text(f"{stage(name)} .count") for name in ("game", "buffer", "learner", "model", "bot")] == [
@@ -264,6 +262,29 @@ def test_charts_have_units_and_explain_their_metric_on_hover(page: Page, address
     page.wait_for_text(all_metrics()["entropy"].otherwise)
 
 
+def test_the_axis_and_the_smoothing_of_all_charts_can_be_chosen(page: Page, address: str) -> None:
+    page.go(f"{address}/run/first/learning")
+    names = "[...document.querySelectorAll('.chart svg text')].map(t => t.textContent)"
+    page.wait_for(f"{names}.includes('model version')")
+    for field, choice in (("Axis", "decisions learned from"), ("Smoothing", "smoothed over 5 points")):
+        page.click(f'.controls [aria-label="{field}"]')
+        page.wait_for("document.querySelectorAll('.q-menu .q-item').length >= 3")
+        where = f"[...document.querySelectorAll('.q-menu .q-item')].find(i => i.innerText === '{choice}')"
+        page.evaluate(f"{where}.click()")
+        page.wait_for("!document.querySelector('.q-menu')")
+    page.wait_for(f"{names}.includes('decisions learned from') && !{names}.includes('model version')")
+    assert page.complaints == []
+
+
+def test_the_latest_games_show_their_opponents(page: Page, address: str) -> None:
+    page.go(f"{address}/run/first")
+    page.wait_for_text("Opponent")
+    heads = page.evaluate("[...document.querySelectorAll('th')].map(cell => cell.innerText)")
+    assert heads == ["Ended", "Result", "Opponent", "Folder", "Size"]
+    shown = page.evaluate("[...document.querySelectorAll('tbody td:nth-child(3)')].map(cell => cell.innerText)")
+    assert {"Zerg Hard"} <= set(shown)
+
+
 def test_the_theme_can_be_chosen_and_is_remembered(page: Page, address: str) -> None:
     page.go(f"{address}/run/first")
     dark = "document.body.classList.contains('body--dark')"
@@ -284,6 +305,56 @@ def test_nothing_is_wider_than_a_phone(page: Page, address: str, tab: str) -> No
     page.wait_for("document.querySelectorAll('main .card').length > 0")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.resize(1280, 900)
+
+
+def test_every_tab_can_be_reached_on_a_phone_without_scrolling_sideways(page: Page, address: str) -> None:
+    page.resize(390, 800)
+    page.go(f"{address}/run/first")
+    page.wait_for("document.querySelectorAll('.tab').length >= 6")
+    outside = "[...document.querySelectorAll('.tab')].filter(t => t.getBoundingClientRect().right > innerWidth).length"
+    assert page.evaluate(outside) == 0
+    page.resize(1280, 900)
+
+
+def test_a_command_is_copied_with_its_real_names(page: Page, address: str, run: RunDir) -> None:
+    page.go(f"{address}/run/first")
+    page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text }")
+    page.click("[data-health] [data-copy]")
+    assert page.wait_for("window.copied") == f"understudy learn {run.root}"
+    assert page.complaints == []
+
+
+def test_a_note_is_written_and_shown_as_text(page: Page, address: str, run: RunDir) -> None:
+    page.go(f"{address}/run/first")
+    page.wait_for_text("No notes yet")
+    page.type(".note-input input", "<img src=x onerror=window.noted=1> half the learning rate")
+    page.evaluate("[...document.querySelectorAll('button')].find(b => b.innerText === 'Add note').click()")
+    page.wait_for_text("onerror=window.noted=1> half the learning rate", ".notes")
+    assert page.evaluate("window.noted") is None
+    assert [note.by for note in read_remarks(run)] == ["the dashboard (127.0.0.1)"]
+    page.go(f"{address}/run/first/models")
+    page.wait_for_text("training.learning_rate")
+
+
+def test_an_address_that_does_not_exist_gets_a_page_that_helps(page: Page, address: str) -> None:
+    for path in ("/nothing", "/run/other", "/run/first/nothing", "/run/first/game/archive/gone.npz"):
+        assert status(f"{address}{path}") == 404
+        page.go(f"{address}{path}")
+        page.wait_for_text("There is no such page")
+        assert page.evaluate("[...document.querySelectorAll('li a')].map(a => a.pathname)") == [
+            "/run/first",
+            "/run/empty",
+        ]
+    code, body = raw_get(address, "/run/%3Cscript%3Ealert(1)%3C%2Fscript%3E")
+    assert code == 404
+    assert "<script>" not in body
+    page.click("li a")
+    page.wait_for_text("Is it working?")
+
+
+def test_the_pages_have_an_icon_of_their_own(page: Page, address: str) -> None:
+    page.go(f"{address}/run/first")
+    assert page.evaluate("document.querySelector('link[rel~=icon]').href").startswith("data:image/svg")
 
 
 def test_prometheus_gets_its_text(address: str, run: RunDir) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 
 from understudy.errors import UnderstudyError
+from understudy.flags import Parser
 from understudy.games.shogi.commands import add_commands
 from understudy.machine.priority import ONE_BLAS_THREAD
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    for variable, count in ONE_BLAS_THREAD.items():  # before NumPy is imported
-        os.environ.setdefault(variable, count)
-    parser = argparse.ArgumentParser(prog="python -m understudy.games.shogi", description="Shogi.")
+    for variable, threads in ONE_BLAS_THREAD.items():  # before NumPy is imported
+        os.environ.setdefault(variable, threads)
+    parser = Parser(prog="python -m understudy.games.shogi", description="Shogi.")
     add_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
     options = parser.parse_args(arguments)
     try:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import SettingsError
+from understudy.flags import count, count_or_zero, duration, learning_rate
 
 if TYPE_CHECKING:
     from understudy.games.shogi.clock import Clocks
-    from understudy.games.shogi.players import Player
+    from understudy.games.shogi.players import ShogiPlayer
     from understudy.games.shogi.record import GameRecord
 
 _WHO = (
@@ -41,9 +42,11 @@ def add_commands(commands: Any) -> None:
     match = commands.add_parser("match", help="a match of shogi between two players")
     match.add_argument("first", metavar="FIRST", help=_WHO)
     match.add_argument("second", metavar="SECOND", help="the same")
-    match.add_argument("--games", type=int, default=20, metavar="N", help="default: 20")
-    match.add_argument("--seed", type=int, default=0, metavar="N", help="of openings and random players (default: 0)")
-    match.add_argument("--max-moves", type=int, default=500, metavar="N", help="default: 500")
+    match.add_argument("--games", type=count, default=20, metavar="N", help="default: 20")
+    match.add_argument(
+        "--seed", type=count_or_zero, default=0, metavar="N", help="of openings and players (default: 0)"
+    )
+    match.add_argument("--max-moves", type=count, default=500, metavar="N", help="default: 500")
     match.add_argument(
         "--clock",
         metavar="TEXT",
@@ -55,21 +58,21 @@ def add_commands(commands: Any) -> None:
 
     check = commands.add_parser("shogi-check", help="does it learn shogi? from nothing, against simple players")
     check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: among temporary files)")
-    check.add_argument("--minutes", type=float, default=28.0, metavar="M", help="of training at most (default: 28)")
-    check.add_argument("--workers", type=int, default=2, metavar="N", help="processes that play; 0 = none (default: 2)")
-    check.add_argument("--games", type=int, default=200, metavar="N", help="of the final contests (default: 200)")
-    check.add_argument("--seeds", "--seed", type=int, nargs="+", default=[0], metavar="N", help="default: 0")
+    check.add_argument("--minutes", type=duration, default=28.0, metavar="M", help="of training at most (default: 28)")
+    check.add_argument("--workers", type=count_or_zero, default=2, metavar="N", help="worker processes (default: 2)")
+    check.add_argument("--games", type=count, default=200, metavar="N", help="of the final contests (default: 200)")
+    check.add_argument("--seeds", "--seed", type=count_or_zero, nargs="+", default=[0], metavar="N", help="default: 0")
     check.set_defaults(run=_check)
 
     learn = commands.add_parser("learn-games", help="teach a network from game records (.csa, .kif, .kifu)")
     learn.add_argument("records", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
     learn.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="is continued if it exists")
-    learn.add_argument("--blocks", type=int, default=4, metavar="N", help="of a new network (default: 4)")
-    learn.add_argument("--channels", type=int, default=64, metavar="N", help="of a new network (default: 64)")
-    learn.add_argument("--epochs", type=int, default=4, metavar="N", help="passes over the games (default: 4)")
-    learn.add_argument("--minibatch", type=int, default=256, metavar="N", help="positions a step (default: 256)")
-    learn.add_argument("--learning-rate", type=float, default=1e-3, metavar="X", help="default: 0.001")
-    learn.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    learn.add_argument("--blocks", type=count, default=4, metavar="N", help="of a new network (default: 4)")
+    learn.add_argument("--channels", type=count, default=64, metavar="N", help="of a new network (default: 64)")
+    learn.add_argument("--epochs", type=count, default=4, metavar="N", help="passes over the games (default: 4)")
+    learn.add_argument("--minibatch", type=count, default=256, metavar="N", help="positions a step (default: 256)")
+    learn.add_argument("--learning-rate", type=learning_rate, default=1e-3, metavar="X", help="default: 0.001")
+    learn.add_argument("--seed", type=count_or_zero, default=0, metavar="N", help="default: 0")
     learn.set_defaults(run=_learn_games)
 
 
@@ -93,7 +96,9 @@ def _add_strength(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack, clocks: Clocks | None = None) -> Player:
+def _player(
+    who: str, options: argparse.Namespace, seed: int, stack: ExitStack, clocks: Clocks | None = None
+) -> ShogiPlayer:
     import numpy as np
 
     from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
@@ -118,7 +123,7 @@ def _player(who: str, options: argparse.Namespace, seed: int, stack: ExitStack, 
     raise SettingsError(f"There is no player {who!r}; a player is {_WHO}.")
 
 
-def _network_player(path: Path, nodes: int, seed: int) -> Player:
+def _network_player(path: Path, nodes: int, seed: int) -> ShogiPlayer:
     import numpy as np
     import torch
 
@@ -190,7 +195,7 @@ def _match(options: argparse.Namespace) -> int:
 
 def _show_game(number: int, record: GameRecord, folder: Path | None) -> None:
     from understudy.games.shogi.players import outcome
-    from understudy.games.shogi.record import write_record
+    from understudy.games.shogi.record_files import write_record
 
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

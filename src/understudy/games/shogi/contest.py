@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.games.shogi.matches import MOST_LEGAL, Entry, Rival, ShogiMatches
-from understudy.games.shogi.players import POLICY_TEMPERATURE, Score
+from understudy.acting.sampling import draw_all
+from understudy.games.shogi.matches import MOST_LEGAL, LeagueEntry, Rival, ShogiMatches
+from understudy.games.shogi.players import POLICY_TEMPERATURE, ContestScore
 from understudy.games.shogi.rules import MAX_MOVES
-from understudy.learning.losses import log_softmax
 from understudy.networks.network import Network
 
 
-def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: int = MAX_MOVES) -> Score:
+def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: int = MAX_MOVES) -> ContestScore:
     """The score of moves drawn from the policy, in half of the games as Black. A game that was cut is a draw."""
-    matches = ShogiMatches(games, max_moves, [Entry(rival, games)])
+    matches = ShogiMatches(games, max_moves, [LeagueEntry(rival, games)])
     matches.reset(np.random.SeedSequence(seed))
     rng = np.random.default_rng([seed, games])
     states = np.empty((games, matches.state_dim), np.float32)
@@ -24,9 +24,8 @@ def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: in
         matches.legal(legal)
         places = np.zeros(games, np.int64)  # matches that have ended go on with any move
         logits, _ = network.evaluate(states[open_games])
-        scores = log_softmax(logits, legal[open_games]) / POLICY_TEMPERATURE
-        places[open_games] = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+        places[open_games], _ = draw_all(logits / POLICY_TEMPERATURE, legal[open_games], 0.0, rng)
         step = matches.step(places)
         ended = open_games & (step.over | step.cut)
         results[ended] = step.rewards[ended]
-    return Score(int((results == 1).sum()), int((results == 0).sum()), int((results == -1).sum()))
+    return ContestScore(int((results == 1).sum()), int((results == 0).sum()), int((results == -1).sum()))

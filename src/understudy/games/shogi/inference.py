@@ -1,4 +1,4 @@
-"""The network in play, through whichever is fastest here: our own code, torch, onnxruntime or OpenVINO.
+"""The network in play, by the fastest of the installed backends: compiled code, torch, onnxruntime or OpenVINO.
 
 An evaluator takes planes (N, 46, 9, 9) and gives logits (N, 13527) and probabilities of win, draw and loss (N, 3). It
 is a copy of the network as it was: weights that change afterwards need a new one.
@@ -19,26 +19,26 @@ from torch import Tensor, nn
 
 from understudy.errors import SettingsError
 from understudy.games.shogi.batch import SHAPE
+from understudy.games.shogi.network.convolutions import Convolutions, TorchConvolutions, convolutions
 from understudy.games.shogi.network.folded import FoldedTower
 from understudy.games.shogi.network.modules import Tower
 from understudy.games.shogi.network.res_tower import ActorCriticResTower
 from understudy.games.shogi.potential import material_of_planes, potential
-from understudy.kernels import once
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 Evaluator = Callable[[NDArray[np.float32]], Outputs]
 
 
-class Player(nn.Module):
+class TowerInPlay(nn.Module):
     """The tower with its norms folded into its convolutions, and probabilities for the value."""
 
-    def __init__(self, tower: Tower) -> None:
+    def __init__(self, tower: Tower, convolutions: Convolutions) -> None:
         super().__init__()
-        self.tower = FoldedTower(tower)
+        self.tower = FoldedTower(tower, convolutions)
         for weights in self.tower.weights:
             weights.requires_grad_(False)  # an export takes only such tensors for constants
 
-    def forward(self, planes: Tensor | NDArray[np.float32]) -> tuple[Tensor, Tensor]:
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, and probabilities of win, draw and loss."""
         with torch.no_grad():  # also while it is exported
             logits, wdl = self.tower(planes)
@@ -46,26 +46,26 @@ class Player(nn.Module):
 
 
 def compiled_evaluator(network: ActorCriticResTower) -> Evaluator:
-    """Evaluate with the code that self-play and learning have."""
-    player = Player(network.tower)
+    """Evaluate with our own compiled code; needs numba."""
+    from understudy.kernels import once  # noqa: PLC0415 - needs numba
 
-    def evaluate(planes: NDArray[np.float32]) -> Outputs:
-        with torch.inference_mode():
-            logits, wdl = player(planes.reshape(*planes.shape[:2], -1))
-        return logits.numpy(), wdl.numpy()
-
+    evaluate = _evaluator(network, convolutions("compiled"))
     with once("shogi's network in play"):
         evaluate(np.zeros((1, *SHAPE), np.float32))
     return evaluate
 
 
 def torch_evaluator(network: ActorCriticResTower) -> Evaluator:
-    """Evaluate with torch, in its fastest layout for CPUs."""
-    player = Player(network.tower)
+    """Evaluate with torch."""
+    return _evaluator(network, TorchConvolutions())
+
+
+def _evaluator(network: ActorCriticResTower, by: Convolutions) -> Evaluator:
+    player = TowerInPlay(network.tower, by)
 
     def evaluate(planes: NDArray[np.float32]) -> Outputs:
         with torch.inference_mode():
-            logits, wdl = player(torch.from_numpy(planes).contiguous(memory_format=torch.channels_last))
+            logits, wdl = player(torch.from_numpy(planes))
         return logits.numpy(), wdl.numpy()
 
     return evaluate
@@ -77,7 +77,7 @@ def onnxruntime_evaluator(network: ActorCriticResTower) -> Evaluator:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(_onnx(network), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(onnx_bytes(network), options, providers=["CPUExecutionProvider"])
 
     def evaluate(planes: NDArray[np.float32]) -> Outputs:
         logits, wdl = session.run(None, {"planes": planes})
@@ -90,7 +90,7 @@ def openvino_evaluator(network: ActorCriticResTower) -> Evaluator:
     """Evaluate with OpenVINO, on one thread, in full float32."""
     import openvino  # noqa: PLC0415 - optional
 
-    model = openvino.Core().read_model(io.BytesIO(_onnx(network)))
+    model = openvino.Core().read_model(io.BytesIO(onnx_bytes(network)))
     hints = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
     request = openvino.Core().compile_model(model, "CPU", hints).create_infer_request()
 
@@ -102,13 +102,14 @@ def openvino_evaluator(network: ActorCriticResTower) -> Evaluator:
     return evaluate
 
 
-def _onnx(network: ActorCriticResTower) -> bytes:
+def onnx_bytes(network: ActorCriticResTower) -> bytes:
+    """The network as an ONNX file: `planes` (N, planes, 9, 9) in, `logits` (N, 13527) and `wdl` (N, 3) out."""
     stream = io.BytesIO()
     axes = {name: {0: "n"} for name in ("planes", "logits", "wdl")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the newer exporter needs more packages for the same graph
         torch.onnx.export(
-            Player(network.tower).eval(),
+            TowerInPlay(network.tower, TorchConvolutions()).eval(),
             (torch.zeros((2, *SHAPE)),),
             stream,  # type: ignore[arg-type]  # a stream is fine with this exporter
             dynamo=False,

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from understudy.acting.sampling import draw_all
 from understudy.errors import ModelDamaged, ModelMissing
 from understudy.games.saved import generator_of
-from understudy.games.shogi.matches import MOST_LEGAL, Entry, ShogiMatches, write_states
-from understudy.games.shogi.players import GreedyPlayer, Player, RandomPlayer
+from understudy.games.shogi.matches import MOST_LEGAL, LeagueEntry, ShogiMatches, write_states
+from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, ShogiPlayer
 from understudy.games.shogi.rules import ShogiGame
-from understudy.learning.losses import log_softmax
 from understudy.models.state import read_model
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Network
@@ -33,7 +33,7 @@ GAMMA = 0.99
 class OneByOne:
     """A player of single games as a rival in many."""
 
-    def __init__(self, make: Callable[[np.random.Generator], Player]) -> None:
+    def __init__(self, make: Callable[[np.random.Generator], ShogiPlayer]) -> None:
         self._make = make
 
     def prepare(self, rng: np.random.Generator) -> None:
@@ -119,8 +119,7 @@ class PastSelf:
         write_states(games, states)
         logits, _ = self._network.evaluate(states)
         counts = np.array([len(game.legal_moves) for game in games])
-        log_probs = log_softmax(logits, np.arange(MOST_LEGAL) < counts[:, None])
-        places = (log_probs + self._rng.gumbel(size=log_probs.shape)).argmax(axis=1)
+        places, _ = draw_all(logits, np.arange(MOST_LEGAL) < counts[:, None], 0.0, self._rng)
         return [game.legal_moves[place] for game, place in zip(games, places.tolist(), strict=True)]
 
 
@@ -144,9 +143,9 @@ class ShogiLeague(ShogiMatches):
 
     def __init__(self, matches: int, versions: str = "") -> None:
         entries = [
-            Entry(OneByOne(GreedyPlayer), int(GREEDY * matches)),
-            Entry(OneByOne(RandomPlayer), int(RANDOM * matches)),
+            LeagueEntry(OneByOne(GreedyPlayer), int(GREEDY * matches)),
+            LeagueEntry(OneByOne(RandomPlayer), int(RANDOM * matches)),
         ]
         if versions:
-            entries.append(Entry(PastSelf(Path(versions)), int(PAST * matches)))
+            entries.append(LeagueEntry(PastSelf(Path(versions)), int(PAST * matches)))
         super().__init__(matches, rivals=entries, discount=GAMMA, late=LATE)

@@ -16,17 +16,18 @@ import numpy as np
 
 from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne, ShogiLeague
-from understudy.games.shogi.players import GreedyPlayer, Player, RandomPlayer, Score
-from understudy.learner.run_lock import StopRequest
+from understudy.games.shogi.players import ContestScore, GreedyPlayer, RandomPlayer, ShogiPlayer
 from understudy.models.store import ModelStore
-from understudy.parallel.loop import LoopStats, TrainingLoopManager
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.rollout import Rollout
+from understudy.run.lock import StopRequest
 from understudy.rundir import RunDir
 from understudy.settings import ParallelSettings, Settings
 
 GOALS = {"random": 0.95, "greedy": 0.7}
 """The share of games to be won against each."""
-_MAKERS: dict[str, Callable[[np.random.Generator], Player]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
+_MAKERS: dict[str, Callable[[np.random.Generator], ShogiPlayer]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
 _ON_THE_WAY = 40  # games of a measurement during training
 _LAST_RATE = 0.1  # the learning rate falls to this share of its beginning, in proportion to the time
 _IN_A_ROW = 3  # training ends early when so many measurements lie halfway from the goals to winning all games
@@ -45,7 +46,7 @@ class Point:
     won: dict[str, float]
 
 
-def measure(loop: TrainingLoopManager, games: int, seed: int) -> dict[str, Score]:
+def measure(loop: TrainingLoopManager, games: int, seed: int) -> dict[str, ContestScore]:
     """The policy as it is now, without search, against each rival."""
     network = loop.model.network
     return {name: contest(network, OneByOne(make), games, seed) for name, make in _MAKERS.items()}
@@ -68,13 +69,14 @@ class LearnCheck:
             store=ModelStore(run.model, run.ledger),
             seed=seed,
             status=run.status,
+            updates=run.updates,
             loads=run.loads,
             on_update=self._on_update,
         )
         self._every = max(self._limit / 15, 30.0)
         self._next = self._every
 
-    def run(self, games: int) -> dict[str, Score]:
+    def run(self, games: int) -> dict[str, ContestScore]:
         """Train, then play this many games against each rival."""
         self._say(
             f"Training from nothing in {self._run.root}, {self._limit / 60:g} minutes at most; "

@@ -52,7 +52,7 @@ class Rival(Protocol):
         ...
 
 
-class Entry(NamedTuple):
+class LeagueEntry(NamedTuple):
     """A rival and the number of matches it plays."""
 
     rival: Rival
@@ -74,7 +74,7 @@ class ShogiMatches(Game):
         self,
         matches: int,
         max_moves: int = SELF_PLAY_MOVES,
-        rivals: Sequence[Entry] = (),
+        rivals: Sequence[LeagueEntry] = (),
         *,
         discount: float | None = None,
         late: float = 0.0,

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import cshogi
 import numpy as np
 
+from understudy.acting.sampling import best, draw
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.inference import Evaluator
@@ -22,19 +23,19 @@ from understudy.games.shogi.search import Limits, Search, centipawns, mating_mov
 from understudy.models.intervals import wilson
 
 
-class Choice(NamedTuple):
+class MoveChoice(NamedTuple):
     """A move, None to resign, and its value in centipawns for the player, if there is one."""
 
     move: int | None
     value: int | None = None
 
 
-class Player(Protocol):
+class ShogiPlayer(Protocol):
     """Somebody who plays."""
 
     name: str
 
-    def choose(self, game: ShogiGame) -> Choice:
+    def choose(self, game: ShogiGame) -> MoveChoice:
         """A legal move in a game that is not over; the game is left as it was."""
         ...
 
@@ -47,9 +48,9 @@ class RandomPlayer:
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
 
-    def choose(self, game: ShogiGame) -> Choice:
-        """See Player.choose."""
-        return Choice(game.legal_moves[self._rng.integers(len(game.legal_moves))])
+    def choose(self, game: ShogiGame) -> MoveChoice:
+        """See ShogiPlayer.choose."""
+        return MoveChoice(game.legal_moves[self._rng.integers(len(game.legal_moves))])
 
 
 class GreedyPlayer:
@@ -60,13 +61,13 @@ class GreedyPlayer:
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
 
-    def choose(self, game: ShogiGame) -> Choice:
-        """See Player.choose."""
+    def choose(self, game: ShogiGame) -> MoveChoice:
+        """See ShogiPlayer.choose."""
         if mate := mating_move(game):
-            return Choice(mate)
+            return MoveChoice(mate)
         worth = np.array([WORTH[cshogi.move_cap(move)] for move in game.legal_moves])
         best = np.flatnonzero(worth == worth.max())
-        return Choice(game.legal_moves[best[self._rng.integers(len(best))]])
+        return MoveChoice(game.legal_moves[best[self._rng.integers(len(best))]])
 
 
 POLICY_TEMPERATURE = 0.5
@@ -89,15 +90,17 @@ class PolicyPlayer:
         self._rng = rng or np.random.default_rng()
         self._planes = np.empty((1, *SHAPE), np.float32)
 
-    def choose(self, game: ShogiGame) -> Choice:
-        """See Player.choose."""
+    def choose(self, game: ShogiGame) -> MoveChoice:
+        """See ShogiPlayer.choose."""
         observe([game], self._planes)
         logits, wdl = self._evaluate(self._planes)
         moves = np.array(game.legal_moves, np.int32)
-        scores = logits[0, actions_of_moves(moves, np.full(len(moves), game.turn))].astype(np.float64)
+        scores = logits[0, actions_of_moves(moves, np.full(len(moves), game.turn))]
         if self._temperature > 0:
-            scores = scores / self._temperature + self._rng.gumbel(size=len(scores))
-        return Choice(int(moves[scores.argmax()]), centipawns(float(wdl[0, 0] - wdl[0, 2])))
+            place = draw(scores / self._temperature, None, 0.0, self._rng.random()).action
+        else:
+            place = best(scores, None).action
+        return MoveChoice(int(moves[place]), centipawns(float(wdl[0, 0] - wdl[0, 2])))
 
 
 class SearchPlayer:
@@ -108,20 +111,23 @@ class SearchPlayer:
         self._search = Search(evaluate)
         self._limits = Limits(nodes=nodes)
 
-    def choose(self, game: ShogiGame) -> Choice:
-        """See Player.choose."""
+    def choose(self, game: ShogiGame) -> MoveChoice:
+        """See ShogiPlayer.choose."""
         thought = self._search.think(game, self._limits)
-        return Choice(thought.move, centipawns(thought.value))
+        return MoveChoice(thought.move, centipawns(thought.value))
 
 
-def play(black: Player, white: Player, sfen: str = START, max_moves: int = MAX_MOVES) -> GameRecord:
+def play(black: ShogiPlayer, white: ShogiPlayer, sfen: str = START, max_moves: int = MAX_MOVES) -> GameRecord:
     """One game from a position to its end."""
     game = ShogiGame(sfen, max_moves)
     return _play_on(game, (black, white))
 
 
 def _play_on(
-    game: ShogiGame, players: tuple[Player, Player], known: tuple[int | None, ...] = (), clocks: Clocks | None = None
+    game: ShogiGame,
+    players: tuple[ShogiPlayer, ShogiPlayer],
+    known: tuple[int | None, ...] = (),
+    clocks: Clocks | None = None,
 ) -> GameRecord:
     values = list(known)
     while game.result is None:
@@ -140,7 +146,7 @@ def _play_on(
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ContestScore:
     """A match, seen by its first player."""
 
     wins: int
@@ -175,15 +181,15 @@ def elo(share: float) -> float:
 
 
 def play_match(
-    first: Player,
-    second: Player,
+    first: ShogiPlayer,
+    second: ShogiPlayer,
     games: int,
     rng: np.random.Generator,
     opening_moves: int = 4,
     max_moves: int = MAX_MOVES,
     on_game: Callable[[int, GameRecord], None] = lambda _number, _record: None,
     clocks: Clocks | None = None,
-) -> Score:
+) -> ContestScore:
     """Play pairs of games with exchanged colours, each pair from a random opening of its own.
 
     With clocks, a move that comes too late loses the game.
@@ -204,7 +210,7 @@ def play_match(
         assert record.result is not None
         points.append(record.result.for_player(BLACK if number % 2 == 0 else WHITE))
         on_game(number + 1, record)
-    return Score(points.count(1), points.count(0), points.count(-1))
+    return ContestScore(points.count(1), points.count(0), points.count(-1))
 
 
 def _opening(rng: np.random.Generator, moves: int) -> list[int]:

@@ -30,7 +30,7 @@ _DROP_ORIGIN = 81
 _DROP_ORDER = "PLNSBRG"  # cshogi's order of piece types
 
 
-class Step(NamedTuple):
+class BoardMove(NamedTuple):
     """A move on squares as the board lies, whoever plays it. A drop has no origin, a board move no dropped piece."""
 
     origin: int | None
@@ -52,20 +52,20 @@ def square_named(name: str) -> int:
     return 9 * "abcdefghi".index(name[1]) + 9 - int(name[0])
 
 
-def step_of_action(action: int, turn: int) -> Step:
+def step_of_action(action: int, turn: int) -> BoardMove:
     """What an action of the player `turn` does."""
     if not 0 <= action < ACTIONS:
         raise GameError(f"{action} is no action; actions are 0 to {ACTIONS - 1}.")
     if action >= BOARD_ACTIONS:
         target, piece = divmod(action - BOARD_ACTIONS, len(HAND_PIECES))
-        return Step(None, _seen(target, turn), False, HAND_PIECES[piece])
+        return BoardMove(None, _seen(target, turn), False, HAND_PIECES[piece])
     origin, rest = divmod(action, 160)
     target, promote = divmod(rest, 2)
     target += target >= origin
-    return Step(_seen(origin, turn), _seen(target, turn), bool(promote), None)
+    return BoardMove(_seen(origin, turn), _seen(target, turn), bool(promote), None)
 
 
-def action_of_step(step: Step, turn: int) -> int:
+def action_of_step(step: BoardMove, turn: int) -> int:
     """The action by which the player `turn` does this."""
     target = _seen(step.target, turn)
     if step.dropped is not None:
@@ -76,7 +76,7 @@ def action_of_step(step: Step, turn: int) -> int:
     return 160 * origin + 2 * (target - (target > origin)) + step.promote
 
 
-def step_of_usi(usi: str) -> Step:
+def step_of_usi(usi: str) -> BoardMove:
     """Read a move such as 7g7f, 8h2b+ or P*5e; GameError if it is none. Whether it is legal is another question."""
     promote = len(usi) == 5 and usi[4] == "+"
     if len(usi) != 4 + promote:
@@ -84,11 +84,11 @@ def step_of_usi(usi: str) -> Step:
     if usi[1] == "*":
         if promote or usi[0] not in HAND_PIECES:
             raise GameError(f"{usi!r} is no move; pieces to drop are {' '.join(HAND_PIECES)}, unpromoted.")
-        return Step(None, square_named(usi[2:4]), False, usi[0])
-    return Step(square_named(usi[:2]), square_named(usi[2:4]), promote, None)
+        return BoardMove(None, square_named(usi[2:4]), False, usi[0])
+    return BoardMove(square_named(usi[:2]), square_named(usi[2:4]), promote, None)
 
 
-def usi_of_step(step: Step) -> str:
+def usi_of_step(step: BoardMove) -> str:
     """The USI text of a move."""
     if step.origin is None:
         return f"{step.dropped}*{square_name(step.target)}"
@@ -100,7 +100,7 @@ def _seen(square: int, turn: int) -> int:
     return 80 - square if turn == WHITE else square
 
 
-def _move16_of_step(step: Step) -> int:
+def _move16_of_step(step: BoardMove) -> int:
     target = cshogi.SQUARE_NAMES.index(square_name(step.target))
     if step.dropped is not None:
         origin = _DROP_ORIGIN + _DROP_ORDER.index(step.dropped)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
-from understudy.files.atomic import write_atomically
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought
@@ -68,44 +66,3 @@ def judged(game: ShogiGame, written: Result | None) -> Result | None:
 def known(told: Sequence[T | None]) -> tuple[T | None, ...]:
     """What was told of each move; empty if nothing was told of any."""
     return tuple(told) if any(one is not None for one in told) else ()
-
-
-def write_record(path: Path, record: GameRecord) -> None:
-    """Save a game as .csa (UTF-8), .kif (Shift-JIS, as programs expect it) or .kifu (UTF-8)."""
-    from understudy.games.shogi import csa, kif  # noqa: PLC0415 - both read and write records, which are defined here
-
-    match path.suffix:
-        case ".csa":
-            data = csa.to_text(record).encode()
-        case ".kif":
-            data = kif.to_text(record).encode("cp932", errors="replace")
-        case ".kifu":
-            data = kif.to_text(record).encode()
-        case _:
-            raise GameError(f"{path}: games are saved as .csa, .kif or .kifu.")
-    write_atomically(path, lambda stream: stream.write(data), durable=False)
-
-
-def read_records(path: Path) -> list[GameRecord]:
-    """The games of a .csa, .kif or .kifu file; GameError, naming the file, if one cannot be understood."""
-    from understudy.games.shogi import csa, kif  # noqa: PLC0415 - both read and write records, which are defined here
-
-    text = _decode(path)
-    try:
-        if path.suffix == ".csa":
-            return csa.from_text(text)
-        if path.suffix in (".kif", ".kifu"):
-            return [kif.from_text(text)]
-    except GameError as error:
-        raise GameError(f"{path}: {error}") from error
-    raise GameError(f"{path}: games are read from .csa, .kif and .kifu files.")
-
-
-def _decode(path: Path) -> str:
-    data = path.read_bytes()
-    for encoding in ("utf-8-sig", "cp932"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise GameError(f"{path} is neither UTF-8 nor Shift-JIS.")

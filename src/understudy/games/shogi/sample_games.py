@@ -12,8 +12,9 @@ from understudy.files.atomic import remove_if_there
 from understudy.games.shogi.checkpoint import judging_all_actions
 from understudy.games.shogi.inference import Evaluator, torch_evaluator, with_potential
 from understudy.games.shogi.matches import SELF_PLAY_MOVES
-from understudy.games.shogi.players import Choice, PolicyPlayer, play
-from understudy.games.shogi.record import GameRecord, write_record
+from understudy.games.shogi.players import MoveChoice, PolicyPlayer, play
+from understudy.games.shogi.record import GameRecord
+from understudy.games.shogi.record_files import write_record
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.thoughts import Thought, thought_of
 from understudy.games.spec import SelfPlaySetup
@@ -70,8 +71,8 @@ class _ThinkingAloud:
         self._evaluate = evaluate
         self._player = PolicyPlayer(self._keep, 1.0, rng, name)
 
-    def choose(self, game: ShogiGame) -> Choice:
-        """See Player.choose."""
+    def choose(self, game: ShogiGame) -> MoveChoice:
+        """See ShogiPlayer.choose."""
         choice = self._player.choose(game)
         logits, wdl = self._kept
         self.thoughts.append(thought_of(game, logits[0], wdl[0], choice.move))

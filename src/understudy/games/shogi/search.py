@@ -15,13 +15,14 @@ from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.policy import actions_of_moves
 from understudy.games.shogi.rules import ShogiGame
+from understudy.learning.losses import softmax
 
 EXPLORATION = 1.5
 UNVISITED_PENALTY = 0.2  # a move not tried yet is thought this much worse than the position
 LEAVES = 8  # evaluated together
 
 
-class Thought(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search found: the move, how good it is for the player to move (−1 to 1), and the line it expects."""
 
     move: int
@@ -90,13 +91,15 @@ class Search:
         self.evaluate = evaluate
         self._planes = np.empty((leaves, *SHAPE), np.float32)
 
-    def think(self, game: ShogiGame, limits: Limits, on_progress: Callable[[Thought], None] | None = None) -> Thought:
+    def think(
+        self, game: ShogiGame, limits: Limits, on_progress: Callable[[SearchResult], None] | None = None
+    ) -> SearchResult:
         """Search a position that has a legal move. The game is as before when this returns, even by an error.
 
         The root is always evaluated, so that there is a move however short the time was.
         """
         if mate := mating_move(game):
-            return Thought(mate, 1.0, (mate,), 1, ((mate, 1),))
+            return SearchResult(mate, 1.0, (mate,), 1, ((mate, 1),))
         root, value = self._root(game)
         nodes, told, slowest = 1, time.monotonic(), 0.0
         while not limits.reached(nodes, slowest):  # a large network must not begin what it cannot end in time
@@ -181,8 +184,7 @@ def centipawns(value: float) -> int:
 
 def _priors(logits: NDArray[np.float32], moves: list[int], turn: int) -> NDArray[np.float32]:
     chosen = logits[actions_of_moves(np.array(moves, np.int32), np.full(len(moves), turn))]
-    weights = np.exp(chosen - chosen.max())
-    priors: NDArray[np.float32] = weights / weights.sum()
+    priors: NDArray[np.float32] = softmax(chosen[None]).probs[0]
     return priors
 
 
@@ -196,7 +198,7 @@ def _back_up(path: list[tuple[Node, int]], value: float, virtual: bool) -> None:
         node.add(place, 0 if virtual else 1, value + virtual)
 
 
-def _thought(root: Node, value: float, nodes: int) -> Thought:
+def _thought(root: Node, value: float, nodes: int) -> SearchResult:
     if root.visits.any():
         best = int(np.lexsort((root.priors, root.visits))[-1])
         value = float(root.sums[best] / root.visits[best])
@@ -208,4 +210,4 @@ def _thought(root: Node, value: float, nodes: int) -> Thought:
         line.append(node.moves[place])
         node = node.children.get(place)
     visits = tuple(zip(root.moves, root.visits.tolist(), strict=True))
-    return Thought(root.moves[best], value, tuple(line), nodes, visits)
+    return SearchResult(root.moves[best], value, tuple(line), nodes, visits)

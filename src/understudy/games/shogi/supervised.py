@@ -17,7 +17,8 @@ from understudy.games.shogi.checkpoint import Checkpoint, load_checkpoint, new_n
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.network.res_tower import ActorCriticResTower
 from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper
-from understudy.games.shogi.record import GameRecord, read_records
+from understudy.games.shogi.record import GameRecord
+from understudy.games.shogi.record_files import read_records
 from understudy.games.shogi.rules import MAX_MOVES, Ending, ShogiGame
 from understudy.learning.optimizers import Adam, clip_global_norm
 from understudy.settings import NetworkSettings

@@ -9,9 +9,10 @@ from pathlib import Path
 import cshogi
 
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.players import Player, outcome
+from understudy.games.shogi.players import ShogiPlayer, outcome
 from understudy.games.shogi.policy import BLACK
-from understudy.games.shogi.record import record_of, write_record
+from understudy.games.shogi.record import record_of
+from understudy.games.shogi.record_files import write_record
 from understudy.games.shogi.rules import ShogiGame
 
 HELP = "Moves are like 7g7f, 8h2b+ (promoting) or P*5e (a drop). Other words: moves, undo, resign, quit."
@@ -36,7 +37,7 @@ def _hand(hands: str, mine: Callable[[str], bool]) -> str:
 
 
 def play_in_terminal(
-    opponent: Player,
+    opponent: ShogiPlayer,
     human: int = BLACK,
     save: Path | None = None,
     ask: Callable[[str], str] = input,
@@ -66,7 +67,7 @@ def play_in_terminal(
     return game
 
 
-def _answer(game: ShogiGame, opponent: Player, values: list[int | None], say: Callable[[str], None]) -> None:
+def _answer(game: ShogiGame, opponent: ShogiPlayer, values: list[int | None], say: Callable[[str], None]) -> None:
     turn = game.turn
     choice = opponent.choose(game)
     if choice.move is None:

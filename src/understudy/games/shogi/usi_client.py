@@ -16,7 +16,7 @@ from types import TracebackType
 
 from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.errors import EngineError, GameError
-from understudy.games.shogi.players import Choice
+from understudy.games.shogi.players import MoveChoice
 from understudy.games.shogi.rules import START, ShogiGame
 
 _KNOWN: dict[str, tuple[str, ...]] = {
@@ -80,8 +80,8 @@ class UsiPlayer:
             self.close()
             raise
 
-    def choose(self, game: ShogiGame) -> Choice:
-        """See Player.choose. EngineError for a move that is not legal, and for silence."""
+    def choose(self, game: ShogiGame) -> MoveChoice:
+        """See ShogiPlayer.choose. EngineError for a move that is not legal, and for silence."""
         if game is not self._game:
             self._game = game
             self._send("usinewgame")
@@ -101,9 +101,9 @@ class UsiPlayer:
         words = line.split()
         answer = words[1] if len(words) > 1 else ""
         if answer == "resign":
-            return Choice(None, value)
+            return MoveChoice(None, value)
         try:
-            return Choice(game.move_of_usi(answer), value)
+            return MoveChoice(game.move_of_usi(answer), value)
         except GameError as error:
             raise EngineError(f"{self.name} answered {line!r}: {error}") from error
 

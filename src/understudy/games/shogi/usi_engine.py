@@ -19,7 +19,7 @@ from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.inference import BACKENDS, Evaluator, make_evaluator, with_potential
 from understudy.games.shogi.rules import Ending, ShogiGame, game_of_position
-from understudy.games.shogi.search import LEAVES, Limits, Search, Thought, centipawns
+from understudy.games.shogi.search import LEAVES, Limits, Search, SearchResult, centipawns
 
 NETWORK_DELAY = (
     300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
@@ -128,7 +128,7 @@ class UsiEngine:
     def _think(self, search: Search, game: ShogiGame, limits: Limits, waits: bool) -> None:
         begun = time.monotonic()
 
-        def show(thought: Thought) -> None:
+        def show(thought: SearchResult) -> None:
             elapsed = max(time.monotonic() - begun, 1e-3)
             self._say(
                 f"info depth {len(thought.line)} nodes {thought.nodes} time {int(1000 * elapsed)} "

@@ -1,1 +1,1 @@
-"""StarCraft II: the Zerg bot and the ground it is proved on."""
+"""StarCraft II: the Zerg bot, and the proving ground, a simulation that it plays on without the game."""

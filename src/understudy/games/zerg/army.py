@@ -1,4 +1,4 @@
-"""Where the army goes: it gathers, defends every base, attacks in waves, turns back when outnumbered, and cleans up."""
+"""Where the army goes: it gathers, defends, attacks in waves, retreats when outnumbered, and cleans up."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from understudy.games.zerg.memory import EnemyMemory
 from understudy.games.zerg.snapshot import (
     ATTACK,
     IDLE,
-    LOOPS_PER_SECOND,
     MOVE,
     Column,
-    Command,
-    Field,
+    GameSnapshot,
+    MapInfo,
     Point,
-    Snapshot,
+    UnitCommand,
     distance,
     middle,
 )
+from understudy.games.zerg.starcraft import LOOPS_PER_SECOND
 from understudy.games.zerg.strategies import Posture
 
-START_STRENGTH = 8.0  # a wave smaller than this does not set out
-RETREAT_AT = 0.6  # share of the enemy's strength around the wave below which it turns back
+START_STRENGTH = 8.0  # supply; a smaller wave does not start an attack
+RETREAT_AT = 0.6  # the wave retreats when it has less than this share of the enemy's strength around it
 RETREAT_SECONDS = 12.0
-JOIN_SHARE = 0.3  # reinforcements set out when they are this share of the wave
+JOIN_SHARE = 0.3  # reinforcements join the attack when they are this share of the wave
 _AROUND = 16.0
-_CLOSE_ENOUGH = 4.0  # orders are not given again when they lead nearly there
+_CLOSE_ENOUGH = 4.0  # an order whose goal is this close to the new one is not repeated
 
 
-class Army:
+class ArmyControl:
     """All fighters, and one zergling that scouts."""
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: MapInfo) -> None:
         self._field = field
         self._wave: set[int] = set()
         self._home_until = 0
@@ -41,7 +41,9 @@ class Army:
         self._next_scout = 0
         self.front = 0.0
 
-    def command(self, snapshot: Snapshot, posture: Posture, memory: EnemyMemory, threats: Column) -> list[Command]:
+    def command(
+        self, snapshot: GameSnapshot, posture: Posture, memory: EnemyMemory, threats: Column
+    ) -> list[UnitCommand]:
         """Orders for this turn."""
         own = snapshot.own
         commands = self._send_scout(snapshot)
@@ -65,7 +67,7 @@ class Army:
         return commands
 
     def _parted(self, army: Column, tags: list[int]) -> tuple[Column, Column]:
-        """Who is in the wave, and who is not."""
+        """Split the fighters into those in the wave and those at home."""
         if not self._wave:
             return army[:0], army
         out = np.array([tag in self._wave for tag in tags])
@@ -73,7 +75,7 @@ class Army:
 
     def _choose_wave(
         self,
-        snapshot: Snapshot,
+        snapshot: GameSnapshot,
         army: Column,
         tags: list[int],
         posture: Posture,
@@ -81,7 +83,7 @@ class Army:
         *,
         threatened: bool,
     ) -> None:
-        """Who is out attacking from now on."""
+        """Decide which fighters attack from now on."""
         if posture is Posture.HOME and threatened:
             self._wave.clear()
             return
@@ -95,7 +97,7 @@ class Army:
             self._wave.clear()
             self._home_until = snapshot.loop + int(RETREAT_SECONDS * LOOPS_PER_SECOND)
             return
-        if posture in (Posture.KEEP, Posture.HOME):  # who is out goes on, who is at home stays there
+        if posture in (Posture.KEEP, Posture.HOME):  # those in the wave go on, those at home stay there
             return
         strength = _strength(snapshot, army)
         out = _strength(snapshot, wave)
@@ -106,18 +108,18 @@ class Army:
         elif strength - out >= max(START_STRENGTH / 2, JOIN_SHARE * out):
             self._wave = set(tags)
 
-    def _outnumbered(self, snapshot: Snapshot, wave: Column) -> bool:
-        """Whether what stands around the wave is much stronger than it."""
+    def _outnumbered(self, snapshot: GameSnapshot, wave: Column) -> bool:
+        """Whether the enemies around the wave are much stronger than it."""
         own, enemy = snapshot.own, snapshot.enemy
         x, y = middle(own, wave)
         near = np.hypot(enemy.x - x, enemy.y - y) < _AROUND
         return _strength(snapshot, wave) < RETREAT_AT * float(units.STRENGTH[enemy.kind[near]].sum())
 
-    def _target(self, snapshot: Snapshot, wave: Column, here: Point, memory: EnemyMemory) -> Point:
+    def _target(self, snapshot: GameSnapshot, wave: Column, here: Point, memory: EnemyMemory) -> Point:
         """The nearest known structure; else the enemy's start; else every base in turn, until something is found."""
         own = snapshot.own
         known = memory.structures()
-        lost = (known.loop < snapshot.loop).nonzero()[0]  # out of sight; where the wave stands it would be in sight
+        lost = (known.loop < snapshot.loop).nonzero()[0]  # not visible from where the wave stands
         if len(lost):
             dx, dy = own.x[wave][:, None] - known.x[lost], own.y[wave][:, None] - known.y[lost]
             gone = known.tag[lost[(np.hypot(dx, dy) < 6).any(axis=0)]].tolist()
@@ -133,7 +135,7 @@ class Army:
             self._search += 1
         return bases[self._search % len(bases)]
 
-    def _defence_point(self, snapshot: Snapshot, home: Column, threats: Column) -> Point | None:
+    def _defence_point(self, snapshot: GameSnapshot, home: Column, threats: Column) -> Point | None:
         """The threat nearest to the army at home."""
         if not len(threats):
             return None
@@ -142,7 +144,7 @@ class Army:
         nearest = threats[int(np.hypot(enemy.x[threats] - x, enemy.y[threats] - y).argmin())]
         return float(enemy.x[nearest]), float(enemy.y[nearest])
 
-    def _rally(self, snapshot: Snapshot) -> Point:
+    def _rally(self, snapshot: GameSnapshot) -> Point:
         """In front of the base that is nearest to the enemy."""
         own = snapshot.own
         if not snapshot.townhalls:
@@ -157,17 +159,17 @@ class Army:
         way = distance(self._field.start, self._field.enemy_start)
         return 1.0 - min(1.0, distance(here, self._field.enemy_start) / way)
 
-    def _send(self, snapshot: Snapshot, group: Column, at: Point) -> list[Command]:
-        """Attack-move, for those who are not on their way there already or there."""
+    def _send(self, snapshot: GameSnapshot, group: Column, at: Point) -> list[UnitCommand]:
+        """Attack-move, only for units that are neither there nor on their way."""
         own = snapshot.own
         verb = own.verb[group]
         going = (verb == ATTACK) & (np.hypot(own.order_x[group] - at[0], own.order_y[group] - at[1]) < _CLOSE_ENOUGH)
         there = (verb == IDLE) & (np.hypot(own.x[group] - at[0], own.y[group] - at[1]) < _CLOSE_ENOUGH)
         late = group[~(going | there)]
-        return [Command(ATTACK, tuple(own.tag[late].tolist()), at=at)] if len(late) else []
+        return [UnitCommand(ATTACK, tuple(own.tag[late].tolist()), at=at)] if len(late) else []
 
-    def _send_scout(self, snapshot: Snapshot) -> list[Command]:
-        """A zergling looks at the enemy every minute and a half."""
+    def _send_scout(self, snapshot: GameSnapshot) -> list[UnitCommand]:
+        """A zergling scouts the enemy every minute and a half."""
         own = snapshot.own
         if self._scout:
             doing = own.verb[own.tag == self._scout]
@@ -181,10 +183,10 @@ class Army:
         self._next_scout = snapshot.loop + int(90 * LOOPS_PER_SECOND)
         self._scout = int(own.tag[lings[0]])
         self._wave.discard(self._scout)
-        return [Command(MOVE, (self._scout,), at=self._field.enemy_start)]
+        return [UnitCommand(MOVE, (self._scout,), at=self._field.enemy_start)]
 
 
-def _strength(snapshot: Snapshot, group: Column) -> float:
-    """Supply, weighed by health."""
+def _strength(snapshot: GameSnapshot, group: Column) -> float:
+    """Supply, weighted by health."""
     own = snapshot.own
     return float((units.STRENGTH[own.kind[group]] * (0.3 + 0.7 * own.health[group])).sum())

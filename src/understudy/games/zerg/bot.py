@@ -19,16 +19,16 @@ from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
 from understudy.games.zerg.rewards import final_reward, shaped_reward
-from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
+from understudy.games.zerg.starcraft import LOOPS_PER_SECOND, RACES
 
 CRASH = "Crash"
 STEP_REPORT_SECONDS = 1.0
 
 
 class WickedZergBotProImpl(BotAI):
-    """A Zerg bot for one game. After the game, `outcome` says how it went, whatever way it ended.
+    """A Zerg bot for one game. After the game, `outcome` holds the result, however the game ended.
 
-    `about` goes into the game's file. `on_step_time` is told about once a second how long its steps take.
+    `about` goes into the game's file. `on_step_time` gets the mean duration of a step about once a second.
 
     Call `close_game` once the game is over: burnysc2 does not call `on_end` when a step raises or the socket breaks.
     """
@@ -63,7 +63,7 @@ class WickedZergBotProImpl(BotAI):
         self._decisions = 0
 
     async def on_start(self) -> None:
-        """Set up the brain and begin the game's journal."""
+        """Set up the brain and start the game's journal."""
         self.client.game_step = THINK_LOOPS
         self._hands = BotGame(self)
         field = self._hands.field()
@@ -83,7 +83,7 @@ class WickedZergBotProImpl(BotAI):
         self._brain = Brain(field, opening=self._opening, expected=expected)
 
     async def on_step(self, iteration: int) -> None:
-        """Look, decide when it is time to, and act. A step that raises ends the episode first, and then the game."""
+        """Observe, decide if a decision is due, and act. If this raises, the episode is closed first."""
         began = time.perf_counter()
         try:
             self._think()
@@ -93,11 +93,11 @@ class WickedZergBotProImpl(BotAI):
         self._note_step(time.perf_counter() - began)
 
     async def on_end(self, game_result: Result) -> None:
-        """Save the game. burnysc2 reports a Defeat when `on_start` has failed; that is no defeat."""
+        """Save the game. burnysc2 reports a Defeat when `on_start` has failed; that is recorded as a crash."""
         self.close_game(game_result.name if self._brain is not None else CRASH)
 
     def close_game(self, result: str = CRASH) -> dict[str, Any]:
-        """End the episode if nobody has; the first call counts. Returns `outcome`."""
+        """End the episode and return `outcome`; later calls change nothing."""
         if self.outcome:
             return self.outcome
         brain, cut = self._brain, result not in ("Victory", "Defeat", "Tie")
@@ -123,20 +123,20 @@ class WickedZergBotProImpl(BotAI):
         return self.opponent_id or ""
 
     def _choose_opening(self, race: int) -> Opening:
-        """By what is remembered of the opponent; where the bot explores, it tries others now and then."""
+        """Choose by past results against the opponent; an exploring bot also tries other openings."""
         if self._openings is None:
             return Opening()
         memory = self._opponents or OpponentMemory(None)
         return self._openings.choose(memory, self._opponent_id, race, self._chance if self._explore else None)
 
     def _note_step(self, seconds: float) -> None:
-        """Say about once a second how long steps take, so that work in the background can make room."""
+        """Report the step time about once a second, so that background work can pause while the game is slow."""
         self.slowest_step = max(self.slowest_step, seconds)
         if self._on_step_time is None:
             return
         self._lately.append(seconds)
         if (now := time.monotonic()) >= self._next_report:
-            self._on_step_time(sum(self._lately) / len(self._lately))  # one slow step is no reason to stop anything
+            self._on_step_time(sum(self._lately) / len(self._lately))  # the mean: one slow step must not pause anything
             self._lately, self._next_report = [], now + STEP_REPORT_SECONDS
 
     def _think(self) -> None:
@@ -159,4 +159,4 @@ class WickedZergBotProImpl(BotAI):
 
 
 def _race_name(race: int) -> str:
-    return {1: "Terran", 2: "Zerg", 3: "Protoss"}.get(race, "Unknown")
+    return RACES.get(race, "Unknown")

@@ -20,29 +20,29 @@ from understudy.games.zerg.snapshot import (
     MOVE,
     OTHER,
     RESEARCH,
-    Command,
-    Field,
+    GameSnapshot,
+    MapInfo,
     Resources,
-    Snapshot,
+    UnitCommand,
     Units,
     nearest_first,
 )
+from understudy.games.zerg.starcraft import RANDOM, ZERG
 
-_OWN, _ENEMY, _NEUTRAL = 1, 4, 3  # alliances
-_RANDOM_RACE = 4
+_OWN, _ENEMY = 1, 4  # alliances
 _ABILITY = {
     GATHER: AbilityId.HARVEST_GATHER,
     ATTACK: AbilityId.ATTACK,
     MOVE: AbilityId.MOVE,
     INJECT: AbilityId.EFFECT_INJECTLARVA,
 }
-# How orders show in observations, where the game names the exact ability.
+# Orders as observations show them, with the exact ability.
 _SHOWN = {1183: GATHER, 1184: GATHER, 3666: GATHER, 3667: GATHER, 23: ATTACK, 3674: ATTACK}
 _SHOWN |= {16: MOVE, 3794: MOVE, 251: INJECT}
 
 
 class BotGame:
-    """The hands and eyes of a burnysc2 bot. Make it in `on_start`, when the game's data are known."""
+    """Snapshots and commands of a burnysc2 bot. Create it in `on_start`, when the game's data are known."""
 
     def __init__(self, bot: BotAI) -> None:
         self._bot = bot
@@ -52,7 +52,7 @@ class BotGame:
         data = bot.game_data
         for unit in units.UNIT_TYPES:
             made_by = data.units[unit.id].creation_ability if unit.id in data.units else None
-            if unit.race == units.ZERG and made_by is not None:
+            if unit.race == ZERG and made_by is not None:
                 self._makes[made_by.exact_id.value] = (MAKE, unit.id)
                 self._make_ability[unit.id] = made_by.exact_id
         for upgrade in units.UPGRADES:
@@ -61,25 +61,25 @@ class BotGame:
                 self._makes[researched_by.exact_id.value] = (RESEARCH, upgrade.id)
                 self._research_ability[upgrade.id] = researched_by.exact_id
 
-    def field(self) -> Field:
-        """The ground as it is known when the game starts."""
+    def field(self) -> MapInfo:
+        """The map as it is known when the game starts."""
         bot = self._bot
         start = (float(bot.start_location.x), float(bot.start_location.y))
         enemy = (float(bot.enemy_start_locations[0].x), float(bot.enemy_start_locations[0].y))
         places: list[Point2] = bot.expansion_locations_list
         bases = np.array([(float(place.x), float(place.y)) for place in places])
-        race = bot.enemy_race.value if bot.enemy_race is not None else _RANDOM_RACE
+        race = bot.enemy_race.value if bot.enemy_race is not None else RANDOM
         placeable = bot.game_info.placement_grid.data_numpy
-        return Field(start, enemy, nearest_first(bases, start), placeable, 0 if race >= _RANDOM_RACE else race)
+        return MapInfo(start, enemy, nearest_first(bases, start), placeable, 0 if race >= RANDOM else race)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> GameSnapshot:
         """What the bot sees now."""
         state = self._bot.state
         raw = state.observation_raw
         common, score = state.common, state.observation.score.score_details
         own = [unit for unit in raw.units if unit.alliance == _OWN]
         enemy = [unit for unit in raw.units if unit.alliance == _ENEMY]
-        return Snapshot(
+        return GameSnapshot(
             loop=state.game_loop,
             minerals=float(common.minerals),
             vespene=float(common.vespene),
@@ -97,7 +97,7 @@ class BotGame:
             resources=self._resources,
         )
 
-    def carry_out(self, commands: Iterable[Command]) -> None:
+    def carry_out(self, commands: Iterable[UnitCommand]) -> None:
         """Queue the actions; burnysc2 sends them after the step."""
         known: dict[int, Any] = {unit.tag: unit for unit in self._bot.all_units}
         for command in commands:
@@ -112,7 +112,7 @@ class BotGame:
                 if tag in known:
                     known[tag](self._ability(command), target)
 
-    def _ability(self, command: Command) -> AbilityId:
+    def _ability(self, command: UnitCommand) -> AbilityId:
         if command.verb == MAKE:
             return self._make_ability[command.product]
         return self._research_ability[command.product] if command.verb == RESEARCH else _ABILITY[command.verb]
@@ -163,7 +163,7 @@ def _enemies(protos: list[Any]) -> Units:
 
 
 def _columns(rows: list[tuple[Any, ...]]) -> Units:
-    """Rows as columns: whole numbers for tags, kinds, verbs and products, and clipped to the ids the bot knows."""
+    """Rows as columns. Tags, kinds, verbs and products are integers, clipped to the ids that the bot knows."""
     if not rows:
         none, nothing = np.zeros(0, np.int64), np.zeros(0)
         return Units(none, none, nothing, nothing, nothing, nothing, nothing, none, none, nothing, nothing)

@@ -1,4 +1,4 @@
-"""The whole bot without the game: a Snapshot goes in, commands come out. Both adapters drive this one."""
+"""The whole bot without the game: a GameSnapshot goes in, commands come out. Both adapters drive this one."""
 
 from __future__ import annotations
 
@@ -9,46 +9,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.army import Army
+from understudy.games.zerg.army import ArmyControl
 from understudy.games.zerg.macro import Macro, Opening
-from understudy.games.zerg.memory import EnemyMemory, Known
-from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, Expected
+from understudy.games.zerg.memory import EnemyMemory, EnemySummary
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentForecast
 from understudy.games.zerg.queens import Queens
 from understudy.games.zerg.rewards import potential
-from understudy.games.zerg.snapshot import IDLE, MOVE, Command, Field, Point, Snapshot
+from understudy.games.zerg.snapshot import IDLE, MOVE, GameSnapshot, MapInfo, Point, UnitCommand
 from understudy.games.zerg.state import Situation, state_vector
 from understudy.games.zerg.strategies import DECISION_LOOPS, NAMES, STRATEGIES
-from understudy.games.zerg.workers import Workers
+from understudy.games.zerg.workers import DroneControl
 
 THINK_LOOPS = 16  # game loops between two turns of the macro layer and the army
 LOOKOUT = 20.0  # how far from the enemy's natural base the first overlord waits
 EARLY_SECONDS = 240.0  # an attack on our bases before this is a rush
-START_DECISIONS = 30  # about two minutes: what is in force for most of them is how a game began
+START_DECISIONS = 30  # about two minutes: the strategy used most in them is the start of the game
 
 
 class Brain:
-    """One game's worth of thinking. `observe` first, then `decide` when it is time to, then `commands`."""
+    """Plays one game. Each turn: `observe`, then `decide` if `time_to_decide`, then `commands`."""
 
-    def __init__(self, field: Field, *, opening: Opening | None = None, expected: Expected = NOTHING_KNOWN) -> None:
+    def __init__(
+        self, field: MapInfo, *, opening: Opening | None = None, expected: OpponentForecast = NOTHING_KNOWN
+    ) -> None:
         self._field = field
         self._expected = expected
         self._memory = EnemyMemory()
         self._macro = Macro(field, opening)
-        self._workers, self._queens, self._army = Workers(), Queens(), Army(field)
+        self._workers, self._queens, self._army = DroneControl(), Queens(), ArmyControl(field)
         self._next_decision = 0
-        self._overlord, self._fled = 0, False  # the one that looks out for the enemy
+        self._overlord, self._fled = 0, False  # the scout
         self._turn = 0
         self.strategy = 0
         """The strategy in force."""
-        self._chosen: int | None = None  # by the last decision
-        self._began: Counter[int] = Counter()  # strategies in force, of the first decisions
+        self._chosen: int | None = None  # the strategy of the last decision
+        self._began: Counter[int] = Counter()  # how often each strategy was in force during the first decisions
         self.was_rushed = False
 
-    def observe(self, snapshot: Snapshot) -> None:
-        """Take in a moment of the game."""
+    def observe(self, snapshot: GameSnapshot) -> None:
+        """Update the brain with a new snapshot."""
         self._snapshot = snapshot
         self._memory.update(snapshot)
-        self._known: Known = self._memory.summary(snapshot.loop)
+        self._known: EnemySummary = self._memory.summary(snapshot.loop)
         self._threats = snapshot.threats()
         self._threat = float(units.SUPPLY[snapshot.enemy.kind[self._threats]].sum()) if len(self._threats) else 0.0
         self.was_rushed |= self._threat >= 3 and snapshot.seconds < EARLY_SECONDS
@@ -60,7 +62,7 @@ class Brain:
 
     @property
     def potential(self) -> float:
-        """Φ of the moment observed last."""
+        """The shaping potential Φ of the last snapshot."""
         return potential(self._snapshot, self._known)
 
     @property
@@ -74,7 +76,7 @@ class Brain:
         return next((NAMES[strategy] for strategy, _ in self._began.most_common(1)), "")
 
     def state(self) -> NDArray[np.float32]:
-        """The features of the moment observed last."""
+        """The features of the last snapshot."""
         return state_vector(
             Situation(
                 self._snapshot,
@@ -89,9 +91,9 @@ class Brain:
         )
 
     def decide(self, strategy: int) -> None:
-        """Choose a strategy. The first of a game is in force at once, any other when it is chosen twice in a row.
+        """Choose a strategy. The first one takes effect at once, every other one when it is chosen twice in a row.
 
-        What a strategy begins takes longer than a decision lasts: a single one, as chance may draw it, undoes nothing.
+        Plans take longer than one decision, so a single random draw must not interrupt them.
         """
         if self._chosen in (None, strategy):
             self.strategy = strategy
@@ -100,36 +102,36 @@ class Brain:
             self._began[self.strategy] += 1
         self._next_decision = self._snapshot.loop + DECISION_LOOPS
 
-    def commands(self) -> list[Command]:
-        """What to do now. Workers come before the macro layer, so that a builder's order is the last one it gets."""
+    def commands(self) -> list[UnitCommand]:
+        """What to do now. Drones come before the macro layer: the last order a builder gets is to build."""
         snapshot, strategy = self._snapshot, STRATEGIES[self.strategy]
         enemy = snapshot.enemy
         threats = [(float(enemy.x[i]), float(enemy.y[i])) for i in self._threats[:8]]
         self._turn += 1
         orders = []
-        if self._turn % 2:  # the two that are in no hurry
+        if self._turn % 2:  # these two are less urgent and run every second turn
             orders += self._workers.command(snapshot)
             orders += self._queens.command(snapshot, threats)
         orders += self._macro.spend(snapshot, strategy, self._known, self._threat)
         orders += self._army.command(snapshot, strategy.posture, self._memory, self._threats)
         return orders + self._send_overlord(snapshot)
 
-    def _send_overlord(self, snapshot: Snapshot) -> list[Command]:
-        """The first overlord watches the way out of the enemy's natural base, and comes home when it is shot at."""
+    def _send_overlord(self, snapshot: GameSnapshot) -> list[UnitCommand]:
+        """The first overlord watches the exit of the enemy's natural base, and returns when it is attacked."""
         own = snapshot.own
         if not self._overlord:
             idle = [i for i in snapshot.of(units.OVERLORD) if own.verb[i] == IDLE]
             if not idle:
                 return []
             self._overlord = int(own.tag[idle[0]])
-            return [Command(MOVE, (self._overlord,), at=self._lookout())]
+            return [UnitCommand(MOVE, (self._overlord,), at=self._lookout())]
         if self._fled or not (own.health[own.tag == self._overlord] < 1.0).any():
             return []
         self._fled = True
-        return [Command(MOVE, (self._overlord,), at=self._field.start)]
+        return [UnitCommand(MOVE, (self._overlord,), at=self._field.start)]
 
     def _lookout(self) -> Point:
-        """As far from the enemy's natural base as what stands there cannot shoot, on our side of it."""
+        """A point on our side of the enemy's natural base, out of range of what stands there."""
         bases, (x, y) = self._field.bases, self._field.enemy_start
         natural = bases[int(np.argsort(np.hypot(bases[:, 0] - x, bases[:, 1] - y))[1])].tolist()
         dx, dy = self._field.start[0] - natural[0], self._field.start[1] - natural[1]

@@ -1,6 +1,6 @@
-"""What the bot knows of unit types: price, supply, and what kind of thing each is, by the game's own unit ids.
+"""Unit types as the bot knows them: price, supply and properties, by the game's unit ids.
 
-The ladder has neither the proving ground nor its tables, so the bot carries this one; a test compares the two.
+The ladder zip does not contain the proving ground and its tables, so the bot has its own; a test compares the two.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-TERRAN, ZERG, PROTOSS = 1, 2, 3
-IDS = 2048  # every unit id of a melee game is below this
+IDS = 2048  # all unit ids of a melee game are below this
 
 
-class UnitType(NamedTuple):
-    """One unit type. Costs are what the player pays in all, a Zerg building's drone included."""
+class CatalogueUnit(NamedTuple):
+    """One unit type. Costs include the drone of a Zerg building."""
 
     id: int
     name: str
@@ -86,16 +85,16 @@ _TABLE = """
 """
 
 
-def _parse(entry: str) -> UnitType:
+def _parse(entry: str) -> CatalogueUnit:
     number, name, race, minerals, vespene, supply, footprint, flags = entry.split()
-    return UnitType(
+    return CatalogueUnit(
         int(number), name, int(race), float(minerals), float(vespene), float(supply), int(footprint), flags.strip("-")
     )
 
 
-UNIT_TYPES: tuple[UnitType, ...] = tuple(_parse(entry) for entry in _TABLE.replace("\n", " ").split(";"))
-BY_NAME: dict[str, UnitType] = {unit.name: unit for unit in UNIT_TYPES}
-BY_ID: dict[int, UnitType] = {unit.id: unit for unit in UNIT_TYPES}
+UNIT_TYPES: tuple[CatalogueUnit, ...] = tuple(_parse(entry) for entry in _TABLE.replace("\n", " ").split(";"))
+BY_NAME: dict[str, CatalogueUnit] = {unit.name: unit for unit in UNIT_TYPES}
+BY_ID: dict[int, CatalogueUnit] = {unit.id: unit for unit in UNIT_TYPES}
 
 
 def _flagged(flag: str) -> NDArray[np.bool_]:
@@ -113,7 +112,7 @@ SUPPLY: NDArray[np.float64] = np.zeros(IDS)
 RACE: NDArray[np.int64] = np.zeros(IDS, np.int64)
 for _unit in UNIT_TYPES:
     SUPPLY[_unit.id], RACE[_unit.id] = _unit.supply, _unit.race
-# How much a fighter counts when armies are compared: its supply; a defensive structure counts as two.
+# Weight of a fighter when armies are compared: its supply; a defensive structure counts 2.
 STRENGTH: NDArray[np.float64] = np.where(IS_ARMY, SUPPLY, 0.0) + np.where(IS_DEFENCE, 2.0, 0.0)
 
 _SECOND_TIER = (
@@ -140,7 +139,7 @@ EVOLUTION_CHAMBER, SPINE_CRAWLER, SPORE_CRAWLER = _id("EvolutionChamber"), _id("
 
 
 class UpgradeType(NamedTuple):
-    """One upgrade the bot researches: its id, price, where, and what must be there before (0 for nothing)."""
+    """One upgrade the bot researches: its id, price, building, and requirements (0 for none)."""
 
     id: int
     minerals: float

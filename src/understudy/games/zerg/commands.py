@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from understudy.flags import add_settings, flags
+from understudy.flags import add_settings, count, count_or_zero, duration, existing_run, flags
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import load_settings
 
@@ -24,13 +24,11 @@ def add_commands(commands: Any) -> None:
     package.add_argument("run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR")
     package.add_argument("--out", type=Path, default=Path("WickedZergBotPro.zip"), help="default: %(default)s")
     package.set_defaults(run=_package)
-    check = commands.add_parser("zerg-check", help="train from nothing and compare with fixed strategies")
-    check.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    check.add_argument(
-        "--training-games", type=int, default=6000, help="most games to learn from (default: %(default)s)"
-    )
-    check.add_argument("--minutes", type=float, default=20.0, help="most training time for a seed (default: 20)")
-    check.add_argument("--games", type=int, default=200, help="fresh games of an evaluation")
+    check = commands.add_parser("zerg-check", help="train from scratch and compare with fixed strategies")
+    check.add_argument("--seeds", type=count_or_zero, nargs="+", default=[0, 1, 2])
+    check.add_argument("--training-games", type=count, default=6000, help="most training games (default: %(default)s)")
+    check.add_argument("--minutes", type=duration, default=20.0, help="most training time for each seed (default: 20)")
+    check.add_argument("--games", type=count, default=200, help="games of an evaluation, not seen in training")
     check.set_defaults(run=_check)
 
 
@@ -44,9 +42,11 @@ def _replays(options: argparse.Namespace) -> int:
 
 
 def _package(options: argparse.Namespace) -> int:
-    from understudy.games.zerg.package import build_package  # noqa: PLC0415 - commands import what they need
+    from understudy.games.zerg.spec import SPEC  # noqa: PLC0415 - it imports this module by name
+    from understudy.run.ladder_zip import build_zip  # noqa: PLC0415 - commands import what they need
 
-    size = build_package(options.run_dir, options.out)
+    assert SPEC.package is not None
+    size = build_zip(SPEC.package, existing_run(options.run_dir).root, options.out)
     print(f"{options.out.absolute()}: {size:,} bytes")
     return 0
 
@@ -64,6 +64,6 @@ def _check(options: argparse.Namespace) -> int:
             say=lambda line: print(line, flush=True),
         )
     low, high = UNTRAINED
-    print(f"Asked for: {low:.0%} to {high:.0%} untrained, then at least {GOAL:.0%} and more than any fixed strategy.")
+    print(f"Goal: {low:.0%} to {high:.0%} untrained, then at least {GOAL:.0%} and more than any fixed strategy.")
     print("All seeds passed." if passed else "FAILED")
     return int(not passed)

@@ -13,7 +13,7 @@ from understudy.games.zerg.strategies import NAMES as STRATEGIES
 from understudy.rundir import DEFAULT_RUN_DIR
 from understudy.settings import LearnerSettings, NetworkSettings, Settings, TrainingSettings
 
-# Found on the direct environment: some hundred games of about a hundred decisions have to be enough.
+# Tuned on the direct environment, where a game has about a hundred decisions.
 SETTINGS = Settings(
     training=TrainingSettings(
         gamma=GAMMA,
@@ -27,12 +27,12 @@ SETTINGS = Settings(
         commitment=0.75,
         commitment_half_life=2000,
         commitment_stretch=40,
-        trial_weight=1.0,  # weighted by their probability, trials would hardly teach a policy that repeats nothing
+        trial_weight=1.0,  # a trial repeats one action; importance weights would cancel nearly all of it
     ),
-    # A game is won or lost by much more than its decisions: what a few games teach is mostly noise.
+    # Single results are noisy, so batches are large.
     learner=LearnerSettings(batch_games=64, min_batch_games=16, batch_growth=25, poll_seconds=0.5),
 )
-# Games that may wait for the learner before whoever plays faster than it waits, too: a batch and a half.
+# Players pause while more games than this (1.5 batches) wait for the learner.
 BACKLOG = 3 * SETTINGS.learner.batch_games // 2
 
 
@@ -48,7 +48,7 @@ def zerg_settings(
 
 
 def evaluated(base: Settings = SETTINGS) -> Settings:
-    """Settings of a run whose learner also has versions of the model play fixed games, to see which one is better."""
+    """Settings of a run whose learner also evaluates versions of the model on fixed games."""
     function = "understudy.games.zerg.direct.evaluation:evaluate"
     return dataclasses.replace(base, evaluation=dataclasses.replace(base.evaluation, function=function))
 

@@ -1,4 +1,4 @@
-"""Processes that play games for this one, and end with it."""
+"""A pool of processes that play games and end with their parent."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from understudy.machine.priority import ONE_BLAS_THREAD
 
 
 @contextmanager
-def players(count: int) -> Iterator[ProcessPoolExecutor]:
-    """So many processes. When this one is interrupted, what has not begun is not begun any more."""
+def process_pool(count: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of this many processes. When this one is interrupted, work that has not started is cancelled."""
     os.environ.update(ONE_BLAS_THREAD)
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, mp_context=spawn, initializer=_end_with_parent)
@@ -25,7 +25,7 @@ def players(count: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _end_with_parent() -> None:
-    """A pool's processes would wait for ever for work from a parent that was killed."""
+    """Without this, the processes of a pool whose parent was killed would wait for work for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -1,4 +1,4 @@
-"""The games of a run, one line of JSON each: what the next start continues from, and what the table and plot show."""
+"""The log of a run's games, a line of JSON each. The next start continues from it; the table and the plot show it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
 FILE_NAME = "games.jsonl"
-_CLOCK_SECONDS = 60.0  # two files written in the same moment may have dates this far apart
+_CLOCK_SECONDS = 60.0  # file dates are only this exact
 
 
 @dataclass(frozen=True)
-class GameRecord:
-    """One game as it was played. `error` is empty unless the game crashed."""
+class PlayedGame:
+    """One finished game. `error` is empty unless the game crashed."""
 
     number: int
     race: str
@@ -35,6 +35,8 @@ class GameRecord:
     model_version: int = 0
     trained: bool = True
     error: str = ""
+    saved: str = ""
+    """The file that the game was saved in."""
 
     @property
     def won(self) -> bool:
@@ -42,23 +44,23 @@ class GameRecord:
         return self.result == "Victory"
 
 
-class History:
-    """The record of a run's games, on disk after every game."""
+class GameLog:
+    """The games of a run, written to disk after every game."""
 
     def __init__(self, run_dir: str | os.PathLike[str]) -> None:
         self._path = Path(run_dir) / FILE_NAME
-        self.games: list[GameRecord] = []
-        known = {f.name for f in dataclasses.fields(GameRecord)}
+        self.games: list[PlayedGame] = []
+        known = {f.name for f in dataclasses.fields(PlayedGame)}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 try:
                     entry = json.loads(line)
-                    self.games.append(GameRecord(**{k: v for k, v in entry.items() if k in known}))
+                    self.games.append(PlayedGame(**{k: v for k, v in entry.items() if k in known}))
                 except (ValueError, TypeError, AttributeError):
-                    continue  # a line that a kill cut short
+                    continue  # an incomplete line from a killed process
 
     def recover(self, run: RunDir) -> int:
-        """Add the games that were over, but not yet written down here, when the process was killed; how many."""
+        """Add games that had ended but were not logged when the process was killed; returns their number."""
         known = {game.number for game in self.games}
         since = self._path.stat().st_mtime - _CLOCK_SECONDS if self._path.exists() else 0.0
         lost = sorted((g for g in _finished_games(run, since) if g.number not in known), key=lambda g: g.number)
@@ -66,18 +68,20 @@ class History:
             self.add(game)
         return len(lost)
 
-    def add(self, game: GameRecord) -> None:
+    def add(self, game: PlayedGame) -> None:
         """Append a game."""
         self.games.append(game)
+        facts = dataclasses.asdict(game)
+        del facts["saved"]  # the learner moves the file
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a+b") as stream:
             torn = stream.tell() > 0 and not _ends_with_newline(self._path)
-            stream.write((b"\n" if torn else b"") + json.dumps(dataclasses.asdict(game)).encode() + b"\n")
+            stream.write((b"\n" if torn else b"") + json.dumps(facts).encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
 
 
-def win_rate_table(games: Sequence[GameRecord], blocks: int = 5) -> str:
+def win_rate_table(games: Sequence[PlayedGame], blocks: int = 5) -> str:
     """Win rates over the course of the games, in a few blocks of equal length."""
     played = [game for game in games if game.result != "Crash"]
     if not played:
@@ -97,7 +101,7 @@ def win_rate_table(games: Sequence[GameRecord], blocks: int = 5) -> str:
     return "\n".join(lines)
 
 
-def plot_win_rate(games: Sequence[GameRecord], path: Path, window: int = 15) -> bool:
+def plot_win_rate(games: Sequence[PlayedGame], path: Path, window: int = 15) -> bool:
     """Draw the win rate of the last games over the games; False when matplotlib is not installed."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - an optional door
@@ -109,7 +113,7 @@ def plot_win_rate(games: Sequence[GameRecord], path: Path, window: int = 15) -> 
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.add_subplot()
     numbers = range(1, len(won) + 1)
-    axes.plot(numbers, rolling, ":", color="C0")  # until there are as many games as the window counts
+    axes.plot(numbers, rolling, ":", color="C0")  # fewer games than the window
     axes.plot(numbers[window - 1 :], rolling[window - 1 :], color="C0", label=f"win rate of the last {window} games")
     axes.plot([n for n, w in zip(numbers, won, strict=True) if w], [104] * sum(won), "|", color="green", label="won")
     lost = [n for n, w in zip(numbers, won, strict=True) if not w]
@@ -121,8 +125,8 @@ def plot_win_rate(games: Sequence[GameRecord], path: Path, window: int = 15) -> 
     return True
 
 
-def _finished_games(run: RunDir, since: float) -> Iterator[GameRecord]:
-    """The numbered games whose experience was saved after this time, as far as they had a result."""
+def _finished_games(run: RunDir, since: float) -> Iterator[PlayedGame]:
+    """The numbered games that were saved after this time and have a result."""
     limits = StorageSettings()
     for journal in list(orphans(run.live)):
         salvage(journal, run.buffer, run.rejected, limits)
@@ -132,10 +136,10 @@ def _finished_games(run: RunDir, since: float) -> Iterator[GameRecord]:
                 continue
             episode = read_episode(path, limits)
         except (OSError, EpisodeError):
-            continue  # the learner has just moved it, or says what is wrong with it
+            continue  # the learner has just moved it, or will reject it
         meta, about = episode.meta, episode.meta.extra
         if meta.result in ("Victory", "Defeat", "Tie") and "number" in about:
-            yield GameRecord(
+            yield PlayedGame(
                 number=int(about["number"]),
                 race=str(about["race"]),
                 difficulty=str(about["difficulty"]),

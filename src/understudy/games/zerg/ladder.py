@@ -1,6 +1,6 @@
-"""The bot on the AI Arena ladder: one game for each start, told by flags where it is played.
+"""The bot on the AI Arena ladder: plays one game, which the ladder's flags describe.
 
-It writes below its data folder only, which is its run directory. After the game it learns from it, within a budget.
+It writes to its data folder only, which is its run directory. After the game it trains on it, within a time limit.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.rundir import RunDir
 
 TRAINING_SECONDS = 20.0
-HARD_SECONDS = 55.0  # the ladder ends a bot 60 s after its game; better to go by oneself
+HARD_SECONDS = 55.0  # the ladder kills a bot 60 s after its game; exit before that
 
 
 class LadderBot(WickedZergBotProImpl):
-    """The bot, and a process that ends in time after the game, whatever training and disks do."""
+    """A bot whose process exits in time after the game, even if training or the disk hangs."""
 
     hard_seconds = HARD_SECONDS
     last_resort: threading.Timer | None = None
 
     def close_game(self, result: str = CRASH) -> dict[str, Any]:
-        """End the episode and learn from it; the game itself is in its journal, should time run out."""
+        """End the episode and train on it. The game is in its journal, so it survives a timeout."""
         if not self.outcome:
             self.last_resort = threading.Timer(self.hard_seconds, _end_now)
             self.last_resort.daemon = True
@@ -46,22 +46,22 @@ class LadderBot(WickedZergBotProImpl):
         return super().close_game(result)
 
     def all_is_done(self) -> None:
-        """Nothing can hang any more: the process may go on with something else."""
+        """Cancel the timer: nothing can hang any more."""
         if self.last_resort is not None:
             self.last_resort.cancel()
 
 
 def _end_now() -> None:
-    print("The time after the game is over; the game is kept, unlearned.", file=sys.stderr, flush=True)
+    print("Out of time after the game; the game is saved for later training.", file=sys.stderr, flush=True)
     os._exit(0)
 
 
 def main(data: Path, arguments: Sequence[str] | None = None) -> int:
-    """Play the game that the ladder's flags describe, learn from it, and return the exit code."""
+    """Play the game that the flags describe, train on it, and return the exit code."""
     logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.WARNING)
     options = _parser().parse_known_args(arguments)[0]
     _salvage(RunDir.at(data))
-    # A rated game is no place to try a strategy out.
+    # No trials of strategies in rated games.
     agent = zerg_agent(data, try_out=False, online_training=True, online_seconds=options.training_seconds)
     bot = LadderBot(
         agent,
@@ -82,7 +82,7 @@ def main(data: Path, arguments: Sequence[str] | None = None) -> int:
 
 async def _play(url: str, bot: WickedZergBotProImpl, options: argparse.Namespace) -> Any:
     ports: Any = None
-    if options.StartPort is not None:  # as the ladder counts them: one reserved, then the server's, then the guest's
+    if options.StartPort is not None:  # the ladder's order: one reserved port, two of the server, two of the guest
         first = options.StartPort + 2
         ports = Portconfig(server_ports=[first, first + 1], player_ports=[[first + 2, first + 3]])
     player = Bot(Race.Zerg, bot, bot.NAME)
@@ -90,7 +90,7 @@ async def _play(url: str, bot: WickedZergBotProImpl, options: argparse.Namespace
 
 
 def _salvage(run: RunDir) -> None:
-    """Make games of what earlier, killed starts have left in their journals; they wait for a learner at home."""
+    """Turn the journals of earlier, killed processes into games for the learner."""
     run.create()
     for journal in list(orphans(run.live)):
         salvage(journal, run.buffer, run.rejected, SETTINGS.storage)
@@ -103,6 +103,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--StartPort", type=int)
     parser.add_argument("--OpponentId", default="")
     parser.add_argument("--RealTime", action="store_true")
-    parser.add_argument("--game-time-limit", type=int, help="game seconds after which the bot calls it a tie")
+    parser.add_argument("--game-time-limit", type=int, help="game seconds after which the game is a tie")
     parser.add_argument("--training-seconds", type=float, default=TRAINING_SECONDS)
     return parser

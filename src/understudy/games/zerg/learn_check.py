@@ -1,6 +1,6 @@
-"""Does it learn? From an untrained policy to a trained one against the fixed mix, evaluated on fresh games.
+"""Checks that the bot learns: trains from scratch against the fixed mix and evaluates on games it has not seen.
 
-`understudy zerg-check` runs it; docs/zerg-bot.md has the numbers it gave.
+`understudy zerg-check` runs it; docs/zerg-bot.md has measured numbers.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from understudy.games.zerg.challenges import next_challenge
 from understudy.games.zerg.defaults import BACKLOG, SETTINGS, zerg_agent
 from understudy.games.zerg.direct.bulk import MAPS, games, mixed_opponent
 from understudy.games.zerg.direct.game import StrategyGame
-from understudy.games.zerg.game_processes import players
+from understudy.games.zerg.game_processes import process_pool
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.one_game import GameSetup, play_one
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
 from understudy.games.zerg.proving_ground.compiled import compile_once
 from understudy.games.zerg.strategies import NAMES
-from understudy.learner.control import average
 from understudy.learner.process import BackgroundParallelLearner
+from understudy.run.control import average
 from understudy.rundir import RunDir
 
-UNTRAINED = (0.2, 0.4)  # the mix is chosen so that an untrained policy wins about so much of it
-FRESH = 70_000_000  # first number of evaluation games; training never gets there
+UNTRAINED = (0.2, 0.4)  # wins of an untrained policy; the mix is chosen for this
+FRESH = 70_000_000  # first number of evaluation games; training uses lower ones
 GOAL = 0.7
-ENOUGH, LAST = 0.9, 200  # training ends early when so much of the last games was won, exploration included
+ENOUGH, LAST = 0.9, 200  # training stops early at this share of wins (with exploration) in this many last games
 PLAYERS = 2
-AVERAGED = 8  # versions whose mean is what training came to
-CHUNK = 40  # games a player plays before it says how they went; the last of them through the protocol
+AVERAGED = 8  # the result is the mean of this many last versions
+CHUNK = 40  # games that a process plays before it reports; the last one goes through the protocol
 SPAN = 20  # games that one process evaluates at a time
-FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many of them play the rest
+FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many play the rest
 
 Say = Callable[[str], None]
 
 
 def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float, count: int, say: Say) -> bool:
-    """Evaluate the fixed strategies, then train and evaluate each seed; whether every one did what is asked."""
-    compile_once()  # here: players would all begin to, and say so
-    with players(PLAYERS) as pool:
+    """Evaluate the fixed strategies, then train and evaluate each seed; True if every seed reaches the goal."""
+    compile_once()  # otherwise every process would start to compile
+    with process_pool(PLAYERS) as pool:
         fixed = fixed_strategies(pool, count, say)
         best = max(fixed, key=lambda name: (len(fixed[name]), sum(fixed[name])))
         passed = []
         for seed in seeds:
             run = folder / f"seed-{seed}"
-            zerg_agent(run, seed=seed, online_training=False).close()  # makes the model
+            zerg_agent(run, seed=seed, online_training=False).close()  # creates the model
             untrained = evaluate(pool, Contestant("untrained", run_dir=str(run), explore=True), count)
             say(f"seed {seed}: untrained {_share(untrained)}")
             training = train(run, seed, most_games=most_games, minutes=minutes, say=say)
@@ -70,7 +70,7 @@ def rate(won: Sequence[bool]) -> float:
 
 
 def sign_test(ours: Sequence[bool], theirs: Sequence[bool]) -> float:
-    """How probable a difference at least this large is when both play the same games equally well (two-sided)."""
+    """Two-sided sign test on paired games: probability of a difference at least this large by chance."""
     gained = sum(a and not b for a, b in zip(ours, theirs, strict=True))
     lost = sum(b and not a for a, b in zip(ours, theirs, strict=True))
     differing = gained + lost
@@ -82,16 +82,16 @@ def _share(won: Sequence[bool]) -> str:
     return f"{rate(won):.1%} of {len(won)}"
 
 
-class Training(NamedTuple):
-    """What training came to."""
+class TrainingSummary(NamedTuple):
+    """The extent of a training."""
 
     games: int
     protocol_games: int
     seconds: float
 
 
-def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say) -> Training:
-    """Train the model of a run directory until so many games are played, the minutes are over, or it is good enough."""
+def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say) -> TrainingSummary:
+    """Train the model of a run until a limit of games or minutes is reached, or it is good enough."""
     learner = BackgroundParallelLearner(run_dir=run_dir, verbose=False, settings=SETTINGS)
     began, won = time.monotonic(), list[bool]()
     started, slowest = 0, 0.0
@@ -101,7 +101,7 @@ def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say
         started += CHUNK
         return pool.submit(_play_chunk, str(run_dir), seed, player, started - CHUNK)
 
-    with learner, players(PLAYERS) as pool:
+    with learner, process_pool(PLAYERS) as pool:
         under_way = {chunk(player): (player, time.monotonic()) for player in range(PLAYERS)}
         while under_way:
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -111,16 +111,16 @@ def train(run_dir: Path, seed: int, *, most_games: int, minutes: float, say: Say
                 if len(won) % 200 == 0:
                     say(f"seed {seed}: {len(won)} games, {now - began:.0f} s, last 100 won {rate(won[-100:]):.0%}")
                 slowest = max(slowest, now - chunk_began)
-                going_on = started < most_games and now + slowest - began < 60 * minutes  # it ends in time
+                going_on = started < most_games and now + slowest - began < 60 * minutes  # in time
                 if going_on and not (len(won) >= LAST and rate(won[-LAST:]) >= ENOUGH):
                     under_way[chunk(player)] = player, now
         learner.stop(drain=True)
     average(RunDir.at(run_dir), AVERAGED, "zerg-check")
-    return Training(len(won), len(won) // CHUNK, time.monotonic() - began)
+    return TrainingSummary(len(won), len(won) // CHUNK, time.monotonic() - began)
 
 
 def _play_chunk(run_dir: str, seed: int, player: int, first: int) -> list[bool]:
-    """Some games on the direct environment and one through the protocol, all left for the learner."""
+    """Play games on the direct environment and one through the protocol, all saved for the learner."""
     first += 1_000_000 * (seed + 1)
     with zerg_agent(run_dir, seed=100 * seed + player, online_training=False) as agent:
         opponents = OpponentMemory(Path(run_dir) / OPPONENTS)
@@ -133,7 +133,7 @@ def _play_chunk(run_dir: str, seed: int, player: int, first: int) -> list[bool]:
 
 
 class Contestant(NamedTuple):
-    """Who plays an evaluation: always the same strategy, or the model of a run."""
+    """Who plays an evaluation: a fixed strategy, or the model of a run."""
 
     name: str
     strategy: int = -1
@@ -145,7 +145,7 @@ FIXED = tuple(Contestant(name, number) for number, name in enumerate(NAMES))
 
 
 def fixed_strategies(pool: ProcessPoolExecutor, count: int, say: Say) -> dict[str, list[bool]]:
-    """What each strategy wins when nothing else is ever played. Only the best of a first look play all games."""
+    """Which games each strategy wins when played throughout. Only the best in the first games play all of them."""
     look = min(FIRST_LOOK, count)
     won = {}
     for contestant in FIXED:
@@ -158,7 +158,7 @@ def fixed_strategies(pool: ProcessPoolExecutor, count: int, say: Say) -> dict[st
 
 
 def evaluate(pool: ProcessPoolExecutor, contestant: Contestant, count: int, first: int = 0) -> list[bool]:
-    """Which of the fresh games a contestant wins. All contestants play the same ones; none is learned from."""
+    """Which evaluation games a contestant wins. All contestants play the same ones, without learning."""
     numbers = range(FRESH + first, FRESH + count)
     spans = [numbers[n : n + SPAN] for n in range(0, len(numbers), SPAN)]
     return [won for chunk in pool.map(_evaluate_chunk, [contestant] * len(spans), spans) for won in chunk]

@@ -1,4 +1,4 @@
-"""Openings to choose from: those that replays have taught, or a few usual ones."""
+"""Openings to choose from: those learned from replays, or a few standard ones."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from understudy.games.zerg.macro import Opening
 from understudy.games.zerg.opponent_memory import OpponentMemory
 from understudy.games.zerg.replays.build_orders import OVERALL, BuildOrders, read_build_orders
 from understudy.games.zerg.replays.errors import ReplayError
-from understudy.games.zerg.replays.openings import Step
+from understudy.games.zerg.replays.openings import OpeningStep
+from understudy.games.zerg.starcraft import PROTOSS, TERRAN, ZERG
 
 logger = logging.getLogger(__name__)
 
-# Without replays: the usual opening, early speed, an early pool and a greedy one, with what to expect of each in a game
-# of equals.
+# Without replays: standard, early speed, early pool and greedy, each with its prior win rate.
 USUAL: Mapping[Opening, float] = {
     Opening(): 0.5,
     Opening("17 pool, 16 gas", pool=17, hatchery=18, gas=16): 0.45,
     Opening("12 pool", pool=12, hatchery=19, gas=18): 0.45,
     Opening("16 hatch, 18 pool", pool=18, hatchery=16, gas=18, third_base=30): 0.45,
 }
-_MATCHUPS = {units.TERRAN: "ZvT", units.ZERG: "ZvZ", units.PROTOSS: "ZvP"}
+_MATCHUPS = {TERRAN: "ZvT", ZERG: "ZvZ", PROTOSS: "ZvP"}
 _TECH = {
     "roach_warren": units.ROACH_WARREN,
     "evolution_chamber": units.EVOLUTION_CHAMBER,
     "lair": units.LAIR,
     "hydralisk_den": units.HYDRALISK_DEN,
 }
-_LEAST, _MOST = 10, 200  # supplies outside of this are no timing
+_LEAST, _MOST = 10, 200  # a supply outside this range is not a timing
 
 
 class Openings:
-    """The openings in `learned_build_orders.json`; the usual ones where there is no file, or none that can be used."""
+    """The openings in `learned_build_orders.json`; the standard ones if the file is missing or unusable."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._learned: BuildOrders | None = None
@@ -46,23 +46,23 @@ class Openings:
             for race in (0, *_MATCHUPS):
                 _read(learned, race)
         except (ReplayError, KeyError, TypeError, ValueError, AttributeError) as error:
-            logger.warning("The build orders in %s cannot be used (%s); the usual openings are played.", path, error)
+            logger.warning("The build orders in %s cannot be used (%s); standard openings are played.", path, error)
         else:
             self._learned = learned
 
     def against(self, race: int) -> Mapping[Opening, float]:
-        """Openings against a race (0 for an unknown one), each with the share of games that it won."""
+        """Openings against a race (0: unknown), each with its win rate."""
         return (_read(self._learned, race) if self._learned is not None else {}) or USUAL
 
     def choose(self, memory: OpponentMemory, opponent_id: str, race: int, chance: random.Random | None) -> Opening:
-        """The opening for a game, by what is remembered of the opponent; `chance` tries others now and then."""
+        """The opening for a game, by past results against the opponent; `chance` also tries others."""
         known = {opening.name: (opening, share) for opening, share in self.against(race).items()}
         expected = {name: share for name, (_, share) in known.items()}
         return known[memory.choose_opening(opponent_id, race, expected, chance)][0]
 
 
 def _read(learned: BuildOrders, race: int) -> dict[Opening, float]:
-    """Every cluster of openings, filled up with what the games against this race have in common."""
+    """Every cluster of openings, completed with the averages of all games against this race."""
     matchup = _MATCHUPS.get(race, OVERALL)
     return {
         _opening(learned, matchup, name, learned.opening(matchup, name)): float(share)
@@ -70,7 +70,7 @@ def _read(learned: BuildOrders, race: int) -> dict[Opening, float]:
     }
 
 
-def _opening(learned: BuildOrders, matchup: str, name: str, steps: list[Step]) -> Opening:
+def _opening(learned: BuildOrders, matchup: str, name: str, steps: list[OpeningStep]) -> Opening:
     supplies: dict[str, int] = {}
     for milestone, build in (("hatchery_3", "third_base"), *((kind, kind) for kind in _TECH)):
         target = learned.target(matchup, milestone)

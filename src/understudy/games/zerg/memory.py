@@ -1,4 +1,4 @@
-"""What was seen of the enemy and is not in sight any more."""
+"""Remembers the enemy units that were seen."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.snapshot import LOOPS_PER_SECOND, Column, Snapshot
+from understudy.games.zerg.snapshot import Column, GameSnapshot
+from understudy.games.zerg.starcraft import LOOPS_PER_SECOND
 
-FORGET_SECONDS = 120.0  # a fighter unseen for this long counts no more
+FORGET_SECONDS = 120.0  # a fighter unseen for this long does not count any more
 _HIDDEN_SECONDS = 10.0  # and one unseen for this long is hidden
-_ROOM = 256  # rows to begin with
-_NOTHING = 0  # the kind of a row that is not in use any more: no unit has this id
+_ROOM = 256  # rows at the start
+_NOTHING = 0  # the kind of an unused row; no unit has this id
 
 
 class EnemyMemory:
@@ -28,8 +29,8 @@ class EnemyMemory:
         self.last_fighter_loop = 0
         self.most_tier = 0
 
-    def update(self, snapshot: Snapshot) -> None:
-        """Take in what is in sight, and forget the dead."""
+    def update(self, snapshot: GameSnapshot) -> None:
+        """Add what is in sight and remove the dead."""
         enemy = snapshot.enemy
         if len(enemy.tag):
             rows = self._rows_of(enemy.tag.tolist())
@@ -43,7 +44,7 @@ class EnemyMemory:
             self.forget(tag)
 
     def _rows_of(self, tags: list[int]) -> Column:
-        """The rows of these units; who is new gets one."""
+        """The rows of these units; new units get a new row."""
         known = self._row
         for tag in tags:
             if tag not in known:
@@ -61,20 +62,20 @@ class EnemyMemory:
         )
 
     def _learn(self, kinds: Column) -> None:
-        """Some of these kinds are new, or are where another one was."""
+        """Some of these units are new or have changed their kind."""
         self._stale = True
         self.most_tier = max(self.most_tier, int(units.TIER[kinds].max()))
         self.race = self.race or int(units.RACE[kinds].max())
 
     def forget(self, tag: int) -> None:
-        """A unit is dead, or not where it was seen."""
+        """Remove a unit that is dead or not where it was seen."""
         row = self._row.pop(tag, None)
         if row is not None:
             self._kind[row] = _NOTHING
             self._stale = True
 
-    def summary(self, loop: int) -> Known:
-        """What is known at this loop, added up."""
+    def summary(self, loop: int) -> EnemySummary:
+        """The totals of what is known at this loop."""
         if self._stale:
             self._count()
         if not len(self._fighters):
@@ -88,14 +89,14 @@ class EnemyMemory:
         )
 
     def _count(self) -> None:
-        """Add up what does not depend on the time."""
+        """Compute the totals that do not depend on time."""
         self._stale = False
         kinds = self._kind[: self._rows]
         self._fighters = units.IS_ARMY[kinds].nonzero()[0]
         fighters = kinds[self._fighters]
         self._supply = units.SUPPLY[fighters]
         self._air_supply = np.where(units.IS_FLYING[fighters], self._supply, 0.0)
-        self._lasting = Known(
+        self._lasting = EnemySummary(
             army_supply=0.0,
             air_supply=0.0,
             defence=float(units.STRENGTH[kinds[units.IS_DEFENCE[kinds]]].sum()),
@@ -120,8 +121,8 @@ class Structures(NamedTuple):
     loop: Column
 
 
-class Known(NamedTuple):
-    """The enemy in numbers, as far as he was seen."""
+class EnemySummary(NamedTuple):
+    """Totals of the known enemy units."""
 
     army_supply: float
     air_supply: float

@@ -1,4 +1,4 @@
-"""One game of a training run, in the real game or on the proving ground, and what to write down of it."""
+"""Plays one game of a training run, in StarCraft II or on the proving ground, and returns its record."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from understudy.games.zerg.challenges import DIFFICULTIES, Challenge
+from understudy.errors import SettingsError
+from understudy.games.zerg.challenges import Challenge
 from understudy.games.zerg.defaults import zerg_agent, zerg_settings
-from understudy.games.zerg.history import GameRecord
+from understudy.games.zerg.history import PlayedGame
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
+from understudy.games.zerg.sample_games import sample_recorder
+from understudy.games.zerg.starcraft import DIFFICULTIES
 from understudy.machine.resources import write_step_time
 from understudy.rundir import RunDir
 
@@ -30,7 +33,7 @@ _PLACES = {
 
 @dataclass(frozen=True)
 class GameSetup:
-    """What all games of a run have in common; plain values, so that other processes can be told."""
+    """What all games of a run share; plain values that can be sent to other processes."""
 
     run_dir: str
     starcraft: str | None = None
@@ -43,14 +46,21 @@ class GameSetup:
 
 
 def find_starcraft() -> str | None:
-    """The folder of StarCraft II, from SC2PATH or the usual place; None when it is not there."""
-    place = os.environ.get("SC2PATH") or _PLACES.get(sys.platform, "~/StarCraftII")
-    folder = Path(place).expanduser()
-    return str(folder) if (folder / "Versions").is_dir() else None
+    """The folder of StarCraft II, from SC2PATH or the usual place; None if it is not installed."""
+    told = os.environ.get("SC2PATH")
+    folder = Path(told or _PLACES.get(sys.platform, "~/StarCraftII")).expanduser()
+    if (folder / "Versions").is_dir():
+        return str(folder)
+    if told:
+        raise SettingsError(
+            f"SC2PATH is {told!r}, but StarCraft II is not there: {folder / 'Versions'} does not exist. "
+            "Set it to the game's folder, or unset it to play on the proving ground."
+        )
+    return None
 
 
-def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
-    """Play a game. What goes wrong in it is in the record; only Ctrl-C and the like get through."""
+def play_one(challenge: Challenge, setup: GameSetup) -> PlayedGame:
+    """Play a game. Its errors are in the record; only Ctrl-C and similar are raised."""
     _quiet_burnysc2()
     settings = zerg_settings(setup.policy, setup.algorithm)
     record: dict[str, Any] = challenge._asdict()
@@ -74,7 +84,7 @@ def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
         )
         bot.opponent_id = f"{challenge.race}-{challenge.difficulty}-{challenge.build}"
         result = _play(bot, challenge, setup, record["map"])
-        outcome = bot.close_game(CRASH if result is None else result)  # nothing happens when on_end was called
+        outcome = bot.close_game(CRASH if result is None else result)  # does nothing if on_end was called
         error = "" if outcome["result"] != CRASH else "the game ended without a result"
     except Exception as problem:  # noqa: BLE001 - one dead game must not end the run; it is recorded with its reason
         outcome = bot.close_game() if bot is not None else {"result": "Crash"}
@@ -84,7 +94,7 @@ def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
         if bot is not None:
             bot.close_game("Interrupted")
         raise
-    return GameRecord(
+    return PlayedGame(
         **record,
         result=outcome["result"],
         seconds=outcome.get("seconds", 0.0),
@@ -92,6 +102,7 @@ def play_one(challenge: Challenge, setup: GameSetup) -> GameRecord:
         decisions=outcome.get("steps", 0),
         model_version=outcome.get("model_version", 0),
         error=error,
+        saved=str(outcome.get("saved") or ""),
     )
 
 
@@ -106,9 +117,20 @@ def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> st
     if setup.starcraft is None:
         from understudy.games.zerg.proving_ground import play  # noqa: PLC0415
 
-        report = play(
-            player, computer, map_seed=challenge.map_seed, seed=challenge.seed, game_time_limit=setup.time_limit
-        )
+        about = {"race": challenge.race, "difficulty": challenge.difficulty, "build": challenge.build, "map": map_name}
+        recorder = sample_recorder(RunDir.at(setup.run_dir), challenge, about)
+        try:
+            report = play(
+                player,
+                computer,
+                map_seed=challenge.map_seed,
+                seed=challenge.seed,
+                game_time_limit=setup.time_limit,
+                recorder=recorder,
+            )
+        finally:
+            if recorder is not None:
+                recorder.close()
         return None if report.result is None else report.result.name
     from sc2 import maps  # noqa: PLC0415
     from sc2.main import run_game  # noqa: PLC0415
@@ -126,7 +148,7 @@ def _say_step_time(path: Path, seconds: float) -> None:
 
 
 def _quiet_burnysc2() -> None:
-    """burnysc2 logs every change of state; a line per game is what this run shows."""
+    """Silence burnysc2, which logs every change of state."""
     from loguru import logger  # noqa: PLC0415 - comes with burnysc2
 
     logger.remove()

@@ -1,4 +1,4 @@
-"""What earlier games say of an opponent: by its id, else by its race, else of all; recent games count most.
+"""Results of earlier games by opponent id, by race and overall; recent games count most.
 
 One small JSON file in the data folder, written atomically after every game.
 """
@@ -21,28 +21,28 @@ from understudy.games.zerg.strategies import NAMES as STRATEGIES
 logger = logging.getLogger(__name__)
 
 OPPONENTS = "opponents.json"  # the file's name in a run directory
-DECAY = 0.98  # what a game counts, compared with the next one
-BELIEF = 3.0  # a wider group's record counts like this many games of the narrower one
+DECAY = 0.98  # weight of a game relative to the next one
+BELIEF = 3.0  # prior weight: a wider group's record counts like this many games of the narrower group
 _POINTS = {"Victory": 1.0, "Tie": 0.25, "Defeat": 0.0}
 _MOST_OPPONENTS = 500
 
 
-class Expected(NamedTuple):
-    """What to expect of an opponent: the result of a game by the strategy that it begins with (in the order of
-    `STRATEGIES`; 0 lost to 1 won), and the chance of a rush.
+class OpponentForecast(NamedTuple):
+    """Expectations about an opponent: the win rate by the first strategy of a game, in the order of `STRATEGIES`, and
+    the probability of a rush.
     """
 
     won: tuple[float, ...] = (0.5,) * len(STRATEGIES)
     rushes: float = 0.2
 
 
-NOTHING_KNOWN = Expected()
+NOTHING_KNOWN = OpponentForecast()
 Tallies = dict[str, tuple[float, float]]  # games and points with each choice
 
 
 @dataclass
-class Record:
-    """Games against one group of opponents, the weight of each decaying with every later one of its kind."""
+class OpponentRecord:
+    """Results against one group of opponents; the weight of a game decays with every later one."""
 
     games: float = 0.0
     rushes: float = 0.0
@@ -50,7 +50,7 @@ class Record:
     starts: Tallies = field(default_factory=dict)
 
     def add(self, points: float, rushed: bool, opening: str, start: str) -> None:
-        """Take in a game."""
+        """Add a game."""
         self.games = DECAY * self.games + 1.0
         self.rushes = DECAY * self.rushes + rushed
         for tallies, choice in ((self.openings, opening), (self.starts, start)):
@@ -62,15 +62,15 @@ class Record:
 class OpponentMemory:
     """Recency-weighted results of openings and first strategies, and rush counts.
 
-    A file that cannot be read is said in the log and begun anew. Without a path it lives as long as the process.
+    A file that cannot be read is logged and replaced. Without a path, nothing is saved.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = None if path is None else Path(path)
         self._records = self._read()
 
-    def expect(self, opponent_id: str, race: int) -> Expected:
-        """What to expect of an opponent: the narrow record, filled up from the wider ones."""
+    def expect(self, opponent_id: str, race: int) -> OpponentForecast:
+        """Expectations about an opponent: its own record, with the wider ones as prior."""
         records = list(self._of(opponent_id, race))
         rushed = NOTHING_KNOWN.rushes
         for record in records:
@@ -79,25 +79,25 @@ class OpponentMemory:
             _estimate([record.starts for record in records], name, unknown)[0]
             for name, unknown in zip(STRATEGIES, NOTHING_KNOWN.won, strict=True)
         ]
-        return Expected(tuple(won), rushed)
+        return OpponentForecast(tuple(won), rushed)
 
     def choose_opening(
         self, opponent_id: str, race: int, openings: Mapping[str, float], chance: random.Random | None = None
     ) -> str:
-        """One of the openings, given with the share of games each is expected to win: the most promising by what is
-        remembered or, with `chance`, a draw by how probable it is that each is the best (Thompson sampling).
+        """One of the openings, which come with their prior win rates: the one with the best expected result or, with
+        `chance`, a draw by Thompson sampling.
         """
         return _choose([record.openings for record in self._of(opponent_id, race)], openings, chance)
 
     def draw_start(self, opponent_id: str, race: int, chance: random.Random) -> int:
-        """The number of a strategy that is worth trying as the first one, drawn in the same way."""
+        """The number of a first strategy to try, drawn by Thompson sampling."""
         unknown = dict(zip(STRATEGIES, NOTHING_KNOWN.won, strict=True))
         return STRATEGIES.index(_choose([record.starts for record in self._of(opponent_id, race)], unknown, chance))
 
     def record(
         self, opponent_id: str, race: int, result: str, rushed: bool, opening: str = "", start: str = ""
     ) -> None:
-        """Add a game and save; a disk that does not take it is said in the log, and the game goes on."""
+        """Add a game and save. If the disk refuses, that is logged and the game goes on."""
         if result not in _POINTS:
             return
         if self._path is None:
@@ -105,7 +105,7 @@ class OpponentMemory:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self._path.with_name(f"{self._path.name}.lock")):  # games side by side write, too
+            with FileLock(self._path.with_name(f"{self._path.name}.lock")):  # other processes write, too
                 self._records = self._read() if self._path.exists() else self._records
                 self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening, start)
                 self._write(self._path)
@@ -114,17 +114,17 @@ class OpponentMemory:
 
     def _add(self, keys: list[str], points: float, rushed: bool, opening: str, start: str) -> None:
         for key in keys:
-            record = self._records.pop(key, Record())
+            record = self._records.pop(key, OpponentRecord())
             record.add(points, rushed, opening, start)
             self._records[key] = record  # the newest is last
         while len(self._records) > _MOST_OPPONENTS:
             del self._records[next(iter(self._records))]
 
-    def _of(self, opponent_id: str, race: int) -> Iterator[Record]:
+    def _of(self, opponent_id: str, race: int) -> Iterator[OpponentRecord]:
         """The records an opponent belongs to, the widest first."""
         return (self._records[key] for key in _keys(opponent_id, race) if key in self._records)
 
-    def _read(self) -> dict[str, Record]:
+    def _read(self) -> dict[str, OpponentRecord]:
         if self._path is None:
             return {}
         try:
@@ -133,7 +133,7 @@ class OpponentMemory:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            logger.warning("The opponent memory %s cannot be read (%s); it is begun anew.", self._path, error)
+            logger.warning("The opponent memory %s cannot be read (%s); it is replaced.", self._path, error)
             return {}
 
     def _write(self, path: Path) -> None:
@@ -143,7 +143,7 @@ class OpponentMemory:
 
 
 def _estimate(groups: list[Tallies], choice: str, unknown: float) -> tuple[float, float]:
-    """The share of games that a choice is expected to win, and how many games that rests on; the widest group first."""
+    """The expected win rate of a choice and the number of games behind it; records come widest first."""
     expected, games = unknown, 0.0
     for tallies in groups:
         games, points = tallies.get(choice, (0.0, 0.0))
@@ -152,7 +152,7 @@ def _estimate(groups: list[Tallies], choice: str, unknown: float) -> tuple[float
 
 
 def _choose(groups: list[Tallies], unknown: Mapping[str, float], chance: random.Random | None) -> str:
-    """The most promising choice or, with `chance`, a draw by how probable it is that each is the best."""
+    """The choice with the best expected result or, with `chance`, a draw by Thompson sampling."""
 
     def promise(choice: str) -> float:
         expected, games = _estimate(groups, choice, unknown[choice])
@@ -168,9 +168,9 @@ def _keys(opponent_id: str, race: int) -> list[str]:
     return ["all", f"race {race}", *([f"id {opponent_id}"] if opponent_id else [])]
 
 
-def _record(value: Any) -> Record:
+def _record(value: Any) -> OpponentRecord:
     openings, starts = (
         {str(name): (float(n), float(p)) for name, (n, p) in value.get(kind, {}).items()}
         for kind in ("openings", "starts")
     )
-    return Record(float(value["games"]), float(value["rushes"]), openings, starts)
+    return OpponentRecord(float(value["games"]), float(value["rushes"]), openings, starts)

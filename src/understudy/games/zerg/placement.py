@@ -1,4 +1,4 @@
-"""Where buildings go. Pure functions over the grids, so that both adapters find the same places."""
+"""Where buildings go: pure functions of the snapshot, so both adapters find the same places."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.snapshot import Column, Field, Point, Snapshot, distance
+from understudy.games.zerg.snapshot import Column, GameSnapshot, MapInfo, Point, distance
 
 _RINGS = (6, 8, 10, 12, 5, 7, 9, 11)
 _CLEAR_OF_RESOURCES = 3.5
 _BASE_RADIUS = 10.0
 
 
-def next_base(snapshot: Snapshot, field: Field, avoid: frozenset[Point]) -> Point | None:
+def next_base(snapshot: GameSnapshot, field: MapInfo, avoid: frozenset[Point]) -> Point | None:
     """The nearest place for a townhall that nobody has taken."""
     own, enemy = snapshot.own, snapshot.enemy
     buildings = units.IS_STRUCTURE[enemy.kind]
@@ -27,7 +27,7 @@ def next_base(snapshot: Snapshot, field: Field, avoid: frozenset[Point]) -> Poin
     return None
 
 
-def free_geyser(snapshot: Snapshot, avoid: frozenset[Point]) -> tuple[int, Point] | None:
+def free_geyser(snapshot: GameSnapshot, avoid: frozenset[Point]) -> tuple[int, Point] | None:
     """A geyser at a finished base without an extractor: its tag and its place."""
     own, resources = snapshot.own, snapshot.resources()
     gas = units.IS_GAS[own.kind]
@@ -44,9 +44,9 @@ def free_geyser(snapshot: Snapshot, avoid: frozenset[Point]) -> tuple[int, Point
 
 
 def building_place(
-    snapshot: Snapshot, field: Field, kind: int, near: Point, towards: Point, avoid: frozenset[Point]
+    snapshot: GameSnapshot, field: MapInfo, kind: int, near: Point, towards: Point, avoid: frozenset[Point]
 ) -> Point | None:
-    """A place on creep around a base, on the side of `towards` first; None when there is none."""
+    """A place on creep around a base, on the side of `towards` first; None if there is none."""
     size = units.BY_ID[kind].footprint
     own = snapshot.own
     standing = units.IS_STRUCTURE[own.kind]
@@ -73,7 +73,7 @@ def _candidates(size: int, near: Point, towards: Point) -> Iterator[Point]:
             yield float(np.floor(x) + half), float(np.floor(y) + half)
 
 
-def _fits(snapshot: Snapshot, field: Field, size: int, place: Point) -> bool:
+def _fits(snapshot: GameSnapshot, field: MapInfo, size: int, place: Point) -> bool:
     x0, y0 = round(place[0] - size / 2), round(place[1] - size / 2)
     if x0 < 0 or y0 < 0:
         return False

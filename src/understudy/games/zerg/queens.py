@@ -1,11 +1,11 @@
-"""Queens: each keeps to a base, injects it, and fights what comes near."""
+"""Queens: each belongs to a base, injects it, and fights enemies nearby."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.snapshot import ATTACK, IDLE, INJECT, Command, Snapshot
+from understudy.games.zerg.snapshot import ATTACK, IDLE, INJECT, GameSnapshot, UnitCommand
 
 _INJECT_ENERGY = 25.0
 _AT_HOME = 12.0
@@ -17,8 +17,8 @@ class Queens:
     def __init__(self) -> None:
         self._base: dict[int, int] = {}
 
-    def command(self, snapshot: Snapshot, threats: list[tuple[float, float]]) -> list[Command]:
-        """Injects where there is energy; otherwise queens defend, and go home."""
+    def command(self, snapshot: GameSnapshot, threats: list[tuple[float, float]]) -> list[UnitCommand]:
+        """Queens fight enemies nearby, inject when they have the energy, or return home."""
         own = snapshot.own
         queens = snapshot.of(units.QUEEN)
         halls = {int(own.tag[i]): i for i in snapshot.bases}
@@ -39,10 +39,10 @@ class Queens:
             near = [t for t in threats if np.hypot(t[0] - own.x[i], t[1] - own.y[i]) < 2 * _AT_HOME]
             if near:
                 if own.verb[i] != ATTACK:
-                    commands.append(Command(ATTACK, (queen,), at=near[0]))
+                    commands.append(UnitCommand(ATTACK, (queen,), at=near[0]))
             elif own.energy[i] >= _INJECT_ENERGY:
                 if own.verb[i] != INJECT:
-                    commands.append(Command(INJECT, (queen,), target=self._base[queen], at=home))
+                    commands.append(UnitCommand(INJECT, (queen,), target=self._base[queen], at=home))
             elif own.verb[i] == IDLE and np.hypot(own.x[i] - home[0], own.y[i] - home[1]) > _AT_HOME:
-                commands.append(Command(ATTACK, (queen,), at=home))
+                commands.append(UnitCommand(ATTACK, (queen,), at=home))
         return commands

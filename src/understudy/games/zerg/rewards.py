@@ -1,7 +1,7 @@
-"""What the bot learns from: the result, and shaped rewards that cannot change which policy is best.
+"""Rewards: the result, and shaped rewards that do not change which policy is best.
 
-The shaped reward of a decision is γ Φ(after) − Φ(before), with Φ = 0 once the game is over. Such rewards leave the
-order of policies as the result alone makes it (Ng, Harada and Russell 1999). Φ adds up:
+The shaped reward of a decision is γ Φ(after) − Φ(before), with Φ = 0 once the game is over. Such rewards keep
+the order of policies (Ng, Harada and Russell 1999). Φ is the sum of:
 
 | term | what it measures | weight |
 |---|---|---|
@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import math
 
-from understudy.games.zerg.memory import Known
-from understudy.games.zerg.snapshot import Snapshot
+from understudy.games.zerg.memory import EnemySummary
+from understudy.games.zerg.snapshot import GameSnapshot
 
-GAMMA = 0.997  # the discount that bot, learner and shaping share
-RESULT_REWARDS = {"Victory": 1.0, "Defeat": -1.0, "Tie": -0.5}  # a tie is a win that was not brought home
+GAMMA = 0.997  # the discount factor of bot, learner and shaping
+RESULT_REWARDS = {"Victory": 1.0, "Defeat": -1.0, "Tie": -0.5}  # a tie counts as half a defeat
 
 
-def potential(snapshot: Snapshot, known: Known) -> float:
+def potential(snapshot: GameSnapshot, known: EnemySummary) -> float:
     """Φ of a state; between −0.6 and 1."""
     economy = min(snapshot.drones, 66) / 66
     bases = min(len(snapshot.townhalls), 5) / 5
@@ -37,5 +37,5 @@ def shaped_reward(before: float, after: float) -> float:
 
 
 def final_reward(result: str, before: float) -> float:
-    """The reward of the last decision: the result, and the potential given back. An unknown result counts nothing."""
+    """The reward of the last decision: the result minus the potential; an unknown result counts 0."""
     return RESULT_REWARDS.get(result, 0.0) - before

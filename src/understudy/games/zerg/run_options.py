@@ -1,4 +1,4 @@
-"""The flags of `run_with_training.py`. Each is also a variable: ZERG_GAMES=10 is --games 10."""
+"""The flags of `run_with_training.py`. Each is also an environment variable: ZERG_GAMES=10 is --games 10."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from understudy.errors import SettingsError
-from understudy.games.zerg.challenges import DIFFICULTIES, RACES
+from understudy.flags import Parser, count, count_or_zero, duration
+from understudy.games.zerg.starcraft import DIFFICULTIES, RACE_NAMES
 from understudy.rundir import DEFAULT_RUN_DIR
 
 PREFIX = "ZERG_"
@@ -17,7 +18,7 @@ DEFAULT_GAMES, DEFAULT_MINUTES = 60, 4.5
 def parse_options(
     arguments: Sequence[str] | None = None, environment: Mapping[str, str] | None = None
 ) -> argparse.Namespace:
-    """Read the flags; a variable of the environment stands in for a flag that is not given."""
+    """Read the flags; an environment variable replaces a flag that is not given."""
     parser = _parser()
     known = {action.dest: action for action in parser._actions}
     for variable, text in (os.environ if environment is None else environment).items():
@@ -26,32 +27,37 @@ def parse_options(
             action = known[name]
             try:
                 value = text.lower() in ("1", "true", "yes") if action.const is True else (action.type or str)(text)  # type: ignore[operator]
-            except ValueError:
-                raise SettingsError(f"{variable} is {text!r}; it must be as for --{name.replace('_', '-')}.") from None
+            except (ValueError, argparse.ArgumentTypeError) as error:
+                flag = name.replace("_", "-")
+                raise SettingsError(f"{variable} cannot be used: {error}. It is the same as --{flag}.") from None
             if action.choices is not None and value not in action.choices:
                 raise SettingsError(f"{variable} is {text!r}; it must be one of {', '.join(map(str, action.choices))}.")
             parser.set_defaults(**{name: value})
     options = parser.parse_args(arguments)
-    if options.games is None:  # the default run ends after some minutes even where games are slow
+    if options.games is None:  # the default run ends after some minutes even if games are slow
         options.games = DEFAULT_GAMES
         options.minutes = DEFAULT_MINUTES if options.minutes is None else options.minutes
     return options
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         description="Plays Zerg games and learns from them in the background; a second start continues the first.",
-        epilog=f"Every flag is also a variable of the environment: {PREFIX}GAMES=10 is --games 10.",
+        epilog=f"Every flag is also an environment variable: {PREFIX}GAMES=10 is --games 10.",
     )
     add = parser.add_argument
-    add("--games", type=int, help=f"games to play in this session; 0 = until Ctrl-C (default: {DEFAULT_GAMES})")
+    add(
+        "--games",
+        type=count_or_zero,
+        help=f"games of this session; 0 = until Ctrl-C (default: {DEFAULT_GAMES})",
+    )
     add(
         "--minutes",
-        type=float,
+        type=duration,
         default=None,
-        help="no new game after so many minutes (default: 4.5, without --games)",
+        help="start no new game after this many minutes (default: 4.5, without --games)",
     )
-    add("--race", choices=[*RACES, "Random"], default="Random", help="the opponent's race (default: each in turn)")
+    add("--race", choices=[*RACE_NAMES, "Random"], default="Random", help="the opponent's race (default: all in turn)")
     add(
         "--difficulty",
         choices=["mix", "curriculum", *DIFFICULTIES],
@@ -59,24 +65,25 @@ def _parser() -> argparse.ArgumentParser:
         help="one difficulty, a fixed mix, or a curriculum that follows the results (default: %(default)s)",
     )
     add("--map", default="", help="seed of a proving-ground map, or the name of a StarCraft II map (default: in turn)")
-    add("--seed", type=int, default=0, help="seed of the games (default: %(default)s)")
+    add("--seed", type=count_or_zero, default=0, help="seed of the games (default: %(default)s)")
     add("--game", choices=["auto", "proving-ground", "starcraft"], default="auto", help="auto: StarCraft II if found")
     add("--run-dir", default=DEFAULT_RUN_DIR, help="where the run is kept (default: %(default)s)")
     add("--policy", choices=["mlp", "transformer"], default="mlp", help="the kind of network (default: %(default)s)")
     add("--algorithm", choices=["ppo", "reinforce"], default="ppo", help="how it learns (default: %(default)s)")
-    add("--instances", type=int, default=1, help="games played side by side (default: %(default)s)")
+    add("--instances", type=count, default=1, help="games played side by side (default: %(default)s)")
     add(
         "--practice",
-        type=int,
+        type=count_or_zero,
         default=1 if (os.cpu_count() or 1) > 1 else 0,
-        help="processes that play on the direct environment beside the games (default: 1 where there are two cores)",
+        help="processes that play on the direct environment beside the games (default: 1 if there are two cores)",
     )
     add(
         "--time-limit",
-        type=float,
+        type=duration,
         default=1080.0,
-        help="game seconds until a game is a tie (default: %(default)s)",
+        help="game seconds after which a game is a tie (default: %(default)s)",
     )
     add("--no-exploration", action="store_true", help="always take the most probable strategy")
-    add("--verbose", action="store_true", help="show the learner's own lines too")
+    add("--quiet", action="store_true", help="only a line for each game, without the learner's output")
+    add("--verbose", action="store_true", help=argparse.SUPPRESS)  # the default now
     return parser

@@ -1,7 +1,7 @@
-"""The game as the bot sees it at one moment, and what it wants done: plain columns of numbers, no library of the game.
+"""The game at one moment as the bot sees it, and the bot's commands, as plain arrays without any game library.
 
-`bot_adapter.py` makes a Snapshot from burnysc2's BotAI, `direct/adapter.py` from the simulation. Everything that
-decides is written over it once, and cannot tell which of the two it plays.
+`bot_adapter.py` makes a GameSnapshot from burnysc2's BotAI, `direct/adapter.py` from the simulation. All
+decisions are made from it, so they are the same on both.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg import catalogue as units
+from understudy.games.zerg.starcraft import LOOPS_PER_SECOND
 
-LOOPS_PER_SECOND = 22.4
-
-# What a unit is doing, and what it can be told. MAKE is training, hatching, morphing and building alike.
+# Orders of a unit. MAKE stands for training, hatching, morphing and building.
 IDLE, GATHER, MAKE, RESEARCH, ATTACK, MOVE, INJECT, OTHER = range(8)
 
 Column = NDArray[Any]
@@ -26,7 +25,7 @@ Point = tuple[float, float]
 
 
 class Units(NamedTuple):
-    """Units as columns of equal length. `product` is the unit or upgrade id that a MAKE or RESEARCH order is about."""
+    """Units as columns of equal length. `product` is the unit or upgrade id of a MAKE or RESEARCH order."""
 
     tag: Column
     kind: Column
@@ -37,14 +36,14 @@ class Units(NamedTuple):
     progress: Column
     verb: Column
     product: Column
-    order_x: Column  # where the order leads; the unit's own place when it leads nowhere
+    order_x: Column  # the goal of the order; the unit's own position if there is none
     order_y: Column
 
-    def __len__(self) -> int:  # a tuple's length would be the number of columns
+    def __len__(self) -> int:  # otherwise it would be the number of columns
         return len(self.tag)
 
     def take(self, index: Column) -> Units:
-        """The units at these places."""
+        """The units at these indices."""
         return Units(*(column[index] for column in self))
 
 
@@ -57,18 +56,18 @@ class Resources(NamedTuple):
     is_gas: Column
 
 
-class Field(NamedTuple):
-    """What does not change during a game."""
+class MapInfo(NamedTuple):
+    """The map: what does not change during a game."""
 
     start: Point
     enemy_start: Point
     bases: NDArray[np.float64]  # (N, 2) where townhalls go, nearest to the start first
     placeable: NDArray[Any]  # [y, x]
-    enemy_race: int  # 0 when it is not known yet
+    enemy_race: int  # 0 while unknown
 
 
-class Command(NamedTuple):
-    """An order to some units: `product` for MAKE and RESEARCH, and a unit or a point where the order needs one."""
+class UnitCommand(NamedTuple):
+    """An order to some units, with a product (MAKE, RESEARCH), a target unit or a point where it needs one."""
 
     verb: int
     tags: tuple[int, ...]
@@ -78,8 +77,8 @@ class Command(NamedTuple):
 
 
 @dataclass
-class Snapshot:
-    """One moment of the game. Values and rates are in minerals and vespene together where not named apart."""
+class GameSnapshot:
+    """One moment of the game. Values are sums of minerals and vespene."""
 
     loop: int
     minerals: float
@@ -97,15 +96,15 @@ class Snapshot:
     creep: NDArray[Any]  # [y, x]
     resources: Callable[[], Resources]
 
-    # What several parts of the brain ask for.
-    ready: NDArray[np.int64] = field(init=False)  # how many of each unit id stand or live
-    coming: NDArray[np.int64] = field(init=False)  # how many are in eggs, in construction, ordered from a builder
-    townhalls: list[int] = field(init=False)  # places in `own` of all townhalls, unfinished ones included
-    bases: list[int] = field(init=False)  # places in `own` of the finished townhalls
-    army: Column = field(init=False)  # places in `own` of the units that fight
+    # Derived values that several parts need.
+    ready: NDArray[np.int64] = field(init=False)  # finished units of each id
+    coming: NDArray[np.int64] = field(init=False)  # units of each id in eggs, in construction or ordered from a builder
+    townhalls: list[int] = field(init=False)  # indices in `own` of all townhalls, unfinished ones included
+    bases: list[int] = field(init=False)  # indices in `own` of the finished townhalls
+    army: Column = field(init=False)  # indices in `own` of the units that fight
     army_supply: float = field(init=False)
     drones: int = field(init=False)  # at work and in eggs
-    wanted_drones: int = field(init=False)  # that the finished bases and extractors can employ
+    wanted_drones: int = field(init=False)  # workers that the finished bases and extractors can use
 
     @property
     def seconds(self) -> float:
@@ -127,18 +126,18 @@ class Snapshot:
         self.wanted_drones = 16 * len(self.bases) + 3 * int(self.ready[units.EXTRACTOR])
 
     def total(self, kind: int) -> int:
-        """Standing and under way together."""
+        """Finished and coming together."""
         return int(self.ready[kind] + self.coming[kind])
 
     def of(self, kind: int) -> list[int]:
-        """Places in `own` of the finished units of this kind."""
+        """Indices in `own` of the finished units of this kind."""
         if not self.ready[kind]:
             return []
         places: list[int] = ((self.own.kind == kind) & self._finished).nonzero()[0].tolist()
         return places
 
     def threats(self, radius: float = 26.0) -> Column:
-        """Places in `enemy` of fighters within this distance of one of our townhalls."""
+        """Indices in `enemy` of fighters within this distance of one of our townhalls."""
         enemy, halls = self.enemy, self.townhalls
         fighters: Column = units.IS_ARMY[enemy.kind].nonzero()[0]
         if not len(fighters) or not halls:
@@ -155,7 +154,7 @@ def distance(a: Point, b: Point) -> float:
 
 
 def middle(group: Units, places: Column) -> Point:
-    """The median place of some units: that of an army, whatever a few of them do."""
+    """The median position of some units, which a few stragglers do not change."""
     half = len(places) // 2
     x, y = group.x[places], group.y[places]
     x.sort()
@@ -166,7 +165,7 @@ def middle(group: Units, places: Column) -> Point:
 
 
 def nearest_first(places: NDArray[np.float64], start: Point) -> NDArray[np.float64]:
-    """Places in the order of their distance from a start; equal distances by their coordinates."""
+    """Points ordered by distance from a start; equal distances by coordinates."""
     away = np.hypot(places[:, 0] - start[0], places[:, 1] - start[1])
     order = np.lexsort((places[:, 1], places[:, 0], np.round(away, 3)))
     return places[order]

@@ -2,8 +2,36 @@
 
 from __future__ import annotations
 
-from understudy.games.spec import BackgroundWork, GameSpec, Page, ResultAxis
+from understudy.games.spec import BackgroundWork, GameSpec, LadderPackage, Page, ResultAxis
 from understudy.games.zerg.replays.settings import ReplaySettings
+
+# What the bot needs to play and to learn on a ladder: no simulation, no replay parser, no commands.
+_ON_THE_LADDER = (
+    "__init__",
+    "army",
+    "bot",
+    "bot_adapter",
+    "brain",
+    "catalogue",
+    "defaults",
+    "ladder",
+    "learned_openings",
+    "macro",
+    "memory",
+    "opponent_memory",
+    "placement",
+    "queens",
+    "replays/__init__",
+    "replays/build_orders",
+    "replays/errors",
+    "replays/openings",
+    "rewards",
+    "snapshot",
+    "starcraft",
+    "state",
+    "strategies",
+    "workers",
+)
 
 SPEC = GameSpec(
     name="zerg",
@@ -39,6 +67,12 @@ SPEC = GameSpec(
     check="zerg-check",
     pages=(
         Page(
+            "battles",
+            "Watch",
+            "understudy.games.zerg.pages.battles:show",
+            "understudy.games.zerg.pages.battles:wanted",
+        ),
+        Page(
             "replays",
             "Replays",
             "understudy.games.zerg.pages.replays:show",
@@ -46,4 +80,9 @@ SPEC = GameSpec(
         ),
     ),
     metrics="understudy.games.zerg.pages.metrics:METRICS",
+    package=LadderPackage(
+        start="understudy.games.zerg.ladder:main",
+        modules=tuple(f"games/zerg/{name}.py" for name in _ON_THE_LADDER),
+        learned=("opponents.json", "learned_build_orders.json"),
+    ),
 )

@@ -1,4 +1,4 @@
-"""What the policy sees: fifty named numbers, each a measure divided by its scale so that most lie between 0 and 1."""
+"""The policy's input: fifty named features, each divided by its scale so that most lie between 0 and 1."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.memory import EnemyMemory, Known
-from understudy.games.zerg.opponent_memory import Expected
-from understudy.games.zerg.snapshot import Field, Snapshot, distance
+from understudy.games.zerg.memory import EnemyMemory, EnemySummary
+from understudy.games.zerg.opponent_memory import OpponentForecast
+from understudy.games.zerg.snapshot import GameSnapshot, MapInfo, distance
+from understudy.games.zerg.starcraft import PROTOSS, TERRAN
 from understudy.games.zerg.strategies import NAMES as STRATEGY_NAMES
 
 _GROWING = ("ECONOMY", "EXPAND", "TECH")
-MOST = 4.0  # a feature larger than this many scales says no more
+MOST = 4.0  # features are clipped at this many scales
 
 
 class Situation(NamedTuple):
-    """All that a feature may depend on."""
+    """Everything that a feature may depend on."""
 
-    snapshot: Snapshot
-    field: Field
+    snapshot: GameSnapshot
+    field: MapInfo
     memory: EnemyMemory
-    known: Known
-    strategy: int  # the one in force
-    expected: Expected  # what earlier games say of this opponent
-    front: float  # how far the army is on the way to the enemy, 0 home to 1 there
+    known: EnemySummary
+    strategy: int  # the current one
+    expected: OpponentForecast  # from earlier games against this opponent
+    front: float  # position of the army between home (0) and the enemy (1)
     threat: float  # enemy fighting supply near our bases
 
 
 class Feature(NamedTuple):
-    """A named number: what it measures, and the value that counts as 1."""
+    """A named feature: its scale, its description and its function."""
 
     name: str
     scale: float
@@ -71,7 +72,7 @@ def _ratio(s: Situation) -> float:
 
 
 def _nearest_threat(s: Situation) -> float:
-    """How close the nearest enemy fighter in sight is to our start, 1 at it and 0 at the enemy's or unseen."""
+    """Closeness of the nearest visible enemy fighter to our start: 1 at it, 0 at the enemy's start or if none."""
     enemy = s.snapshot.enemy
     fighters = units.IS_ARMY[enemy.kind]
     if not fighters.any():
@@ -116,7 +117,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("army_supply", 100, "supply of the army", lambda s: s.snapshot.army_supply),
     Feature("army_coming", 20, "supply of the army in eggs", _coming_army),
     Feature("army_health", 1, "mean health of the army", _army_health),
-    Feature("front", 1, "the army's way to the enemy's start", lambda s: s.front),
+    Feature("front", 1, "position of the army between home (0) and the enemy's start (1)", lambda s: s.front),
     Feature("killed", 5000, "value killed", lambda s: s.snapshot.killed_value),
     Feature("lost", 5000, "value lost", lambda s: s.snapshot.lost_value),
     Feature("enemy_army", 60, "enemy fighting supply seen in the last 2 minutes", lambda s: s.known.army_supply),
@@ -125,13 +126,13 @@ FEATURES: tuple[Feature, ...] = (
     Feature("enemy_bases", 4, "enemy bases seen", lambda s: float(s.known.bases)),
     Feature("enemy_structures", 20, "enemy structures seen", lambda s: float(s.known.structures)),
     Feature("enemy_tier", 3, "highest enemy tech tier seen", lambda s: float(s.memory.most_tier)),
-    Feature("enemy_terran", 1, "the enemy is Terran", _race(units.TERRAN)),
-    Feature("enemy_protoss", 1, "the enemy is Protoss", _race(units.PROTOSS)),
+    Feature("enemy_terran", 1, "the enemy is Terran", _race(TERRAN)),
+    Feature("enemy_protoss", 1, "the enemy is Protoss", _race(PROTOSS)),
     Feature("army_ratio", 1, "own army over both armies, as known", _ratio),
     Feature("threat", 20, "enemy fighting supply near our bases", lambda s: s.threat),
-    Feature("threat_near", 1, "how close the nearest enemy fighter in sight is", _nearest_threat),
-    Feature("opponent_rushes", 1, "how often this opponent attacked early", lambda s: s.expected.rushes),
-    Feature("won_growing", 1, "results against him after a start with ECONOMY, EXPAND or TECH", _won(*_GROWING)),
+    Feature("threat_near", 1, "closeness of the nearest visible enemy fighter", _nearest_threat),
+    Feature("opponent_rushes", 1, "share of games in which this opponent attacked early", lambda s: s.expected.rushes),
+    Feature("won_growing", 1, "win rate against it after starts with ECONOMY, EXPAND or TECH", _won(*_GROWING)),
     Feature("won_defending", 1, "the same with DEFEND", _won("DEFEND")),
     Feature("won_attacking", 1, "the same with ATTACK", _won("ATTACK")),
     Feature("won_all_in", 1, "the same with ALL_IN", _won("ALL_IN")),
@@ -152,4 +153,4 @@ def state_vector(situation: Situation) -> NDArray[np.float32]:
 def feature_table() -> str:
     """The features as a Markdown table, for the documentation."""
     rows = [f"| {n} | `{f.name}` | {f.scale:g} | {f.meaning} |" for n, f in enumerate(FEATURES)]
-    return "\n".join(["| # | feature | value that counts as 1 | meaning |", "|---|---|---|---|", *rows])
+    return "\n".join(["| # | feature | scale | meaning |", "|---|---|---|---|", *rows])

@@ -1,4 +1,4 @@
-"""The strategies the policy chooses from, and what each of them asks of the macro layer and of the army."""
+"""The strategies that the policy chooses from, and what each means for macro and army."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 
 class Posture(Enum):
-    """Where the army goes: it comes home when a base is threatened, a wave that is out goes on, it attacks while it is
-    the stronger one, or attacks whatever comes.
+    """What the army does: return home when a base is threatened, finish the current wave, attack while stronger, or
+    attack in any case.
     """
 
     HOME = "home"
@@ -18,7 +18,7 @@ class Posture(Enum):
 
 
 class Strategy(NamedTuple):
-    """What a strategy changes. Larvae become drones as long as there are fewer than `drones`, then fighters."""
+    """What a strategy changes. Larvae become drones up to `drones`, then fighters."""
 
     name: str
     drones: int  # most drones; saturation of the bases is the other limit
@@ -29,8 +29,8 @@ class Strategy(NamedTuple):
     posture: Posture
 
 
-# ATTACK is a plan of its own, on what 17 drones bring home; ALL_IN bets on the first minutes. The others never set
-# out: they are for what an attack cannot do, and belong between attacks or before them.
+# ATTACK is a complete plan on the income of 17 drones; ALL_IN attacks in the first minutes. The others do not start
+# attacks: they belong before attacks or between them.
 ECONOMY = Strategy("ECONOMY", 70, 0, False, 0, 0, Posture.KEEP)
 EXPAND = Strategy("EXPAND", 70, 1, False, 0, 0, Posture.KEEP)
 TECH = Strategy("TECH", 26, 0, True, 0, 0, Posture.KEEP)

@@ -1,10 +1,11 @@
-"""What `python run_with_training.py` does: games, a learner beside them, and a line about each game."""
+"""What `python run_with_training.py` runs: games, a learner beside them, and a line of output for each game."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -13,15 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from understudy.errors import UnderstudyError, missing_library
+from understudy.errors import LearnerError, UnderstudyError, missing_library
+from understudy.extras import how_to_install
+from understudy.flags import nearest, print_anywhere
 from understudy.games.zerg.challenges import Challenge, next_challenge
 from understudy.games.zerg.defaults import evaluated, zerg_agent, zerg_settings
-from understudy.games.zerg.game_processes import players
-from understudy.games.zerg.history import GameRecord, History, plot_win_rate, win_rate_table
+from understudy.games.zerg.game_processes import process_pool
+from understudy.games.zerg.history import GameLog, PlayedGame, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
 from understudy.games.zerg.run_options import parse_options
 from understudy.learner.process import BackgroundParallelLearner
 from understudy.learner.reports import statistics_table
+from understudy.machine.signals import interrupt_on_end_signals
 from understudy.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -34,38 +38,37 @@ _BAR = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a training session and return its exit code: 0 when it ended as asked, 1 when it had to stop."""
-    options = parse_options(arguments)
+    """Run a training session; the exit code is 0 after a normal end, 1 after too many crashes."""
+    print_anywhere()
     try:
-        return TrainingRun(options).run()
+        return TrainingRun(parse_options(arguments), interrupt_on_end_signals()).run()
     except UnderstudyError as error:
         print(f"run_with_training: {error}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
         if (library := missing_library(error)) is None:
             raise
-        print(f"run_with_training: this needs {library!r}: pip install 'understudy[zerg,plot]'.", file=sys.stderr)
+        print(f"run_with_training: the library {library!r} is missing. {how_to_install(library)}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:  # while the simulation is compiled, or a second one while the learner finishes
-        print("\nStopped. What was played and not learned from waits for the next start.", file=sys.stderr)
+    except KeyboardInterrupt:  # during compilation, or a second one while the learner finishes
+        print("\nStopped. Games that were not learned from wait for the next start.", file=sys.stderr)
         return 130
 
 
 class TrainingRun:
     """One session: from the start of the learner to the summary."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, asked_to_end: threading.Event) -> None:
+        starcraft = _place_to_play(options)  # before anything is made
         self._options = options
+        self._asked_to_end = asked_to_end
         self._run_dir = Path(options.run_dir)
-        self._history = History(self._run_dir)
+        self._history = GameLog(self._run_dir)
         run = RunDir.at(self._run_dir)
         run.create()
         self._recovered = self._history.recover(run)
         self._began_with = len(self._history.games)
         self._crashes = 0
-        starcraft = None if options.game == "proving-ground" else find_starcraft()
-        if options.game == "starcraft" and starcraft is None:
-            raise UnderstudyError("StarCraft II was not found; set SC2PATH to its folder, or --game proving-ground.")
         self._setup = GameSetup(
             run_dir=str(self._run_dir),
             starcraft=starcraft,
@@ -73,18 +76,18 @@ class TrainingRun:
             policy=options.policy,
             algorithm=options.algorithm,
             explore=not options.no_exploration,
-            try_out=bool(starcraft) or not options.practice,  # those who practise do that; these games show the policy
+            try_out=bool(starcraft) or not options.practice,  # practice games explore; these show the policy
             time_limit=options.time_limit,
         )
         settings = evaluated(zerg_settings(options.policy, options.algorithm))
-        # A model that does not fit is said here, not by every game.
+        # Report a model that does not fit once, not in every game.
         zerg_agent(self._run_dir, settings=settings, online_training=False).close()
-        if options.practice:  # it fills the machine on purpose: a batch that waits for an idle one comes too late
+        if options.practice:  # this run fills the machine on purpose; training must not wait until it is idle
             settings = replace(settings, resources=replace(settings.resources, training_patience=0.0))
         self._learner = BackgroundParallelLearner(
             run_dir=self._run_dir,
             settings=settings,
-            verbose=options.verbose,
+            verbose=not options.quiet,
         )
 
     def run(self) -> int:
@@ -95,8 +98,7 @@ class TrainingRun:
 
             compile_simulation()
         self._deadline = None if self._options.minutes is None else time.monotonic() + 60 * self._options.minutes
-        self._learner.start()
-        print("[OK] Background parallel learner started")
+        self._start_learner()
         code = 0
         self._practice = self._start_practice()
         try:
@@ -106,7 +108,7 @@ class TrainingRun:
                 print(f"Stopped: {self._crashes} games in a row crashed. The last one: {last.error}", file=sys.stderr)
                 code = 1
         except KeyboardInterrupt:
-            print("\nStopping: the game under way is kept, and the learner finishes what waits. ...", flush=True)
+            print("\nStopping: the current game is saved, and the learner finishes the waiting games ...", flush=True)
         finally:
             self._finish()
         return code
@@ -116,14 +118,23 @@ class TrainingRun:
             print(f"[INFO] Playing on StarCraft II in {self._setup.starcraft}")
         else:
             print("[INFO] Playing on the proving ground (the real game: set SC2PATH to its folder)")
-        print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}")
         print("[INFO] A line for each game: opponent: result, length, reward | model, learner")
         if self._began_with:
             print(f"[INFO] Continuing: {self._began_with} games were played here before")
         if self._recovered:
-            print(
-                f"[INFO] {self._recovered} of them had ended, but were not written down, when the last run was killed"
-            )
+            print(f"[INFO] {self._recovered} of them had ended but were not logged when the last run was killed")
+
+    def _start_learner(self) -> None:
+        """Start the learner. Without it the games are played all the same, and the bot learns after each of them."""
+        try:
+            self._learner.start()
+        except (LearnerError, OSError) as error:
+            print(f"[WARNING] Failed to start background learner: {error}", file=sys.stderr)
+            print("[WARNING] Background parallel learner not available: the bot learns by itself after each game")
+            return
+        print("[OK] Background parallel learner initialized and started")
+        print("[INFO] Experience replay training will run in background")
+        print(f"[INFO] Monitoring directory: {(self._run_dir / 'data' / 'buffer').absolute()}", flush=True)
 
     def _play_games(self) -> None:
         numbers = self._numbers()
@@ -136,10 +147,10 @@ class TrainingRun:
             self._play_side_by_side(numbers)
 
     def _play_side_by_side(self, numbers: Iterator[int]) -> None:
-        """Several games at a time, each in a process of its own; a process that dies costs its game, not the run."""
+        """Play several games at a time, each in its own process; if one dies, only its game is lost."""
         count = self._options.instances
-        under_way: dict[Future[GameRecord], Challenge] = {}
-        with players(count) as pool:
+        under_way: dict[Future[PlayedGame], Challenge] = {}
+        with process_pool(count) as pool:
             for number in numbers:
                 challenge = self._challenge(number)
                 under_way[pool.submit(play_one, challenge, self._setup)] = challenge
@@ -150,7 +161,7 @@ class TrainingRun:
             while under_way:
                 self._collect(under_way, FIRST_COMPLETED)
 
-    def _collect(self, under_way: dict[Future[GameRecord], Challenge], until: str) -> None:
+    def _collect(self, under_way: dict[Future[PlayedGame], Challenge], until: str) -> None:
         done, _ = wait(under_way, return_when=until)
         for future in done:
             challenge = under_way.pop(future)
@@ -160,10 +171,12 @@ class TrainingRun:
                 self._note(_crashed(challenge, f"its process died: {error}"))
 
     def _numbers(self) -> Iterator[int]:
-        """Numbers of the games to play: they go on where the last session ended."""
+        """Numbers of the games to play, continuing from the last session."""
         games = self._options.games
         first = number = 1 + max((game.number for game in self._history.games), default=-1)
         while games == 0 or number < first + games:
+            if self._asked_to_end.is_set():
+                raise KeyboardInterrupt
             if self._deadline is not None and time.monotonic() > self._deadline:
                 return
             yield number
@@ -178,7 +191,7 @@ class TrainingRun:
         )
 
     def _start_practice(self) -> list[Practice]:
-        """Games on the direct environment beside the others: more experience in the same minutes."""
+        """Start games on the direct environment beside the others, for more experience."""
         if self._setup.starcraft or not self._options.practice:
             return []
         from understudy.games.zerg.direct.practice import Practice  # noqa: PLC0415 - the simulation is an optional door
@@ -195,16 +208,18 @@ class TrainingRun:
             for player in range(self._options.practice)
         ]
 
-    def _note(self, game: GameRecord) -> None:
+    def _note(self, game: PlayedGame) -> None:
         self._history.add(game)
         self._crashes = self._crashes + 1 if game.result == "Crash" else 0
         print(self._line(game), flush=True)
+        if game.saved and not self._options.quiet:
+            print(f"[TRAINING] ✓ Experience data saved: {game.saved}", flush=True)
         played = len(self._history.games) - self._began_with
         if played % STATISTICS_EVERY == 0:
             print(statistics_table(self._learner.get_stats()), flush=True)
 
-    def _line(self, game: GameRecord) -> str:
-        """About a game: how far the run is, who, how it went, what played, and what the learner does."""
+    def _line(self, game: PlayedGame) -> str:
+        """The output line of a game: progress, opponent, result, model and learner."""
         stats = self._learner.get_stats()
         session = self._history.games[self._began_with :]
         wins, count, total = sum(g.won for g in session), len(session), self._options.games
@@ -238,8 +253,27 @@ class TrainingRun:
         print(f"Model version {stats['model_version']} in {(self._run_dir / 'models').absolute()}", flush=True)
 
 
+def _place_to_play(options: argparse.Namespace) -> str | None:
+    """The folder of StarCraft II, or None for the proving ground. A map that is not there is an error."""
+    starcraft = None if options.game == "proving-ground" else find_starcraft()
+    if starcraft is None and options.game == "starcraft":
+        raise UnderstudyError("StarCraft II was not found; set SC2PATH to its folder, or --game proving-ground.")
+    if not options.map:
+        return starcraft
+    if starcraft is None and not options.map.isdigit():
+        raise UnderstudyError(
+            f"There is no map {options.map!r} on the proving ground; --map takes a number there, which makes a map."
+        )
+    if starcraft is not None:
+        maps = sorted(path.stem for path in (Path(starcraft) / "Maps").rglob("*.SC2Map"))
+        if options.map not in maps:
+            near = nearest(options.map, maps) or "; it has: " + (", ".join(maps[:8]) or "none")
+            raise UnderstudyError(f"StarCraft II has no map {options.map!r} in {Path(starcraft) / 'Maps'}{near}")
+    return starcraft
+
+
 def _fitted(parts: Sequence[str], width: int) -> str:
-    """The parts of a line, on a second one as far as the terminal is too narrow for them."""
+    """The parts of a line, wrapped to a second line if the terminal is too narrow."""
     lines = [parts[0]]
     for number, part in enumerate(parts[1:]):
         between = "  " if number == 0 else " | "
@@ -248,8 +282,8 @@ def _fitted(parts: Sequence[str], width: int) -> str:
     return "\n".join(lines)
 
 
-def _crashed(challenge: Challenge, reason: str) -> GameRecord:
+def _crashed(challenge: Challenge, reason: str) -> PlayedGame:
     place = f"ProvingGround-{challenge.map_seed}"
-    return GameRecord(
+    return PlayedGame(
         challenge.number, challenge.race, challenge.difficulty, challenge.build, place, "Crash", error=reason
     )

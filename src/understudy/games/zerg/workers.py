@@ -1,25 +1,25 @@
-"""Who mines where. The bot keeps its own book of it, since the game's counts lag behind orders."""
+"""Assigns drones to bases and extractors, in a table of its own, since the game's counts lag behind orders."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.snapshot import GATHER, IDLE, MAKE, Command, Resources, Snapshot
+from understudy.games.zerg.snapshot import GATHER, IDLE, MAKE, GameSnapshot, Resources, UnitCommand
 
 PER_BASE, PER_EXTRACTOR = 16, 3
-_OVERFULL, _ROOM = 3, 4  # drones change bases when one has this many too many and another this much room
+_OVERFULL, _ROOM = 3, 4  # drones move when a base has this many too many and another has this much room
 _ENOUGH_VESPENE, _LITTLE_VESPENE = 500.0, 200.0  # with a roach warren, and before there is one
 
 
-class Workers:
+class DroneControl:
     """Every drone's job: the base or the extractor it works for."""
 
     def __init__(self) -> None:
         self._job: dict[int, int] = {}
 
-    def command(self, snapshot: Snapshot) -> list[Command]:
-        """Employ new and idle drones, fill extractors, and even out the bases."""
+    def command(self, snapshot: GameSnapshot) -> list[UnitCommand]:
+        """Assign new and idle drones, fill extractors, and balance the bases."""
         own = snapshot.own
         mining = ((own.kind == units.DRONE) & (own.verb != MAKE)).nonzero()[0]
         drones = dict(zip(own.tag[mining].tolist(), mining.tolist(), strict=True))
@@ -41,7 +41,7 @@ class Workers:
         return self._orders(snapshot, sorted(moved | idle), bases)
 
     def _leave_gas(self, gas: dict[int, int], load: dict[int, int], wanted: int) -> None:
-        """Take drones from extractors that have too many; they are employed anew."""
+        """Take drones from extractors that have too many; they are reassigned."""
         for extractor in gas:
             while load[extractor] > wanted:
                 drone = next(d for d, place in self._job.items() if place == extractor)
@@ -50,7 +50,7 @@ class Workers:
 
     def _join_gas(
         self,
-        snapshot: Snapshot,
+        snapshot: GameSnapshot,
         drones: dict[int, int],
         gas: dict[int, int],
         bases: dict[int, int],
@@ -82,7 +82,7 @@ class Workers:
         return moved
 
     def _employ(
-        self, snapshot: Snapshot, drones: dict[int, int], bases: dict[int, int], load: dict[int, int]
+        self, snapshot: GameSnapshot, drones: dict[int, int], bases: dict[int, int], load: dict[int, int]
     ) -> set[int]:
         moved: set[int] = set()
         own = snapshot.own
@@ -100,7 +100,7 @@ class Workers:
                 moved.add(drone)
         return moved
 
-    def _orders(self, snapshot: Snapshot, drones: list[int], bases: dict[int, int]) -> list[Command]:
+    def _orders(self, snapshot: GameSnapshot, drones: list[int], bases: dict[int, int]) -> list[UnitCommand]:
         if not drones:
             return []
         resources = snapshot.resources()
@@ -111,16 +111,16 @@ class Workers:
             if place is None:
                 continue
             if place not in bases:
-                commands.append(Command(GATHER, (drone,), target=place))
+                commands.append(UnitCommand(GATHER, (drone,), target=place))
             elif fields[place]:
-                commands.append(Command(GATHER, (drone,), target=fields[place][number % len(fields[place])]))
-            elif any(fields.values()):  # mined out: go where something is left
+                commands.append(UnitCommand(GATHER, (drone,), target=fields[place][number % len(fields[place])]))
+            elif any(fields.values()):  # mined out: use another base
                 rich = next(f for f in fields.values() if f)
-                commands.append(Command(GATHER, (drone,), target=rich[number % len(rich)]))
+                commands.append(UnitCommand(GATHER, (drone,), target=rich[number % len(rich)]))
         return commands
 
 
-def _fields_at(snapshot: Snapshot, resources: Resources, hall: int) -> list[int]:
+def _fields_at(snapshot: GameSnapshot, resources: Resources, hall: int) -> list[int]:
     away = np.hypot(resources.x - snapshot.own.x[hall], resources.y - snapshot.own.y[hall])
     here: list[int] = resources.tag[(away < 10) & ~resources.is_gas].tolist()
     return here

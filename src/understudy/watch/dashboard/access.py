@@ -67,7 +67,7 @@ def check(settings: DashboardSettings) -> None:
         )
 
 
-class Gate:
+class AccessControl:
     """An ASGI application in front of another one."""
 
     def __init__(self, app: App, settings: DashboardSettings, port: int) -> None:

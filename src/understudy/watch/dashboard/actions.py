@@ -8,7 +8,7 @@ from collections.abc import Callable
 from nicegui import context, ui
 
 from understudy.errors import UnderstudyError
-from understudy.learner import control
+from understudy.run import control
 from understudy.rundir import RunDir
 from understudy.watch.dashboard.parts import box
 from understudy.watch.dashboard.runs import Watched, in_reader

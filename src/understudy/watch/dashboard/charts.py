@@ -42,6 +42,7 @@ class Line:
     points: Sequence[Sequence[float | None]]
     color: str = COLORS[0]
     step: bool = False
+    faint: bool = False
 
 
 def line_chart(
@@ -55,10 +56,13 @@ def line_chart(
     level: float | None = None,
     here: float | None = None,
     whole: bool = False,
+    normal: tuple[float, float] | None = None,
+    zoom: bool = False,
 ) -> Options:
     """Lines over a number, or over the time of day (in milliseconds).
 
-    `level` is a dashed line to compare with, `here` an upright one that says where on the x-axis one is.
+    `level` is a dashed line to compare with, `here` an upright one that says where on the x-axis one is; `normal` is
+    the range that is drawn as a green band, `zoom` lets a visitor look at a part.
     """
     options = _frame(legend=[line.name for line in lines] if len(lines) > 1 else [])
     tip = _TIP.replace("FORM", _FORMS[form]).replace("X_NAME", json.dumps("" if time else x_name))
@@ -79,6 +83,30 @@ def line_chart(
     marks = [{axis: at} for axis, at in (("yAxis", level), ("xAxis", here)) if at is not None]
     if marks and options["series"]:
         options["series"][-1]["markLine"] = _marks(marks, "var(--off)", "dashed")
+    if normal is not None and options["series"]:
+        options["series"][-1]["markArea"] = {
+            "silent": True,
+            "itemStyle": {"color": "var(--green)", "opacity": 0.1},
+            "data": [[{"yAxis": bound} for bound in normal]],
+        }
+    return _zoomable(options) if zoom else options
+
+
+def _zoomable(options: Options) -> Options:
+    """A magnifier to drag over a part of the x-axis, and the way back; the wheel scrolls the page as elsewhere."""
+    options["grid"]["top"] = max(options["grid"]["top"], 34)
+    options["dataZoom"] = [{"type": "inside", "zoomOnMouseWheel": "ctrl", "moveOnMouseWheel": False}]
+    options["toolbox"] = {
+        "right": 6,
+        "top": -4,
+        "itemSize": 13,
+        "iconStyle": {"borderColor": "var(--off)"},
+        "emphasis": {"iconStyle": {"borderColor": "var(--accent)"}},
+        "feature": {
+            "dataZoom": {"yAxisIndex": "none", "title": {"zoom": "Zoom in", "back": "Zoom out"}},
+            "restore": {"title": "Show all"},
+        },
+    }
     return options
 
 
@@ -216,7 +244,9 @@ def _line(line: Line) -> Options:
         "symbol": "circle",
         "symbolSize": 5,
         "step": "end" if line.step else False,
-        "lineStyle": {"color": line.color, "width": 1.8},
+        "lineStyle": {"color": line.color, "width": 1, "opacity": 0.35}
+        if line.faint
+        else {"color": line.color, "width": 1.8},
         "itemStyle": {"color": line.color},
     } | _STILL
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from understudy.watch.dashboard import words
-from understudy.watch.dashboard.markup import Markup, join, tag
+from understudy.run.state import Activity
+from understudy.watch import formats
+from understudy.watch.dashboard.markup import Markup, join, tag, with_commands
 from understudy.watch.dashboard.runs import Watched
-from understudy.watch.health import STALLED_SECONDS
+from understudy.watch.health_checks import STALLED_SECONDS
 
 
-class Stage(NamedTuple):
+class DiagramBox(NamedTuple):
     """One box; `moving`: whether something is on its way from here to the next."""
 
     name: str
@@ -29,51 +30,55 @@ def loop(watched: Watched) -> Markup:
     return join([picture, Markup() if selfplay or watched.history.games else _explanation(watched)])
 
 
-def _beside_a_bot(watched: Watched) -> list[Stage]:
+def _beside_a_bot(watched: Watched) -> list[DiagramBox]:
     seen = watched.snapshot
     learner, waiting, playing = seen.learner, seen.buffer.count, seen.in_progress > 0
     played = sum(seen.outcomes.get(kind, 0) for kind in ("learned", "online", "skipped")) + waiting
     doing = f"{seen.in_progress} in progress" if playing else "none in progress"
-    batches = words.count(learner.stats.get("batches_trained") or 0)
-    training = learner.alive and learner.state == "training"
+    batches = formats.count(learner.stats.get("batches_trained") or 0)
+    training = learner.alive and learner.activity is Activity.TRAINING
     return [
-        Stage("Game", words.count(played), doing, "green" if playing else "", playing),
-        Stage("Buffer", words.count(waiting), _waits(waiting), _buffer_light(watched), learner.alive and waiting > 0),
-        Stage("Learner", batches, f"batches · {_learner_says(watched)}", _learner_light(watched), training),
+        DiagramBox("Game", formats.count(played), doing, "green" if playing else "", playing),
+        DiagramBox(
+            "Buffer", formats.count(waiting), _waits(waiting), _buffer_light(watched), learner.alive and waiting > 0
+        ),
+        DiagramBox("Learner", batches, f"batches · {_learner_says(watched)}", _learner_light(watched), training),
         _model(watched, "the bot makes the first one", playing),
         _bot(watched, playing),
     ]
 
 
-def _selfplay(watched: Watched) -> list[Stage]:
+def _selfplay(watched: Watched) -> list[DiagramBox]:
     """Self-play keeps its games in memory: there is no buffer on disk, and the workers are the bots."""
     seen = watched.snapshot
     stats = seen.learner.stats["selfplay"] or {}
     alive = seen.learner.alive
     lamp = "green" if alive else ""
-    ahead = f"{words.figure(stats.get('staleness'))} versions old when learned"
+    ahead = f"{formats.figure(stats.get('staleness'))} versions old when learned"
     return [
-        Stage("Game", words.count(stats.get("games")), "played against itself", lamp, alive),
-        Stage("Experience", words.count(stats.get("decisions")), "decisions, in memory", lamp, alive),
-        Stage("Learner", words.count(stats.get("updates")), f"updates · {_learner_says(watched)}", lamp, alive),
+        DiagramBox("Game", formats.count(stats.get("games")), "played against itself", lamp, alive),
+        DiagramBox("Experience", formats.count(stats.get("decisions")), "decisions, in memory", lamp, alive),
+        DiagramBox("Learner", formats.count(stats.get("updates")), f"updates · {_learner_says(watched)}", lamp, alive),
         _model(watched, "the first update makes it", alive),
-        Stage("Workers", str(stats.get("mode", "–")), ahead, lamp),
+        DiagramBox("Workers", str(stats.get("mode", "–")), ahead, lamp),
     ]
 
 
-def _model(watched: Watched, otherwise: str, moving: bool) -> Stage:
+def _model(watched: Watched, otherwise: str, moving: bool) -> DiagramBox:
     model = watched.snapshot.model
     if not model.exists:
-        return Stage("Model", "–", otherwise)
+        return DiagramBox("Model", "–", otherwise)
     count = "?" if model.version is None else f"v{model.version}"
-    return Stage("Model", count, f"published {words.ago(model.at, watched.snapshot.at)}", "green", moving)
+    return DiagramBox("Model", count, f"published {formats.ago(model.at, watched.snapshot.at)}", "green", moving)
 
 
-def _bot(watched: Watched, playing: bool) -> Stage:
+def _bot(watched: Watched, playing: bool) -> DiagramBox:
     versions, lamp = watched.history.by_version.to, "green" if playing else ""
     if not versions:
-        return Stage("Bot", "–", "plays its first game" if playing else "has not played yet", lamp)
-    return Stage("Bot", f"v{versions[-1]}", "is playing" if playing else "played last", lamp)
+        played = watched.history.games > 0  # games without a winner
+        before = "plays" if played else "plays its first game"
+        return DiagramBox("Bot", "–", before if playing else "has played" if played else "has not played yet", lamp)
+    return DiagramBox("Bot", f"v{versions[-1]}", "is playing" if playing else "played last", lamp)
 
 
 def _waits(count: int) -> str:
@@ -82,7 +87,7 @@ def _waits(count: int) -> str:
 
 def _buffer_light(watched: Watched) -> str:
     folder, now = watched.snapshot.buffer, watched.snapshot.at
-    if not watched.snapshot.exists:
+    if not watched.snapshot.exists or watched.health.light == "grey":
         return ""
     stalled = folder.count > 0 and folder.oldest_at is not None and now - folder.oldest_at > STALLED_SECONDS
     return "amber" if stalled else "green"
@@ -97,10 +102,10 @@ def _learner_light(watched: Watched) -> str:
     learner = watched.snapshot.learner
     if learner.alive:
         return "amber" if learner.paused_by_request else "green"
-    return "red" if watched.snapshot.buffer.count else "amber" if learner.seen else ""
+    return "red" if watched.health.phase.word == "failed" or watched.health.light == "red" else ""
 
 
-def _joined(stages: Sequence[Stage]) -> Markup:
+def _joined(stages: Sequence[DiagramBox]) -> Markup:
     parts: list[Markup] = []
     for number, stage in enumerate(stages):
         if number:
@@ -121,5 +126,5 @@ def _explanation(watched: Watched) -> Markup:
         ("Bot", "The bot takes the newest version before its next game."),
     )
     lines = (tag("p", tag("b", f"{name}. "), text) for name, text in steps)
-    begin = tag("p", "To begin: ", tag("code", f"python run_with_training.py --run-dir {watched.run.root}"))
+    begin = tag("p", "To begin: ", with_commands(f"`python run_with_training.py --run-dir {watched.run.root}`"))
     return tag("div", *lines, begin, cls="explanation")

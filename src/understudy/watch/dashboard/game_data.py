@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.acting import sampling
 from understudy.errors import ModelError, ModelMissing
 from understudy.experience.episode import Episode, features_hash, read_episode
-from understudy.games.spec import all_axes, registered_games, resolve
+from understudy.games.spec import all_axes, axis_title, registered_games, resolve
 from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
+from understudy.networks.network import Floats
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
-from understudy.watch.dashboard import words
+from understudy.watch import formats
 
 MOST_SHOWN = 2000  # decisions of a very long game
 _AGREE = 1e-3
@@ -57,13 +59,12 @@ def policy_over(model: LiveModel, episode: Episode, shown: int) -> NDArray[np.fl
     """The probabilities that this model gives each action in the states of a game, exploration included."""
     model.network.begin_episode()
     normalized = np.zeros(episode.states.shape[1], np.float32)
-    rows = []
+    rows: list[Floats] = []
     for number in range(shown):
         logits, _ = model.network.step(model.trainer.normalizer.apply(episode.states[number], normalized))
-        legal = np.ones(len(logits), bool) if episode.legal is None else episode.legal[number]
-        weights = np.where(legal, np.exp(logits - logits[legal].max(), dtype=np.float64), 0.0)
-        rows.append((1 - model.exploration) * weights / weights.sum() + model.exploration * legal / legal.sum())
-    return np.array(rows)
+        rows.append(logits.copy())
+    legal = None if episode.legal is None else episode.legal[:shown]
+    return sampling.probabilities(np.array(rows), legal, model.exploration)
 
 
 def _recomputed(
@@ -117,27 +118,19 @@ def _features(episode: Episode) -> tuple[str, ...]:
 
 
 def as_facts(view: GameView) -> list[tuple[str, Any]]:
-    """What is known of the game as a whole."""
+    """What is known of the game as a whole: the fields of its meta, then its notes under the titles games give them."""
     meta = view.episode.meta
     rows: list[tuple[str, Any]] = [
         ("Game", " on ".join(part for part in (meta.game, meta.map) if part)),
         ("Opponent", meta.opponent_id),
-        ("Opponent race", meta.opponent_race),
+        *((axis.title, getattr(meta, axis.note, None)) for axis in all_axes() if axis.note not in meta.extra),
+        *((axis_title(note), formats.note(value)) for note, value in meta.extra.items()),
         ("Played by", None if meta.model_version is None else f"version {meta.model_version}"),
         ("Decisions", f"{len(view.episode):,}"),
-        ("Reward", words.signed(float(view.episode.rewards.sum()))),
-        ("Lasted", _duration(meta.ended_at - meta.started_at)),
-        ("Cut short", "yes: the value of the rest is estimated" if meta.truncated else None),
+        ("Reward", formats.signed(float(view.episode.rewards.sum()))),
+        ("Duration", _duration(meta.ended_at - meta.started_at)),
+        ("Cut short", "yes; the value of the rest is estimated" if meta.truncated else None),
         ("Id", meta.id),
-    ]  # fmt: skip
-    titles = {axis.note: axis.title for axis in all_axes()}
-    rows += [
-        (
-            titles.get(key) or key.replace("_", " ").capitalize(),
-            words.figure(value) if isinstance(value, float) else value,
-        )
-        for key, value in meta.extra.items()
-        if isinstance(value, str | int | float)
     ]
     return [(name, value) for name, value in rows if value not in (None, "")]
 

@@ -7,7 +7,8 @@ from nicegui import ui
 from numpy.typing import NDArray
 
 from understudy.errors import EpisodeError
-from understudy.watch.dashboard import charts, words
+from understudy.watch import formats
+from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line, Options
 from understudy.watch.dashboard.game_data import GameView, as_facts, view_game
 from understudy.watch.dashboard.markup import Markup, empty, facts, join, result_tag, table, tag
@@ -38,7 +39,7 @@ async def show(watched: Watched, folder: str, name: str) -> None:
         ui.html(join([tag("a", "← Games", href=f"/run/{watched.name}/games"), tag("h1", name, cls="file")]))
     with box("grid wide"):
         with card("Game"):
-            ends = (("Ended", words.clock(meta.ended_at)), ("Lies in", folder))
+            ends = (("Ended", formats.clock(meta.ended_at)), ("Folder", folder))
             ui.html(facts([("Result", result_tag(meta.result)), *as_facts(view), *ends]))
         chart_card("decision_reward", lambda: rewards(view), unit="reward of each decision, and their sum", tall=True)
     unit = "% of the probability, over the game"
@@ -97,7 +98,7 @@ def states(view: GameView) -> Markup:
             for x, share in enumerate(shares)
         )
         svg = Markup(f'<svg viewBox="0 0 {len(column)} 1" preserveAspectRatio="none">{cells}</svg>')
-        span = f"{words.figure(float(low[number]))} to {words.figure(float(high[number]))}"
+        span = f"{formats.figure(float(low[number]))} to {formats.figure(float(high[number]))}"
         rows.append(
             tag(
                 "div",
@@ -124,10 +125,10 @@ def decisions(view: GameView) -> Markup:
             (
                 number,
                 tag("b", view.labels[action]),
-                "–" if view.chosen is None else words.percent(float(view.chosen[number])),
+                "–" if view.chosen is None else formats.percent(float(view.chosen[number])),
                 _others(view, number, action),
-                "–" if view.values is None else words.signed(float(view.values[number])),
-                words.signed(float(episode.rewards[number])),
+                "–" if view.values is None else formats.signed(float(view.values[number])),
+                formats.signed(float(episode.rewards[number])),
             )
         )
     more = len(episode) - len(rows)
@@ -141,7 +142,7 @@ def _others(view: GameView, number: int, action: int) -> str:
         return "–"
     row = view.probabilities[number]
     ranked = [int(other) for other in np.argsort(-row)[:4] if other != action and row[other] >= 0.005][:3]
-    return ", ".join(f"{view.labels[other]} {words.percent(float(row[other]))}" for other in ranked) or "nothing else"
+    return ", ".join(f"{view.labels[other]} {formats.percent(float(row[other]))}" for other in ranked) or "nothing else"
 
 
 def _points(values_of: NDArray[np.float64]) -> list[tuple[float, float]]:

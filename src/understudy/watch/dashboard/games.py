@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from nicegui import ui
 
 from understudy.errors import RunDirError
-from understudy.games.spec import all_axes
-from understudy.ledger.connection import Game
-from understudy.watch.dashboard import words
+from understudy.watch import formats
 from understudy.watch.dashboard.markup import Markup, empty, result_tag, table, tag
+from understudy.watch.dashboard.opponents import opponent_text
 from understudy.watch.dashboard.parts import Update, box, card
 from understudy.watch.dashboard.runs import FOLDERS, Watched, in_reader
-from understudy.watch.readings import open_ledger
+from understudy.watch.ledger_reading import open_ledger
 
+T = TypeVar("T")
 _SHOWN = 200
 _LISTED = 20_000  # files of a folder, and games of the ledger, that are looked at
 _ALL_FOLDERS, _ALL_RESULTS = "all folders", "all results"
@@ -74,7 +75,7 @@ def read_games(watched: Watched) -> list[GameRow]:
                         game.bytes,
                         game.steps,
                         game.reward,
-                        _opponent(game),
+                        opponent_text(game.axes, game.opponent),
                         game.played_by,
                         version,
                         "" if outcome == "learned" else outcome,
@@ -94,7 +95,7 @@ def show(watched: Watched) -> list[Update]:
     with card("Games"):
         with box("filters"):
             folder = ui.select([_ALL_FOLDERS, *FOLDERS], value=_ALL_FOLDERS).props("dense outlined")
-            result = ui.select([_ALL_RESULTS, "Victory", "Defeat", "Tie", "Unknown"], value=_ALL_RESULTS)
+            result = ui.select([_ALL_RESULTS], value=_ALL_RESULTS)
             result.props("dense outlined")
             text = ui.input(placeholder="opponent, name, reason …").props("dense outlined clearable")
             summary = ui.label().classes("muted small")
@@ -119,6 +120,8 @@ def show(watched: Watched) -> list[Update]:
     async def read() -> None:
         nonlocal games
         games = await in_reader(lambda: read_games(watched))
+        results = sorted({row.result for row in games if row.result and not _is_number(row.result)})
+        result.set_options([_ALL_RESULTS, *results], value=result.value)
         draw()
 
     def update() -> None:
@@ -137,31 +140,50 @@ def games_table(watched: Watched, rows: list[GameRow]) -> Markup:
     """The lines that passed the filter."""
     if not rows:
         return empty("No game here fits the filter." if watched.snapshot.outcomes else "No game has been recorded yet.")
-    heads = ("Ended", "Result", "Opponent", "Decisions", "Reward", "Played by", "Learned in", "Lies in", "Size", "")
-    return table(heads, [_cells(watched, row) for row in rows], numbers=(3, 4, 5, 6, 8))
+    heads: tuple[str, ...] = (
+        "Ended",
+        "Result",
+        "Opponent",
+        "Decisions",
+        "Reward",
+        "Played by",
+        "Learned in",
+        "Folder",
+        "Size",
+        "",
+    )
+    cells = [_cells(watched, row) for row in rows]
+    numbers = (3, 4, 5, 6, 8)
+    if not any(row.opponent for row in rows):  # a game without opponents
+        heads, cells = _without(2, heads), [_without(2, line) for line in cells]
+        numbers = (2, 3, 4, 5, 7)
+    return table(heads, cells, numbers=numbers)
+
+
+def _without(index: int, row: tuple[T, ...]) -> tuple[T, ...]:
+    return row[:index] + row[index + 1 :]
+
+
+def _is_number(text: str) -> bool:
+    """Whether a result is a score: there are too many of them to choose one."""
+    return text.lstrip("+-").replace(".", "", 1).isdecimal()
 
 
 def _cells(watched: Watched, row: GameRow) -> tuple[object, ...]:
-    when = words.clock(row.at)
+    when = formats.clock(row.at)
     link = tag("a", when, href=f"/run/{watched.name}/game/{row.folder}/{row.name}", data_game=row.name)
     return (
         link if row.folder else when,
         result_tag(row.result),
         row.opponent or "–",
-        words.count(row.steps),
+        formats.count(row.steps),
         "–" if row.reward is None else f"{row.reward:+.2f}",
         "–" if row.played_by is None else f"v{row.played_by}",
         "–" if row.learned_by is None else f"v{row.learned_by}",
         row.folder or "deleted",
-        words.size(row.bytes),
+        formats.size(row.bytes),
         tag("span", row.note, cls="muted small"),
     )
-
-
-def _opponent(game: Game) -> str:
-    """What the game says about its opponent: the values of its result axes, or the opponent's name."""
-    declared = [game.axes[axis.note] for axis in all_axes() if axis.note in game.axes]
-    return " ".join(declared or game.axes.values()) or game.opponent
 
 
 def _newest(folder: Path) -> list[Path]:
@@ -190,7 +212,7 @@ def _stat(file: Path) -> tuple[float, int]:
         stat = file.stat()
     except OSError:  # it has just been moved
         return 0.0, 0
-    return words.ended(file.name, stat.st_mtime), stat.st_size
+    return formats.ended(file.name, stat.st_mtime), stat.st_size
 
 
 def _result(name: str) -> str:

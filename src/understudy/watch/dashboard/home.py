@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from understudy.watch.dashboard import charts, overview, words
+from understudy.watch import formats
+from understudy.watch.dashboard import charts, overview
 from understudy.watch.dashboard.charts import Form, Line, Options
-from understudy.watch.dashboard.markup import Markup, light, tag
-from understudy.watch.dashboard.parts import Update, box, chart_card, live_html
+from understudy.watch.dashboard.markup import Markup, light, tag, with_commands
+from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
+from understudy.watch.dashboard.run_notes import difference_table
 from understudy.watch.dashboard.runs import Runs, Watched
-from understudy.watch.health import progress
 from understudy.watch.metrics import all_metrics
+from understudy.watch.progress import judge_progress
 
 _COMPARED: tuple[tuple[str, Form], ...] = (("loss", "number"), ("entropy", "number"), ("mean_return", "number"))
 
@@ -24,12 +26,14 @@ def show(runs: Runs) -> list[Update]:
         updates.append(chart_card("win_rate", rates, unit="% won; band: 95 % confidence", tall=True))
         for metric, form in _COMPARED:
             updates.append(_compare(runs, metric, form))
+    with card("Settings that differ", "of network and training"):
+        updates.append(live_html(lambda: difference_table([(w.name, w.snapshot.model.settings) for w in runs])))
     return updates
 
 
 def run_card(watched: Watched) -> Markup:
     """One run in a few lines."""
-    seen, history = watched.snapshot, watched.history
+    found = judge_progress(watched.history)
     tiles = (
         tag("div", tag("div", name, cls="name"), tag("div", value, cls="value"), data_figure=name)
         for name, value in _figures(watched)
@@ -37,8 +41,8 @@ def run_card(watched: Watched) -> Markup:
     return tag(
         "a",
         tag("div", light(watched.health.light), tag("h1", watched.name), cls="run-head"),
-        tag("div", watched.health.sentence, cls="sentence"),
-        Markup() if "selfplay" in seen.learner.stats else tag("div", progress(history.win_rate), cls="muted"),
+        tag("div", with_commands(watched.health.sentence, copied=False), cls="sentence"),
+        tag("div", light(found.light), tag("span", f"{found.word}: {found.sentence}"), cls="muted progress"),
         tag("div", *tiles, cls="run-figures"),
         href=f"/run/{watched.name}",
         cls=f"card health run-card {watched.health.light}",
@@ -51,18 +55,19 @@ def _figures(watched: Watched) -> tuple[tuple[str, str], ...]:
     version = "–" if seen.model.version is None else f"v{seen.model.version}"
     if selfplay := seen.learner.stats.get("selfplay"):  # its games are not in the ledger, and nobody wins more
         return (
-            ("Return", words.figure(selfplay.get("mean_return"))),
+            ("Return", formats.figure(selfplay.get("mean_return"))),
             ("Model", version),
-            ("Games", words.count(selfplay.get("games"))),
-            ("Decisions", words.count(selfplay.get("decisions"))),
-            ("Loss", words.figure(seen.metrics.get("loss"))),
+            ("Games", formats.count(selfplay.get("games"))),
+            ("Decisions", formats.count(selfplay.get("decisions"))),
+            ("Loss", formats.figure(seen.metrics.get("loss"))),
         )
+    name, value, _ = overview.score(watched)
     return (
-        ("Win rate", words.percent(history.win_rate.value[-1] if history.win_rate.value else None)),
+        (name, value),
         ("Model", version),
-        ("Games", words.count(history.games)),
-        ("Waiting", words.count(seen.buffer.count)),
-        ("Loss", words.figure(seen.learner.stats.get("last_loss"))),
+        ("Games", formats.count(history.games)),
+        ("Waiting", formats.count(seen.buffer.count)),
+        ("Loss", formats.figure(seen.learner.stats.get("last_loss"))),
     )
 
 

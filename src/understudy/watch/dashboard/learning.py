@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from understudy.games.spec import all_axes
-from understudy.watch.dashboard import charts, words
+from understudy.games.spec import all_axes, axis_title
+from understudy.ledger.history import EVALUATION
+from understudy.watch import formats
+from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Form, Line, Options
-from understudy.watch.dashboard.overview import metric_card, mix_card, win_rate_card
+from understudy.watch.dashboard.metric_charts import ChartView, controls, metric_card
+from understudy.watch.dashboard.overview import evaluation_card, mix_card, win_rate_card
 from understudy.watch.dashboard.parts import Update, box, chart_card
 from understudy.watch.dashboard.runs import Watched
-from understudy.watch.history import Rates
+from understudy.watch.win_rates import Rates, Results
 
 _UNKNOWN = "No finished game says it yet."
 
@@ -38,21 +41,32 @@ _BARS = 14
 
 def show(watched: Watched) -> list[Update]:
     """A chart for each metric."""
+    view, updates = ChartView(), list[Update]()
+    controls(watched, view, updates)
     with box("grid"):
-        return [metric_card(watched, *metric) for metric in _METRICS]
+        updates.extend(metric_card(watched, *metric, view=view) for metric in _METRICS)
+    return updates
 
 
 def show_results(watched: Watched) -> list[Update]:
     """Win rates by version and by each result axis, and what was decided."""
-    axes = axis_titles(watched.history.by_axis)
     with box("grid wide"):
-        updates = [win_rate_card(watched), mix_card(watched)]
+        winners = not watched.history.returns
+        updates = [win_rate_card(watched) if winners else metric_card(watched, "mean_return"), mix_card(watched)]
+        if EVALUATION in watched.history.others:
+            updates.append(evaluation_card(watched))
+    axes = [
+        (f"{prefix} by {title.lower()}".strip().capitalize(), purpose, axis)
+        for prefix, purpose in (("", ""), ("evaluation", EVALUATION))
+        for axis, title in axis_titles(_by_axis(watched, purpose)).items()
+    ]
+    by_version = ("By model version", lambda: _by_version(watched.history.by_version))
     bars: tuple[tuple[str, Callable[[], Options | None]], ...] = (
-        ("By model version", lambda: _by_version(watched.history.by_version)),
-        *((f"By {title.lower()}", partial(_bars_of, watched, axis)) for axis, title in axes.items()),
+        *((by_version,) if winners else ()),
+        *((title, partial(_bars_of, watched, purpose, axis)) for title, purpose, axis in axes),
     )
     lines: tuple[tuple[str, Callable[[], Options | None]], ...] = tuple(
-        (f"{title} over time", partial(_lines_of, watched, axis)) for axis, title in axes.items()
+        (f"{title}, over time", partial(_lines_of, watched, purpose, axis)) for title, purpose, axis in axes
     )
     with box("grid"):
         for title, options in bars:
@@ -66,24 +80,29 @@ def show_results(watched: Watched) -> list[Update]:
 
 def axis_titles(found: Iterable[str]) -> dict[str, str]:
     """Title of each axis that the run has results by: first those that games declare, in their order."""
-    declared = {axis.note: axis.title for axis in all_axes()}
     known = set(found)
-    titles = {axis: title for axis, title in declared.items() if axis in known}
-    return titles | {axis: axis.replace("_", " ").capitalize() for axis in sorted(known - declared.keys())}
+    declared = [axis.note for axis in all_axes() if axis.note in known]
+    return {note: axis_title(note) for note in (*declared, *sorted(known.difference(declared)))}
 
 
-def _bars_of(watched: Watched, axis: str) -> Options | None:
-    return _by_name(watched.history.by_axis.get(axis, {}))
+def _by_axis(watched: Watched, purpose: str) -> dict[str, dict[str, Rates]]:
+    """Rates of the bot's own games, or of those with a purpose, by result axis."""
+    history = watched.history
+    return history.others.get(purpose, Results()).by_axis if purpose else history.by_axis
 
 
-def _lines_of(watched: Watched, axis: str) -> Options | None:
-    return _over_time(watched.history.by_axis.get(axis, {}))
+def _bars_of(watched: Watched, purpose: str, axis: str) -> Options | None:
+    return _by_name(_by_axis(watched, purpose).get(axis, {}))
+
+
+def _lines_of(watched: Watched, purpose: str, axis: str) -> Options | None:
+    return _over_time(_by_axis(watched, purpose).get(axis, {}))
 
 
 def _by_name(rates: Mapping[str, Rates]) -> Options | None:
     """The latest rate of each name."""
     rows = [
-        (f"{name or 'unknown'} ({words.count(of.games[-1])})", of.value[-1], of.low[-1], of.high[-1])
+        (f"{name or 'unknown'} ({formats.count(of.games[-1])})", of.value[-1], of.low[-1], of.high[-1])
         for name, of in rates.items()
         if of.value
     ]
@@ -93,7 +112,7 @@ def _by_name(rates: Mapping[str, Rates]) -> Options | None:
 def _by_version(rates: Rates) -> Options | None:
     points = zip(rates.x, rates.to, rates.games, rates.value, rates.low, rates.high, strict=True)
     rows = [
-        (f"v{first} ({words.count(games)})" if first == last else f"v{first}–{last} ({words.count(games)})", *rate)
+        (f"v{first} ({formats.count(games)})" if first == last else f"v{first}–{last} ({formats.count(games)})", *rate)
         for first, last, games, *rate in points
     ]
     return charts.rate_bars(rows[-_BARS:]) if rows else None

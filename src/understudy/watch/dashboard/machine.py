@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from understudy.machine.load_log import Load
-from understudy.watch.dashboard import actions, charts, overview, words
+from understudy.watch import formats
+from understudy.watch.dashboard import actions, charts, overview
 from understudy.watch.dashboard.charts import Line, Options
-from understudy.watch.dashboard.markup import Markup, empty, facts, table, tag
+from understudy.watch.dashboard.markup import Markup, empty, facts, table, tag, with_commands
 from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
 from understudy.watch.dashboard.runs import Watched
-from understudy.watch.health import duration
+from understudy.watch.formats import duration
 
 _LOADS: tuple[tuple[str, Callable[[Load], float | None]], ...] = (
     ("CPU used by others", lambda load: load.cpu),
@@ -54,29 +55,30 @@ def learner(watched: Watched) -> Markup:
     seen = watched.snapshot
     note, stats = seen.learner, seen.learner.stats
     if not note.seen:
-        return empty(f"No learner has run here yet. `understudy learn {seen.run_dir}` starts one.")
+        text = f"No learner has run here yet. `understudy learn {seen.run_dir}` starts one."
+        return tag("div", with_commands(text), cls="empty")
     since = "–" if note.started_at is None else duration(seen.at - note.started_at)
     alive: list[tuple[str, object]] = [
         ("State", tag("span", note.state or "–", cls="tag green" if note.alive else "tag")),
-        ("Heartbeat", words.ago(note.heartbeat, seen.at)),
+        ("Heartbeat", formats.ago(note.heartbeat, seen.at)),
         ("Process", f"pid {note.pid}, started {since} ago" if note.alive else f"pid {note.pid}, not running"),
     ]
     if selfplay := stats.get("selfplay"):
         done: list[tuple[str, object]] = [
-            ("Games", words.count(selfplay.get("games"))),
-            ("Decisions", words.count(selfplay.get("decisions"))),
-            ("Updates", words.count(selfplay.get("updates"))),
+            ("Games", formats.count(selfplay.get("games"))),
+            ("Decisions", formats.count(selfplay.get("decisions"))),
+            ("Updates", formats.count(selfplay.get("updates"))),
             ("Playing and learning", f"{duration(selfplay.get('seconds') or 0.0)}, pauses not counted"),
-            ("Updates refused", f"{words.count(selfplay.get('refused_updates'))} in a row, for NaN"),
+            ("Updates refused", f"{formats.count(selfplay.get('refused_updates'))} in a row, for NaN"),
         ]
         return facts(alive + done)
     done = [
-        ("Files processed", words.count(stats.get("files_processed"))),
-        ("Batch training runs", words.count(stats.get("batches_trained"))),
-        ("Total samples", words.count(stats.get("total_samples"))),
-        ("Average and last loss", f"{words.figure(stats.get('avg_loss'))}, {words.figure(stats.get('last_loss'))}"),
+        ("Files processed", formats.count(stats.get("files_processed"))),
+        ("Batch training runs", formats.count(stats.get("batches_trained"))),
+        ("Total samples", formats.count(stats.get("total_samples"))),
+        ("Average and last loss", f"{formats.figure(stats.get('avg_loss'))}, {formats.figure(stats.get('last_loss'))}"),
         ("Processing time", f"{stats.get('total_processing_time') or 0:.1f} s"),
-        ("Salvaged games", words.count(stats.get("games_salvaged"))),
+        ("Salvaged games", formats.count(stats.get("games_salvaged"))),
         ("Errors", f"{note.errors}" + (f": {note.last_error}" if note.last_error else "")),
     ]
     return facts(alive + done)
@@ -92,8 +94,8 @@ def workers(watched: Watched) -> Markup:
         return empty("It plays in the learner's own process; --workers N plays in N others.")
     died = selfplay.get("restarts") if selfplay else stats.get("worker_deaths")
     lines = [("Active", f"{stats.get('active_workers', 0)} of {stats.get('max_workers', 0)}")]
-    lines += [("Died", words.count(died or 0))]
-    lines += [(str(kind).capitalize(), words.count(number)) for kind, number in jobs.items() if number]
+    lines += [("Died", formats.count(died or 0))]
+    lines += [(str(kind).capitalize(), formats.count(number)) for kind, number in jobs.items() if number]
     states = [(tag("span", state),) for state in seen.workers]
     return tag("div", facts(lines), table(("Worker",), states) if states else empty("No worker is running now."))
 
@@ -144,10 +146,10 @@ def disk(watched: Watched) -> Markup:
     """What the run takes, and what is left."""
     seen = watched.snapshot
     rows = [
-        (name, words.count(folder.count), words.size(folder.bytes))
+        (name, formats.count(folder.count), formats.size(folder.bytes))
         for name, folder in (("Buffer", seen.buffer), ("Archive", seen.archive), ("Rejected", seen.rejected))
     ]
-    left = f"{words.size(seen.disk_free)} of {words.size(seen.disk_total)} are free on this disk."
+    left = f"{formats.size(seen.disk_free)} of {formats.size(seen.disk_total)} are free on this disk."
     return tag("div", table(("Folder", "Files", "Size"), rows, numbers=(1, 2)), tag("p", left, cls="muted"))
 
 

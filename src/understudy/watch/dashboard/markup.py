@@ -46,6 +46,20 @@ def facts(pairs: Iterable[tuple[str, object]]) -> Markup:
     return tag("dl", *(part for name, value in pairs for part in (tag("dt", name), tag("dd", value))), cls="facts")
 
 
+def with_commands(text: str, *, copied: bool = True) -> Markup:
+    """Text whose parts between backticks are commands; each gets a button that copies it."""
+    parts = []
+    for number, part in enumerate(text.split("`")):
+        if number % 2 == 0:
+            parts.append(tag("span", part))
+        elif copied:
+            button = tag("button", cls="copy", title="Copy", aria_label=f"Copy {part}", data_copy=part)
+            parts.append(tag("span", tag("code", part), button, cls="command"))
+        else:
+            parts.append(tag("code", part))
+    return join(parts)
+
+
 def light(level: str) -> Markup:
     """A lamp: green, amber or red; anything else is off."""
     return tag("span", cls=f"light {level}", role="img", aria_label=level)

@@ -8,11 +8,13 @@ from nicegui import events, ui
 
 from understudy.errors import RunDirError
 from understudy.ledger.connection import Version
-from understudy.watch.dashboard import actions, words
+from understudy.watch import formats
+from understudy.watch.dashboard import actions
 from understudy.watch.dashboard.markup import Markup, empty, join, table, tag
 from understudy.watch.dashboard.parts import Update, card, live_html
+from understudy.watch.dashboard.run_notes import settings_table
 from understudy.watch.dashboard.runs import Watched, in_reader
-from understudy.watch.readings import open_ledger
+from understudy.watch.ledger_reading import open_ledger
 
 _SHOWN = 60
 _ROW = 34  # pixels; the drawing of the lineage beside the table has lines of the same height
@@ -29,6 +31,9 @@ def show(watched: Watched) -> list[Update]:
         updates = [live_html(lambda: summary(watched))]
     with card("Versions", "newest first; lines on the left show which version came from which"):
         content = ui.html("").classes("versions")
+
+    with card("Settings", "of network and training; bold: not the default"):
+        updates.append(live_html(lambda: settings_table(watched.snapshot.model.settings)))
 
     async def clicked(event: events.GenericEventArguments) -> None:
         if str(event.args).isdecimal():
@@ -70,9 +75,9 @@ def summary(watched: Watched) -> Markup:
         return empty("There is no model yet; the bot makes the first one.")
     pairs = (
         ("Version", f"{model.version}"),
-        ("Published", f"{words.ago(model.at, watched.snapshot.at)} by {model.publisher or 'somebody'}"),
-        ("Learned from", f"{words.count(model.games)} games in {words.count(model.updates)} updates"),
-        ("Size", words.size(model.bytes)),
+        ("Published", f"{formats.ago(model.at, watched.snapshot.at)} by {model.publisher or 'somebody'}"),
+        ("Learned from", f"{formats.count(model.games)} games in {formats.count(model.updates)} updates"),
+        ("Size", formats.size(model.bytes)),
         ("Kept", f"{len(model.kept)} versions to roll back to"),
         ("Actions", ", ".join(model.actions[:12]) + (" …" if len(model.actions) > 12 else "")),
     )
@@ -90,12 +95,12 @@ def versions_table(versions: Sequence[Version], kept: Sequence[int], head: int |
         (
             tag("b", f"v{v.version}") if v.version == head else f"v{v.version}",
             "–" if v.parent is None else f"v{v.parent}",
-            words.clock(v.at),
+            formats.clock(v.at),
             tag("span", v.publisher, cls="tag amber" if v.publisher == "rollback" else "tag"),
-            words.count(v.games),
-            words.count(v.steps),
-            words.figure(v.loss),
-            words.figure(v.stats.get("entropy")),
+            formats.count(v.games),
+            formats.count(v.steps),
+            formats.figure(v.loss),
+            formats.figure(v.stats.get("entropy")),
             _way_back(v.version, kept, head),
         )
         for v in versions

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from understudy.watch.dashboard import charts, diagram, words
-from understudy.watch.dashboard.charts import Form, Line, Options
-from understudy.watch.dashboard.markup import Markup, empty, light, result_tag, table, tag
+from understudy.ledger.history import EVALUATION
+from understudy.watch import formats
+from understudy.watch.dashboard import charts, diagram
+from understudy.watch.dashboard.charts import Line, Options
+from understudy.watch.dashboard.markup import Markup, empty, light, result_tag, table, tag, with_commands
+from understudy.watch.dashboard.metric_charts import metric_card
 from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
+from understudy.watch.dashboard.run_notes import notes_card
 from understudy.watch.dashboard.runs import Watched
-from understudy.watch.health import progress
-from understudy.watch.history import Rates
-from understudy.watch.metrics import all_metrics
-from understudy.watch.readings import Snapshot
+from understudy.watch.progress import judge_progress
+from understudy.watch.snapshot import RunSnapshot
+from understudy.watch.win_rates import Rates
 
 
 def show(watched: Watched) -> list[Update]:
@@ -24,8 +27,12 @@ def show(watched: Watched) -> list[Update]:
         live_html(lambda: tiles(watched)),
     ]
     with box("grid wide"):
-        if "selfplay" in watched.snapshot.learner.stats:  # it plays itself: there is no win rate
+        if EVALUATION in watched.history.others and not watched.history.win_rate.games:
+            updates += [evaluation_card(watched), metric_card(watched, "mean_return")]
+        elif "selfplay" in watched.snapshot.learner.stats:  # it plays itself: there is no win rate
             updates += [metric_card(watched, "mean_return"), metric_card(watched, "entropy", low=0)]
+        elif watched.history.returns:  # a game without a winner
+            updates += [metric_card(watched, "mean_return"), mix_card(watched)]
         else:
             updates += [win_rate_card(watched), mix_card(watched)]
     with box("grid wide"):
@@ -33,6 +40,7 @@ def show(watched: Watched) -> list[Update]:
             updates.append(live_html(lambda: latest_games(watched)))
         with card("Log"):
             updates.append(live_html(lambda: log(watched)))
+    updates.append(notes_card(watched))
     return updates
 
 
@@ -43,20 +51,42 @@ def health(watched: Watched) -> Markup:
         tag(
             "li",
             light(trouble.light),
-            tag("span", tag("b", trouble.what), " ", tag("span", trouble.advice, cls="advice")),
+            tag("span", tag("b", trouble.what), " ", tag("span", with_commands(trouble.advice), cls="advice")),
         )
         for trouble in found.troubles
     ]
-    headline = {"green": "Healthy", "amber": "Needs a look", "red": "Stopped or in trouble"}[found.light]
-    said = [] if items else [tag("div", found.sentence)]
-    selfplay = "selfplay" in watched.snapshot.learner.stats  # it plays itself: nobody wins more
-    better = Markup() if selfplay else tag("div", progress(watched.history.win_rate), cls="better")
+    said = [tag("div", with_commands(found.details))] if found.details else []
+    works = tag(
+        "div",
+        light(found.light),
+        tag(
+            "div",
+            tag("div", "Is it working?", cls="question"),
+            tag("h1", found.headline),
+            *said,
+            tag("ul", *items) if items else Markup(),
+        ),
+        cls=f"card health {found.light}",
+        data_health=found.light,
+        data_phase=found.phase.word,
+    )
+    return tag("div", better(watched), works, cls="answers")
+
+
+def better(watched: Watched) -> Markup:
+    """Whether the bot is getting better, and by which games."""
+    found = judge_progress(watched.history)
     return tag(
         "div",
         light(found.light),
-        tag("div", tag("h1", headline), *said, better, tag("ul", *items) if items else Markup()),
+        tag(
+            "div",
+            tag("div", "Is it getting better?", cls="question"),
+            tag("h1", found.word),
+            tag("div", found.sentence, cls="better"),
+        ),
         cls=f"card health {found.light}",
-        data_health=found.light,
+        data_progress=found.verdict,
     )
 
 
@@ -68,43 +98,61 @@ def tiles(watched: Watched) -> Markup:
 
 
 def _figures(watched: Watched) -> list[tuple[str, str, str]]:
-    seen, rates = watched.snapshot, watched.history.win_rate
+    seen = watched.snapshot
     stats, results = seen.learner.stats, seen.results
-    won = f"{results.get('won', 0)} won, {results.get('lost', 0)} lost, {results.get('tied', 0)} tied"
+    won = f"last 100: {results.get('won', 0)} won, {results.get('lost', 0)} lost, {results.get('tied', 0)} tied"
+    with_winner = any(results.get(name) for name in ("won", "lost", "tied"))
     games = seen.outcomes.get("learned", 0) + seen.outcomes.get("online", 0)
-    batches = words.count(stats.get("batches_trained", 0))
+    batches = formats.count(stats.get("batches_trained", 0))
     return [
-        ("Win rate", words.percent(rates.value[-1]) if rates.value else "–", _interval(rates)),
-        ("Games learned from", words.count(games), f"last 100: {won}" if games else "none yet"),
-        ("Decisions learned", words.count(stats.get("total_samples")), f"{batches} batches"),
-        ("Loss", words.figure(stats.get("last_loss")), f"average {words.figure(stats.get('avg_loss'))}"),
-        ("Last game", words.ago(seen.last_game_at, seen.at), _age_of_version(seen)),
-        ("Rejected", words.count(seen.outcomes.get("rejected", 0)), f"{words.count(seen.learner.errors)} errors"),
+        score(watched),
+        (
+            "Games learned from",
+            formats.count(games),
+            won if with_winner else "" if games else "none yet",
+        ),
+        ("Decisions learned", formats.count(stats.get("total_samples")), f"{batches} batches"),
+        ("Loss", formats.figure(stats.get("last_loss")), f"average {formats.figure(stats.get('avg_loss'))}"),
+        ("Last game", formats.ago(seen.last_game_at, seen.at), _age_of_version(seen)),
+        ("Rejected", formats.count(seen.outcomes.get("rejected", 0)), f"{formats.count(seen.learner.errors)} errors"),
     ]
 
 
 def _selfplay_figures(watched: Watched, stats: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     seen = watched.snapshot
     seconds = stats.get("seconds") or 0.0
-    rate = words.count((stats.get("decisions") or 0) / seconds) if seconds else "–"
+    rate = formats.count((stats.get("decisions") or 0) / seconds) if seconds else "–"
     return [
-        ("Games", words.count(stats.get("games")), "of self-play"),
-        ("Decisions learned", words.count(stats.get("decisions")), f"{rate} a second"),
-        ("Updates", words.count(stats.get("updates")), _age_of_version(seen)),
-        ("Mean return", words.figure(stats.get("mean_return")), "last 100 games, first player"),
-        ("Loss", words.figure(seen.metrics.get("loss")), f"entropy {words.figure(seen.metrics.get('entropy'))}"),
-        ("Workers replaced", words.count(stats.get("restarts")), f"{stats.get('refused_updates', 0)} updates refused"),
+        ("Games", formats.count(stats.get("games")), "of self-play"),
+        ("Decisions learned", formats.count(stats.get("decisions")), f"{rate} a second"),
+        ("Updates", formats.count(stats.get("updates")), _age_of_version(seen)),
+        ("Mean return", formats.figure(stats.get("mean_return")), "last 100 games, first player"),
+        ("Loss", formats.figure(seen.metrics.get("loss")), f"entropy {formats.figure(seen.metrics.get('entropy'))}"),
+        (
+            "Workers replaced",
+            formats.count(stats.get("restarts")),
+            f"{stats.get('refused_updates', 0)} updates refused",
+        ),
     ]
 
 
-def _age_of_version(seen: Snapshot) -> str:
-    return "no version yet" if seen.last_version_at is None else f"version {words.ago(seen.last_version_at, seen.at)}"
+def _age_of_version(seen: RunSnapshot) -> str:
+    return "no version yet" if seen.last_version_at is None else f"version {formats.ago(seen.last_version_at, seen.at)}"
+
+
+def score(watched: Watched) -> tuple[str, str, str]:
+    """The win rate; the mean return where games have no winner."""
+    rates, returns = watched.history.win_rate, watched.history.returns
+    if returns:
+        latest = returns[-100:]
+        return "Mean return", formats.figure(sum(latest) / len(latest)), f"last {len(latest)} games"
+    return "Win rate", formats.percent(rates.value[-1]) if rates.value else "–", _interval(rates)
 
 
 def _interval(rates: Rates) -> str:
     if not rates.value:
         return "no finished game yet"
-    return f"{words.percent(rates.low[-1])} to {words.percent(rates.high[-1])}, {rates.games[-1]} games"
+    return f"{formats.percent(rates.low[-1])} to {formats.percent(rates.high[-1])}, {rates.games[-1]} games"
 
 
 def tile(name: str, value: str, more: str) -> Markup:
@@ -113,32 +161,43 @@ def tile(name: str, value: str, more: str) -> Markup:
     return tag("div", *inside, cls="tile", data_tile=name)
 
 
-def metric_card(
-    watched: Watched, metric: str, form: Form = "number", low: float | None = None, high: float | None = None
-) -> Update:
-    """One metric over the versions; where a point stands for many, a band shows their extremes."""
-    name = all_metrics()[metric].title.lower()
-
-    def options() -> Options | None:
-        series = watched.history.metrics.get(metric)
-        if series is None or not series.x:
-            return None
-        columns = [series.x, series.value]
-        if series.low != series.high:
-            columns += [series.low, series.high]
-        line = Line(name, list(zip(*columns, strict=True)))
-        return charts.line_chart([line], x_name="model version", form=form, low=low, high=high)
-
-    return chart_card(metric, options, empty="It appears with the first batch that is learned from.")
-
-
 def win_rate_card(watched: Watched) -> Update:
     """Whether the bot is getting better."""
     return chart_card(
         "win_rate",
-        lambda: win_rate([(watched.name, watched.history.win_rate)]),
+        lambda: win_rates_by_purpose(watched),
         unit="% of games won, a tie counts half; band: 95 % confidence",
         empty="It appears with the first finished game.",
+        tall=True,
+    )
+
+
+_PURPOSES = {"practice": "practice games", "trial": "trial games"}
+
+
+def win_rates_by_purpose(watched: Watched) -> Options | None:
+    """The win rate of the bot's own games; practice and trial games are lines of their own, to switch on and off."""
+    history = watched.history
+    others = [(_PURPOSES.get(name, name), of.rate) for name, of in history.others.items() if name != EVALUATION]
+    shown = [(name, rate) for name, rate in (("the bot's own games", history.win_rate), *others) if rate.x]
+    return win_rate(shown) if len(shown) > 1 else win_rate([("", rate) for _, rate in shown])
+
+
+def evaluation_card(watched: Watched) -> Update:
+    """What each evaluated version won: the fairest curve there is, since all versions meet the same opponents."""
+
+    def options() -> Options | None:
+        rates = watched.history.others[EVALUATION].by_version if EVALUATION in watched.history.others else Rates()
+        points = list(zip(rates.to, rates.value, rates.low, rates.high, strict=True))
+        line = Line("evaluation games", points)
+        return charts.line_chart([line], x_name="model version", form="percent", low=0, high=1) if points else None
+
+    return chart_card(
+        "win_rate",
+        options,
+        title="Evaluation",
+        unit="% of evaluation games won by each version; band: 95 % confidence",
+        empty="It appears when a version is evaluated: `evaluation.games` in the settings, or `understudy evaluate`.",
         tall=True,
     )
 
@@ -178,7 +237,7 @@ def latest_games(watched: Watched) -> Markup:
     seen = watched.snapshot
     folders = {"buffer": seen.buffer, "archive": seen.archive, "rejected": seen.rejected}
     notes = [
-        (words.ended(note.name, note.at), note, name) for name, folder in folders.items() for note in folder.recent
+        (formats.ended(note.name, note.at), note, name) for name, folder in folders.items() for note in folder.recent
     ]
     notes.sort(key=lambda entry: entry[0], reverse=True)
     if not notes and "selfplay" in seen.learner.stats:
@@ -186,22 +245,25 @@ def latest_games(watched: Watched) -> Markup:
         where = f" Some to look at are on the page {pages}." if pages else ""
         return empty(f"Self-play learns from its games in memory.{where}")
     if not notes:
-        return empty("No game has been recorded yet.")
+        return empty("No game has been recorded yet. Games appear here when a bot has finished one.")
+    against = any(watched.opponents.values())  # else it is a game without opponents
     rows = [
         (
-            tag("a", words.clock(at), href=f"/run/{watched.name}/game/{folder}/{note.name}"),
+            tag("a", formats.clock(at), href=f"/run/{watched.name}/game/{folder}/{note.name}"),
             result_tag(note.result),
+            *((watched.opponents.get(note.name) or "–",) if against else ()),
             folder,
-            words.size(note.bytes),
+            formats.size(note.bytes),
         )
         for at, note, folder in notes[:8]
     ]
-    return table(("Ended", "Result", "Lies in", "Size"), rows, numbers=(3,))
+    heads = ("Ended", "Result", *(("Opponent",) if against else ()), "Folder", "Size")
+    return table(heads, rows, numbers=(len(heads) - 1,))
 
 
 def log(watched: Watched) -> Markup:
     """The last entries of the log; the box is scrolled to its end."""
     lines = watched.snapshot.log
     if not lines:
-        return empty("Nothing has been logged yet.")
+        return empty("Nothing has been logged yet. The learner logs its start, batches, states and requests.")
     return tag("div", tag("pre", "\n".join(lines), cls="log"), cls="log-box")

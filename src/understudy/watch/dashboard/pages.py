@@ -8,12 +8,14 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
+from nicegui import app as nicegui_app
 from nicegui import ui
 
 from understudy.games.spec import all_pages, resolve
 from understudy.watch.dashboard import game_page as one_game
 from understudy.watch.dashboard import games, home, learning, machine, models, overview
 from understudy.watch.dashboard.markup import Markup, join, light, tag
+from understudy.watch.dashboard.missing import missing_page
 from understudy.watch.dashboard.parts import Update, box, live_html
 from understudy.watch.dashboard.runs import Runs, Watched
 from understudy.watch.prometheus import CONTENT_TYPE, exposition
@@ -21,6 +23,19 @@ from understudy.watch.prometheus import CONTENT_TYPE, exposition
 _STYLE = Path(__file__).with_name("style.css")
 _PATIENCE_SECONDS = 60  # a busy machine takes its time to read a run
 _THEME_COOKIE = "understudy_theme"
+# A button beside a command copies it. `navigator.clipboard` exists only on this machine or behind TLS.
+_COPY = """document.addEventListener('click', async event => {
+  const button = event.target.closest('[data-copy]');
+  if (!button) return;
+  event.preventDefault();
+  const text = button.dataset.copy;
+  try { await navigator.clipboard.writeText(text) } catch {
+    const area = document.body.appendChild(document.createElement('textarea'));
+    area.value = text; area.select(); document.execCommand('copy'); area.remove();
+  }
+  button.classList.add('done');
+  setTimeout(() => button.classList.remove('done'), 1200);
+});"""
 TABS: dict[str, tuple[str, Callable[[Watched], list[Update]]]] = {
     "overview": ("Overview", overview.show),
     "results": ("Results", learning.show_results),
@@ -34,6 +49,11 @@ TABS: dict[str, tuple[str, Callable[[Watched], list[Update]]]] = {
 def add(app: FastAPI, runs: Runs) -> None:
     """Add every page to the application."""
     ui.add_css(_STYLE.read_text(encoding="utf-8"), shared=True)
+    ui.add_body_html(f"<script>{_COPY}</script>", shared=True)
+
+    @nicegui_app.exception_handler(404)
+    async def not_found(request: Request, _: Exception) -> Response:
+        return missing_page(runs, f"Nothing has the address {request.url.path[:200]}.")
 
     @app.get("/metrics")
     async def metrics() -> Response:
@@ -56,7 +76,7 @@ def add(app: FastAPI, runs: Runs) -> None:
     async def run_page(request: Request, name: str, tab: str = "overview") -> Response | None:
         watched = runs.get(name)
         if watched is None or _page_of(tab) is None:
-            return PlainTextResponse("There is no such page.\n", 404)
+            return missing_page(runs, f"No run or page has the address {request.url.path[:200]}.")
         await watched.look()
         _run_page(request, runs, watched, tab)
         return None
@@ -65,7 +85,8 @@ def add(app: FastAPI, runs: Runs) -> None:
     async def game_page(request: Request, name: str, folder: str, file: str) -> Response | None:
         watched = runs.get(name)
         if watched is None or watched.file(folder, file) is None:
-            return PlainTextResponse("There is no such game.\n", 404)
+            gone = "It may have been deleted to keep the archive within its limits; the page Games lists what is there."
+            return missing_page(runs, f"There is no game {file[:200]} in {folder[:20]}. {gone}")
         await watched.look()
         with _frame(request, runs, watched, "games"):
             await one_game.show(watched, folder, file)
@@ -76,7 +97,7 @@ def _run_page(request: Request, runs: Runs, watched: Watched, tab: str) -> None:
     with _frame(request, runs, watched, tab) as updates:
         show = _page_of(tab)
         assert show is not None  # the caller has looked
-        updates.extend(show(watched))
+        updates.extend(show(watched) or ())  # a game's page that never changes may return nothing
 
 
 @contextmanager

@@ -14,9 +14,12 @@ from understudy.errors import RunDirError
 from understudy.games.spec import Page, all_pages, page_wanted
 from understudy.machine.load_log import Load, read_loads
 from understudy.rundir import RunDir
+from understudy.watch.dashboard.opponents import latest_opponents
 from understudy.watch.health import Health, judge
-from understudy.watch.history import History, read_history
-from understudy.watch.readings import Snapshot, open_ledger, read_run, stamp_of
+from understudy.watch.history import RunHistory, read_history
+from understudy.watch.ledger_reading import open_ledger, stamp_of
+from understudy.watch.snapshot import RunSnapshot, read_run
+from understudy.watch.update_history import with_updates
 
 T = TypeVar("T")
 FOLDERS = ("buffer", "archive", "rejected")
@@ -32,10 +35,13 @@ class Watched:
     def __init__(self, name: str, run: RunDir, refresh_seconds: float) -> None:
         self.name = name
         self.run = run
-        self.snapshot = Snapshot(str(run.root), time.time())
+        self.snapshot = RunSnapshot(str(run.root), time.time())
         self.health = judge(self.snapshot)
-        self.history = History()
+        self.history = RunHistory()
         self.loads: list[Load] = []
+        self.remarks_stamp: object = None
+        self.opponents: dict[str, str] = {}
+        """Of the latest games, by file name."""
         self.pages: tuple[Page, ...] = ()
         """The pages of games that have something to show of this run."""
         self._refresh_seconds = refresh_seconds
@@ -61,19 +67,23 @@ class Watched:
         inside = path.parent == root / "data" / folder and path.name == name
         return path if inside and path.is_file() else None
 
-    def _read(self) -> tuple[Snapshot, Health, History]:
+    def _read(self) -> tuple[RunSnapshot, Health, RunHistory]:
         snapshot = read_run(self.run, recent=8, log_lines=40)
-        known = (snapshot.last_version_at, tuple(snapshot.outcomes.items()))
+        known = (snapshot.last_version_at, tuple(snapshot.outcomes.items()), stamp_of(self.run.updates))
         history = self.history
         if known != self._known and self.run.ledger.exists():
             try:
                 with open_ledger(self.run.ledger) as ledger:
-                    history = read_history(ledger)
+                    history = with_updates(read_history(ledger), self.run.updates)
                 self._known = known
             except RunDirError:
                 pass  # the snapshot says so among its problems
         if (stamp := stamp_of(self.run.loads)) != self._loads_known:
             self.loads, self._loads_known = read_loads(self.run.loads), stamp
+        self.remarks_stamp = stamp_of(self.run.remarks)
+        folders = (snapshot.buffer, snapshot.archive, snapshot.rejected)
+        latest = [Path(folder.path, note.name) for folder in folders for note in folder.recent]
+        self.opponents = latest_opponents(self.run, latest, self.opponents)
         self.pages = tuple(page for page in all_pages() if page in self.pages or page_wanted(page, self.run, snapshot))
         return snapshot, judge(snapshot), history
 

@@ -15,23 +15,27 @@ from nicegui import ui
 from understudy.errors import SettingsError
 from understudy.rundir import RunDir
 from understudy.settings import DashboardSettings
-from understudy.watch.dashboard import access as gate
-from understudy.watch.dashboard import pages
+from understudy.watch.dashboard import access, pages
 from understudy.watch.dashboard.runs import Runs
 
 _GRACE_SECONDS = 1
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#2a62d8"/>'
+    '<path d="M6 23l7-8 5 4 8-10" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round"'
+    ' stroke-linejoin="round"/></svg>'
+)
 _RECONNECT_SECONDS = 30.0  # a busy machine, or a phone, may be silent for a while without losing its page
 
 
 def serve(run_dirs: Sequence[RunDir], settings: DashboardSettings, *, show: bool = False) -> int:
     """Show these runs until Ctrl-C; SettingsError if the dashboard may not, or cannot, listen where it is told to."""
-    gate.check(settings)
+    access.check(settings)
     runs = Runs(run_dirs, settings.refresh_seconds)
     with _listen(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         address = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
         config = uvicorn.Config(
-            gate.Gate(_application(runs), settings, port),
+            access.AccessControl(_application(runs), settings, port),
             log_level="warning",
             timeout_graceful_shutdown=_GRACE_SECONDS,
             server_header=False,
@@ -50,6 +54,7 @@ def _application(runs: Runs) -> FastAPI:
     ui.run_with(
         app,
         title="Understudy",
+        favicon=_ICON,
         dark=None,
         tailwind=False,
         show_welcome_message=False,

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
+import subprocess
+import sys
 from typing import Any, Literal
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 import torch
 
 from understudy.errors import SettingsError
+from understudy.games.shogi.network.convolutions import convolutions
 from understudy.games.shogi.network.modules import ACTIONS, RunningNorm, expectation
 from understudy.games.shogi.network.res_tower import ActorCriticResTower
 from understudy.learning.losses import ppo_clip, softmax, through_softmax
@@ -66,6 +70,7 @@ def test_the_factory_makes_it_and_the_parameters_depend_on_the_generator_alone(h
     assert not np.array_equal(first.parameters, other.parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", HEADS)
 def test_the_initial_policy_is_nearly_uniform_and_the_game_a_draw(head: Head, rng: np.random.Generator) -> None:
     network = ActorCriticResTower(S, ACTIONS, settings(head), rng)
@@ -75,6 +80,7 @@ def test_the_initial_policy_is_nearly_uniform_and_the_game_a_draw(head: Head, rn
     assert np.abs(values).max() < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("head", HEADS)
 def test_gradients_are_those_of_finite_differences(head: Head, few: bool, rng: np.random.Generator) -> None:
@@ -124,6 +130,7 @@ def test_outputs_and_gradients_are_those_of_autograd_through_the_plain_tower(
         np.testing.assert_allclose(gradients[name], derivative, rtol=1e-8, atol=1e-8, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [False, True])
 def test_results_do_not_depend_on_the_number_of_threads(
     few: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -165,6 +172,7 @@ def test_parts_of_a_batch_add_up_to_the_whole(rng: np.random.Generator, monkeypa
         np.testing.assert_allclose(in_parts, whole, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_objective_in_parts_gives_the_gradients_of_forward_and_backward(
     threads: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -259,6 +267,7 @@ def test_a_step_in_play_disturbs_neither_forward_nor_backward(rng: np.random.Gen
     np.testing.assert_array_equal(network.gradients, expected)
 
 
+@pytest.mark.slow
 def test_the_optimizer_updates_the_network_that_plays(rng: np.random.Generator) -> None:
     network = model_factory(S, ACTIONS, settings(channels=32), rng)
     assert isinstance(network, ActorCriticResTower)
@@ -276,6 +285,7 @@ def test_the_optimizer_updates_the_network_that_plays(rng: np.random.Generator) 
     assert [name for name in same if not name.endswith("num_batches_tracked")] == []
 
 
+@pytest.mark.slow
 def test_the_objective_of_the_numpy_networks_teaches_it(rng: np.random.Generator) -> None:
     network = model_factory(S, ACTIONS, settings(), rng)
     states = rng.random((16, S), np.float32)
@@ -398,3 +408,44 @@ def test_evaluation_agrees_with_forward_and_sees_every_change_of_the_parameters(
 def test_a_state_that_is_not_planes_and_a_list_is_refused(state_dim: int, n_actions: int) -> None:
     with pytest.raises(SettingsError, match="81 squares"):
         ActorCriticResTower(state_dim, n_actions, settings(), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_torch_and_compiled_code_give_the_same_outputs_and_gradients(head: Head, rng: np.random.Generator) -> None:
+    states, d_logits, d_values = boards(rng, 5, True), rng.normal(size=(5, ACTIONS)), rng.normal(size=5)
+    found = []
+    for backend in ("torch", "compiled"):
+        network = ActorCriticResTower(S, ACTIONS, settings(head, backend=backend), np.random.default_rng(1), np.float64)
+        outputs = network.forward(states)
+        network.backward(d_logits, d_values)
+        found.append((*outputs, network.gradients))
+    for plain, fast in zip(*found, strict=True):
+        np.testing.assert_allclose(fast, plain, rtol=1e-8, atol=1e-8)
+
+
+def test_without_numba_torch_computes_the_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert convolutions("auto").name == "compiled"
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "numba" else find(name))
+    assert convolutions("auto").name == convolutions("torch").name == "torch"
+    with pytest.raises(SettingsError, match="needs numba"):
+        convolutions("compiled")
+
+
+def test_the_torch_backend_trains_and_plays_where_numba_cannot_be_imported() -> None:
+    program = """
+import sys
+sys.modules["numba"] = sys.modules["llvmlite"] = None
+import numpy as np
+from understudy.games.shogi.checkpoint import new_network
+from understudy.games.shogi.inference import make_evaluator
+from understudy.settings import NetworkSettings
+network = new_network(NetworkSettings(policy="resnet", blocks=1, channels=4, backend="torch"))
+states = np.zeros((2, network.state_dim), np.float32)
+logits, values = network.forward(states)
+network.backward(np.ones_like(logits), np.ones_like(values))
+assert np.abs(network.gradients).sum() > 0
+evaluate, _ = make_evaluator(network, "torch")
+evaluate(states.reshape(2, -1, 9, 9))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -5,7 +5,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from understudy.games.shogi.network import winograd
+from understudy.games.shogi.network import compiled as winograd
+from understudy.games.shogi.network.compiled import CompiledConvolutions
+from understudy.games.shogi.network.convolutions import Convolutions, TorchConvolutions
 
 
 def channels_last(planes: Tensor) -> Tensor:
@@ -26,30 +28,24 @@ def tensors(dtype: torch.dtype, n: int, channels: int, outputs: int) -> tuple[Te
 def test_results_and_derivatives_are_those_of_a_plain_convolution(
     n: int, channels: int, outputs: int, relu: bool
 ) -> None:
-    """With `relu`, one before the convolution and one after it."""
     x, kernels, biases, d = tensors(torch.float64, n, channels, outputs)
     leaves = [tensor.requires_grad_() for tensor in (x, kernels, biases)]
-    y = functional.conv2d(functional.relu(x) if relu else x, kernels, biases, padding=1)
-    d_x, d_kernels, d_biases = torch.autograd.grad(y, leaves, d)
-
-    spread = winograd.spread(kernels.detach())
-    seen = channels_last(x.detach())
-    seen = seen.relu() if relu else seen
-    found = winograd.backward(channels_last(d), seen, spread, through_relu=relu)
-
-    torch.testing.assert_close(
-        winograd.convolve(seen, spread, biases, relu=relu), channels_last(functional.relu(y) if relu else y)
-    )
-    for ours, theirs in zip(found, (channels_last(d_x), d_kernels, d_biases), strict=True):
+    found = []
+    backends: list[Convolutions] = [CompiledConvolutions(), TorchConvolutions()]
+    for by in backends:
+        y = by.convolve(x, kernels=kernels, prepared=by.prepare(kernels.detach()), biases=biases, relu=relu)
+        found.append((y, *torch.autograd.grad(y, leaves, d)))
+    for ours, theirs in zip(*found, strict=True):
         torch.testing.assert_close(ours, theirs)
 
 
 def test_few_digits_are_lost_in_single_precision() -> None:
     x, kernels, biases, d = tensors(torch.float64, 8, 32, 32)
-    spread = winograd.spread(kernels.float())
+    prepared = winograd.prepare(kernels.float())
     seen = channels_last(x.float())
-    y = winograd.convolve(seen, spread, biases.float())
-    d_x, d_kernels, _ = winograd.backward(channels_last(d.float()), seen, spread)
+    y = winograd.convolve(seen, prepared, biases.float())
+    d_x, d_kernels, _ = winograd.convolve_backward(channels_last(d.float()), seen, prepared)
+    assert d_x is not None
     one, none = [1, 1], [0, 0]
     by_x, by_kernels, _ = torch.ops.aten.convolution_backward(
         d, x, kernels, [32], one, one, one, False, none, 1, (True, True, True)
@@ -62,22 +58,33 @@ def test_few_digits_are_lost_in_single_precision() -> None:
 def test_what_is_not_a_number_is_not_swallowed() -> None:
     x, kernels, biases, _ = tensors(torch.float32, 2, 16, 16)
     x[0, 3, 4, 4] = torch.nan
-    y = winograd.convolve(channels_last(x), winograd.spread(kernels), biases, relu=True)
+    y = winograd.convolve(channels_last(x), winograd.prepare(kernels), biases, relu=True)
     assert y[0, 40].isnan().all()
     assert not y[1].isnan().any()
 
 
 def test_no_boards() -> None:
     x, kernels, biases, d = tensors(torch.float32, 0, 16, 16)
-    spread = winograd.spread(kernels)
-    assert winograd.convolve(channels_last(x), spread, biases).shape == (0, 81, 16)
-    assert not winograd.backward(channels_last(d), channels_last(x), spread)[1].any()
+    prepared = winograd.prepare(kernels)
+    assert winograd.convolve(channels_last(x), prepared, biases).shape == (0, 81, 16)
+    assert not winograd.convolve_backward(channels_last(d), channels_last(x), prepared)[1].any()
 
 
 def test_boards_of_other_channels_are_refused() -> None:
     x, _, biases, d = tensors(torch.float32, 2, 16, 16)
-    spread = winograd.spread(torch.zeros(16, 32, 3, 3))
+    prepared = winograd.prepare(torch.zeros(16, 32, 3, 3))
     with pytest.raises(ValueError, match="shapes"):
-        winograd.convolve(channels_last(x), spread, biases)
+        winograd.convolve(channels_last(x), prepared, biases)
     with pytest.raises(ValueError, match="shapes"):
-        winograd.backward(channels_last(d), channels_last(x), spread)
+        winograd.convolve_backward(channels_last(d), channels_last(x), prepared)
+
+
+def test_the_derivative_with_respect_to_the_planes_can_be_left_out() -> None:
+    x, kernels, _, d = tensors(torch.float64, 11, 16, 16)
+    prepared = winograd.prepare(kernels)
+    arrays = channels_last(d), channels_last(x), prepared
+    _, *expected = winograd.convolve_backward(*arrays)
+    none, *found = winograd.convolve_backward(*arrays, wanted=False)
+    assert none is None
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)

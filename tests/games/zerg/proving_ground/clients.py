@@ -30,7 +30,7 @@ class Client:
 
 def create_request(computer: bool = True, seed: int = 1) -> sc2api_pb2.RequestCreateGame:
     request = sc2api_pb2.RequestCreateGame(random_seed=seed, realtime=False)
-    request.local_map.map_path = "ProvingGround-1.SC2Map"
+    request.local_map.map_path = "ProvingGround-4.SC2Map"
     request.player_setup.add(type=sc2api_pb2.Participant)
     if computer:
         request.player_setup.add(type=sc2api_pb2.Computer, race=TERRAN, difficulty=sc2api_pb2.Medium)

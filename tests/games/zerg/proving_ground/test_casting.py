@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from games.zerg.proving_ground.scenes import new_game
 from understudy.games.zerg.proving_ground import state as names
-from understudy.games.zerg.proving_ground.maps import Point
+from understudy.games.zerg.proving_ground.map_parts import Point
 from understudy.games.zerg.proving_ground.rules import BILE, BLINK, BLINK_TECH, FUNGAL, PSI_STORM, SCAN, STORM
 from understudy.games.zerg.proving_ground.simulation import Simulation
-from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG, kind
+from understudy.games.zerg.proving_ground.unit_data import kind
+from understudy.games.zerg.starcraft import PROTOSS, TERRAN, ZERG
 
 
 def stage(first: int, second: int = ZERG) -> tuple[Simulation, Point]:
@@ -21,6 +23,7 @@ def caster(game: Simulation, name: str, place: Point, energy: float = 200.0) -> 
     return slot
 
 
+@pytest.mark.slow
 def test_a_scan_shows_a_far_place_and_what_is_hidden_there_for_a_while() -> None:
     game, _ = stage(TERRAN)
     goal = game.map.starts[1]

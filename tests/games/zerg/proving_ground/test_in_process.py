@@ -19,6 +19,8 @@ from understudy.games.zerg.proving_ground import play
 from understudy.games.zerg.proving_ground.bot_files import load_bot
 from understudy.games.zerg.proving_ground.maps import make_map, seed_of
 
+pytestmark = pytest.mark.slow
+
 BOTS = Path(__file__).parent / "bots"
 ALL_BOTS = sorted(path.stem for path in BOTS.glob("*.py"))
 
@@ -168,7 +170,7 @@ def test_who_surrenders_has_lost() -> None:
 def test_a_files_own_race_is_used() -> None:
     assert load_bot(BOTS / "terran_expand.py").race == Race.Terran
     assert load_bot(BOTS / "terran_expand.py", "Zerg").race == Race.Zerg
-    with pytest.raises(SettingsError, match="no file"):
+    with pytest.raises(SettingsError, match="not a file"):
         load_bot(BOTS / "nobody.py")
 
 

@@ -26,6 +26,7 @@ def test_the_folder_has_executables_and_maps_where_burnysc2_looks(tmp_path: Path
     assert "ProvingGround-3 AcropolisLE" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="on Windows the executable is pip's launcher")
 def test_the_executable_starts_and_says_what_it_lacks(tmp_path: Path) -> None:
     install(tmp_path)

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 from understudy.errors import SettingsError
-from understudy.games.zerg.proving_ground.maps import SIZE, make_map, name_of, seed_of
+from understudy.games.zerg.proving_ground.conformance.report import GroupReport
+from understudy.games.zerg.proving_ground.conformance.walls import MAPS, map_checks, wall_checks
+from understudy.games.zerg.proving_ground.map_parts import SIZE, name_of
+from understudy.games.zerg.proving_ground.maps import make_map, seed_of
 from understudy.games.zerg.proving_ground.simulation import Simulation
-from understudy.games.zerg.proving_ground.state import SUCCESS
-from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG, kind
+from understudy.games.zerg.proving_ground.state import MOVE, SUCCESS
+from understudy.games.zerg.proving_ground.unit_data import kind
+from understudy.games.zerg.starcraft import TERRAN, ZERG
 
 SEEDS = [*range(12), *(seed_of(f"ProvingGround-{sort}-{n}") for sort in ("Small", "Four") for n in range(4))]
 
@@ -74,7 +78,7 @@ def test_a_map_with_four_starts_is_played_from_two_of_them() -> None:
 def test_a_small_map_has_less_ground_and_fewer_bases() -> None:
     small, usual = make_map(seed_of("ProvingGround-Small-1")), make_map(1)
     assert small.pathable.sum() < 0.8 * usual.pathable.sum()
-    assert len(small.bases) == 8
+    assert len(small.bases) == 10
 
 
 def test_a_maps_name_tells_its_seed() -> None:
@@ -83,6 +87,49 @@ def test_a_maps_name_tells_its_seed() -> None:
     assert name_of(seed_of("ProvingGround-Four-3.SC2Map")) == "ProvingGround-Four-3"
     assert make_map(seed_of("ProvingGround-Small-3")).name == "ProvingGround-Small-3"
     assert seed_of("AcropolisLE.SC2Map") == seed_of("Ladder/AcropolisLE")
+
+
+def test_walls_and_distances_are_those_of_ladder_maps_on_fifty_maps() -> None:
+    assert len(MAPS) == 50
+    walls, distances = GroupReport.of("walls", wall_checks()), GroupReport.of("maps", map_checks())
+    assert not walls.failures
+    assert walls.total == 50 * 2 * 8
+    assert not distances.failures
+
+
+def test_standard_maps_have_watch_towers_and_rocks() -> None:
+    for number in range(12):
+        game_map = make_map(number)
+        assert len(game_map.towers) == 2
+        assert len(game_map.rocks) in (0, 2)
+    assert sum(bool(make_map(number).rocks) for number in range(12)) >= 9
+
+
+def test_a_watch_tower_shows_its_surroundings_to_who_stands_beside_it() -> None:
+    game = Simulation(make_map(4), (TERRAN, ZERG))
+    x, y = game.map.towers[0]
+    game.step(1)
+    there = (int(y) + 15, int(x))
+    assert game.state["visibility"][0][there] == 0
+    marine = game.spawn(kind("Marine"), 0, x + 1.5, y)
+    game.step(1)
+    assert game.state["visibility"][0][there] == 2
+    assert game.state["visibility"][1][there] != 2
+    game.destroy(marine)
+    game.step(1)
+    assert game.state["visibility"][0][there] == 1
+
+
+def test_an_army_gets_up_the_ramp() -> None:
+    game = Simulation(make_map(4), (TERRAN, ZERG))
+    x, y = game.map.starts[0]
+    middle = SIZE / 2
+    army = [game.spawn(kind("Roach"), 1, middle + n % 8, middle + n // 8) for n in range(40)]
+    for slot in army:
+        game.order(1, slot, MOVE, x=x + 5, y=y)
+    game.step(22 * 90)
+    near = np.hypot(game.state["x"][army] - x, game.state["y"][army] - y) < 14
+    assert near.sum() >= 36
 
 
 def test_a_negative_seed_is_refused() -> None:

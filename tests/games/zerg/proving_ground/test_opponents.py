@@ -7,16 +7,17 @@ from understudy.games.zerg.proving_ground.difficulty_ladder import play_computer
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Match, Seat
 from understudy.games.zerg.proving_ground.opponents import make_opponent
-from understudy.games.zerg.proving_ground.opponents.plans import MACRO, PLANS
+from understudy.games.zerg.proving_ground.opponents.plans import PLANS
 from understudy.games.zerg.proving_ground.opponents.skill import SKILLS
-from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG, kind, upgrades
+from understudy.games.zerg.proving_ground.unit_data import kind, upgrades
+from understudy.games.zerg.starcraft import MACRO, PROTOSS, TERRAN, ZERG
 
 ALONE = [(race, build) for race, plans in PLANS.items() for build in plans]
 
 
 def develop(race: int, build: int, minutes: float, difficulty: int = 7) -> Match:
     """Let an opponent develop against one that does nothing."""
-    match = Match(make_map(1), [Seat(race, race, computer=True), Seat(TERRAN, TERRAN)], 1)
+    match = Match(make_map(4), [Seat(race, race, computer=True), Seat(TERRAN, TERRAN)], 1)
     match.opponents.append(make_opponent(match.simulation, 0, difficulty, build, 1))
     match.advance_to(round(minutes * 1344))
     return match
@@ -49,6 +50,7 @@ def test_a_difficulty_is_never_weaker_than_the_one_below_in_any_number() -> None
         assert strong.workers >= weak.workers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("race", [ZERG, TERRAN, PROTOSS])
 def test_much_stronger_beats_much_weaker_from_either_side(race: int) -> None:
     assert play_computers(race, (7, 2), MACRO, 3) == (1, 2)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
+import pytest
 from s2clientprotocol import sc2api_pb2
 
 from games.zerg.proving_ground.clients import create_request, join_request
@@ -83,6 +84,7 @@ def test_a_client_that_disconnects_in_the_middle_loses_and_the_other_goes_on() -
     with_server(talk, bots=2)
 
 
+@pytest.mark.slow
 def test_a_silent_client_is_disconnected_and_loses() -> None:
     async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
         one, two = await session.ws_connect(url, max_msg_size=0), await session.ws_connect(url, max_msg_size=0)

@@ -5,8 +5,9 @@ import pytest
 
 from games.zerg.proving_ground.scenes import new_game, rich, slots
 from understudy.games.zerg.proving_ground import state as names
-from understudy.games.zerg.proving_ground.maps import SIZE
-from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG, kind
+from understudy.games.zerg.proving_ground.map_parts import SIZE
+from understudy.games.zerg.proving_ground.unit_data import kind
+from understudy.games.zerg.starcraft import PROTOSS, TERRAN, ZERG
 
 MIDDLE = SIZE / 2
 

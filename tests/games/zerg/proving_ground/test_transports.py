@@ -9,8 +9,9 @@ from s2clientprotocol import raw_pb2
 from games.zerg.proving_ground.scenes import new_game, rich, slots
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.simulation import Simulation
-from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG, kind
+from understudy.games.zerg.proving_ground.unit_data import kind
 from understudy.games.zerg.proving_ground.wire import UnitWriter
+from understudy.games.zerg.starcraft import TERRAN, ZERG
 
 
 def terran_game() -> tuple[Simulation, float, float]:

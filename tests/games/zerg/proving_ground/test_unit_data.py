@@ -6,8 +6,9 @@ from sc2.dicts.unit_train_build_abilities import TRAIN_INFO
 from sc2.ids.unit_typeid import UnitTypeId
 
 from understudy.games.zerg.proving_ground.rules import rules
-from understudy.games.zerg.proving_ground.unit_data import ZERG, kind, kinds_by_id, unit_types, upgrades
+from understudy.games.zerg.proving_ground.unit_data import kind, kinds_by_id, unit_types, upgrades
 from understudy.games.zerg.proving_ground.vitals import UNKNOWN
+from understudy.games.zerg.starcraft import ZERG
 
 # Written down from the game's own numbers (patch 4.10 and later), independently of the tables.
 KNOWN: dict[str, dict[str, float]] = {

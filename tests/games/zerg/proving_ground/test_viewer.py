@@ -11,12 +11,12 @@ from understudy.errors import SettingsError
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.recording import Recording, frame_of, load_recording
 from understudy.games.zerg.proving_ground.simulation import Simulation
-from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG
 from understudy.games.zerg.proving_ground.viewer import headline, png_of, text_of, watch
+from understudy.games.zerg.starcraft import TERRAN, ZERG
 
 
 def recorded(path: Path) -> Simulation:
-    game = Simulation(make_map(1), (ZERG, TERRAN))
+    game = Simulation(make_map(4), (ZERG, TERRAN))
     recording = Recording(path, game.map)
     for _ in range(10):
         game.step(11)
@@ -30,13 +30,13 @@ def recorded(path: Path) -> Simulation:
 def test_a_recording_holds_a_frame_a_second_and_the_end(tmp_path: Path) -> None:
     recorded(tmp_path / "game.jsonl")
     head, *frames = load_recording(tmp_path / "game.jsonl")
-    assert head["map"] == "ProvingGround-1"
+    assert head["map"] == "ProvingGround-4"
     assert [frame["loop"] for frame in frames] == [11, 33, 55, 77, 99, 110]
     assert frames[-1]["result"] == [1, 2]
 
 
 def test_the_picture_in_the_terminal_shows_both_players() -> None:
-    game = Simulation(make_map(1), (ZERG, TERRAN))
+    game = Simulation(make_map(4), (ZERG, TERRAN))
     text = text_of(game.map.pathable, frame_of(game))
     assert "1 Zerg: 50m 0g 12/14 supply, 16 units, 1 structures" in text
     assert "A" in text

@@ -7,8 +7,9 @@ from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.observation import tag
 from understudy.games.zerg.proving_ground.simulation import Simulation
-from understudy.games.zerg.proving_ground.unit_data import TERRAN, ZERG, kind, unit_types
+from understudy.games.zerg.proving_ground.unit_data import kind, unit_types
 from understudy.games.zerg.proving_ground.wire import UnitWriter
+from understudy.games.zerg.starcraft import TERRAN, ZERG
 
 
 def units_of(game: Simulation, player: int) -> dict[int, raw_pb2.Unit]:
@@ -17,7 +18,7 @@ def units_of(game: Simulation, player: int) -> dict[int, raw_pb2.Unit]:
 
 
 def test_decoded_units_are_the_states_units() -> None:
-    game = Simulation(make_map(1), (ZERG, TERRAN))
+    game = Simulation(make_map(4), (ZERG, TERRAN))
     game.step(300)
     state = game.state
     seen = units_of(game, 0)
@@ -33,7 +34,7 @@ def test_decoded_units_are_the_states_units() -> None:
 
 
 def test_orders_are_shown_with_their_abilities_targets_and_progress() -> None:
-    game = Simulation(make_map(1), (ZERG, TERRAN))
+    game = Simulation(make_map(4), (ZERG, TERRAN))
     state = game.state
     larva = int(np.flatnonzero((state["alive"] == 1) & (state["kind"] == kind("Larva")))[0])
     overlord = int(np.flatnonzero((state["alive"] == 1) & (state["kind"] == kind("Overlord")))[0])
@@ -55,7 +56,7 @@ def test_orders_are_shown_with_their_abilities_targets_and_progress() -> None:
 
 
 def test_enemies_out_of_sight_are_not_sent_and_their_orders_never() -> None:
-    game = Simulation(make_map(1), (ZERG, TERRAN))
+    game = Simulation(make_map(4), (ZERG, TERRAN))
     assert all(unit.alliance != raw_pb2.Enemy for unit in units_of(game, 0).values())
     x, y = game.map.starts[1]
     scout = game.spawn(kind("Overlord"), 0, x, y)
@@ -71,7 +72,7 @@ def test_enemies_out_of_sight_are_not_sent_and_their_orders_never() -> None:
 
 
 def test_cloaked_units_are_sent_only_when_detected() -> None:
-    game = Simulation(make_map(1), (ZERG, TERRAN))
+    game = Simulation(make_map(4), (ZERG, TERRAN))
     x, y = game.map.starts[1]
     lurker = game.spawn(kind("LurkerMPBurrowed"), 0, x + 5, y)
     game.step(16)

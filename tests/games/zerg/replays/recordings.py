@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from understudy.games.zerg.replays.loading import Player, Recording, parse
+from understudy.games.zerg.replays.loading import ParsedReplay, ReplayPlayer, parse
 
 REAL = Path(__file__).resolve().parents[5] / "shared" / "sc2" / "replays"
 needs_real_replays = pytest.mark.skipif(not REAL.is_dir(), reason=f"there are no replays at {REAL}")
@@ -20,7 +20,7 @@ def real_replays() -> list[Path]:
 
 
 @cache
-def loaded(path: Path) -> Recording:
+def loaded(path: Path) -> ParsedReplay:
     """The same recording for every test that asks: loading all of them takes seconds."""
     return parse(path.read_bytes())
 
@@ -68,16 +68,17 @@ def egg(frame: int, larva: int, hatched_at: int, *units: tuple[int, str]) -> lis
     ]
 
 
-def recording(*events: SimpleNamespace, fps: float = 22.4, races: str = "ZT", seconds: int = 600) -> Recording:
+def recording(*events: SimpleNamespace, fps: float = 22.4, races: str = "ZT", seconds: int = 600) -> ParsedReplay:
     """A game of player 1 at (10, 10) against player 2 at (90, 90)."""
     halls = {"Z": "Hatchery", "T": "CommandCenter", "P": "Nexus"}
     homes = [(10, 10), (90, 90)]
     beginnings = [born(0, 9000 + i, halls[race], i + 1, homes[i]) for i, race in enumerate(races[:2])]
     players = tuple(
-        Player(i + 1, race, "Win" if i == 0 else "Loss", False, f"player {i + 1}", 12) for i, race in enumerate(races)
+        ReplayPlayer(i + 1, race, "Win" if i == 0 else "Loss", False, f"player {i + 1}", 12)
+        for i, race in enumerate(races)
     )
     in_order = sorted([*beginnings, stats(1, 12, 12), *events], key=lambda e: e.frame)
-    return Recording(
+    return ParsedReplay(
         release="5.0.15.1",
         build=96000,
         frames=round(seconds * fps),

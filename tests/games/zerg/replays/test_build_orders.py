@@ -11,7 +11,7 @@ import pytest
 
 from understudy.games.zerg.replays.build_orders import read_build_orders, read_evidence, summarize, write_build_orders
 from understudy.games.zerg.replays.errors import ReplayError
-from understudy.games.zerg.replays.openings import Step
+from understudy.games.zerg.replays.openings import OpeningStep
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "docs" / "build-orders.schema.json").read_text(encoding="utf-8"))
 
@@ -129,13 +129,13 @@ def test_another_file_gives_a_bot_another_opening(tmp_path: Path) -> None:
     path = tmp_path / "learned.json"
     write_build_orders(path, summarize({"a": game(73.0)}))
     orders = read_build_orders(path)
-    assert orders.opening("ZvT") == [Step(16, "hatchery"), Step(17, "pool")]
+    assert orders.opening("ZvT") == [OpeningStep(16, "hatchery"), OpeningStep(17, "pool")]
     assert orders.opening("ZvP") == orders.opening("ZvT")  # no evidence of its own: that of all games
     assert orders.target("ZvT", "pool") == (73.0, 17.0)
     assert orders.target("ZvT", "spire") is None
     assert orders.openings("ZvT") == {"hatch-pool": 0.667}
     write_build_orders(path, summarize({"a": game(18.0, 12.0)}))
-    assert read_build_orders(path).opening("ZvT") == [Step(12, "pool"), Step(16, "hatchery")]
+    assert read_build_orders(path).opening("ZvT") == [OpeningStep(12, "pool"), OpeningStep(16, "hatchery")]
     with pytest.raises(ReplayError, match="no opening 'hatch-pool'"):
         read_build_orders(path).opening("ZvT", "hatch-pool")
 

@@ -20,17 +20,11 @@ from understudy.games.zerg.replays.jobs import ReplayJobs, replay_folder
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.games.zerg.replays.settings import ReplaySettings
 from understudy.jobs.dispatch import Dispatcher
-from understudy.jobs.queue import MOST_ATTEMPTS, Outcome
+from understudy.jobs.queue import JobOutcome
 from understudy.ledger.connection import Ledger
+from understudy.ledger.jobs import MOST_ATTEMPTS
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> RunDir:
-    made = RunDir.at(tmp_path / "run")
-    made.create()
-    return made
 
 
 @pytest.fixture
@@ -87,7 +81,7 @@ def test_a_copy_or_a_new_name_is_the_same_replay(folder: Path, run: RunDir) -> N
     with Ledger(run.ledger) as ledger:
         replays = jobs_of(folder, run, ledger)
         (job,) = replays.scan()
-        assert replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        assert replays.settle(JobOutcome(job, result=result(job.key, facts(60.0))))
         put(folder, "renamed.SC2Replay", b"same")
         assert list(replays.scan()) == []
         assert list(jobs_of(folder, run, ledger).scan()) == []  # nor after a restart
@@ -123,7 +117,7 @@ def test_a_failing_job_is_tried_three_times_in_all_restarts_included(folder: Pat
         with Ledger(run.ledger) as ledger:
             replays = jobs_of(folder, run, ledger)
             (job,) = replays.scan()
-            ended = replays.settle(Outcome(job, failure="Its worker was killed by signal 9."))
+            ended = replays.settle(JobOutcome(job, failure="Its worker was killed by signal 9."))
             assert ended == (attempt == MOST_ATTEMPTS)
     with Ledger(run.ledger) as ledger:
         assert list(jobs_of(folder, run, ledger).scan()) == []
@@ -138,10 +132,10 @@ def test_a_result_counts_once_however_often_it_comes(folder: Path, run: RunDir) 
     with Ledger(run.ledger) as ledger:
         replays = jobs_of(folder, run, ledger)
         (job,) = replays.scan()
-        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        replays.settle(JobOutcome(job, result=result(job.key, facts(60.0))))
         assert replays.write()
         before = run.build_orders.read_bytes()
-        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        replays.settle(JobOutcome(job, result=result(job.key, facts(60.0))))
         assert not replays.write()
     assert run.build_orders.read_bytes() == before
 
@@ -152,7 +146,7 @@ def test_replays_without_zerg_leave_the_file_as_it_is(folder: Path, run: RunDir)
     with Ledger(run.ledger) as ledger:
         replays = jobs_of(folder, run, ledger)
         (job,) = replays.scan()
-        replays.settle(Outcome(job, result=result(job.key)))
+        replays.settle(JobOutcome(job, result=result(job.key)))
         assert not replays.write()
         assert ReplayTable(ledger).by_outcome() == {"analysed": 1, "rejected": 0, "set aside": 0}
     assert run.build_orders.read_text() == "what was learned elsewhere"
@@ -164,7 +158,7 @@ def test_what_another_run_learned_is_merged_with(folder: Path, run: RunDir, tmp_
     with Ledger(run.ledger) as ledger:
         replays = jobs_of(folder, run, ledger)
         (job,) = replays.scan()
-        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        replays.settle(JobOutcome(job, result=result(job.key, facts(60.0))))
         assert replays.write()
     assert read_build_orders(run.build_orders).target("ZvT", "pool") == (70.0, 17.0)
 
@@ -175,7 +169,7 @@ def test_games_of_ones_own_are_known_by_name(folder: Path, run: RunDir) -> None:
     with Ledger(run.ledger) as ledger:
         replays = ReplayJobs(folder, run, ledger, ReplaySettings(own_players="Someone, MyBot"))
         for job, player in zip(list(replays.scan()), ("mybot", "Serral"), strict=True):
-            replays.settle(Outcome(job, result=result(job.key, facts(60.0) | {"name": player})))
+            replays.settle(JobOutcome(job, result=result(job.key, facts(60.0) | {"name": player})))
         replays.write()
     assert read_build_orders(run.build_orders).content["sources"]["kinds"] == {"ladder": 1, "own": 1}
 
@@ -193,7 +187,7 @@ def test_games_of_professionals_are_known_by_both_names_where_no_ladder_matched_
         replays = ReplayJobs(folder, run, ledger, ReplaySettings(professionals="X, Y"))
         for job, (kind, name, opponent) in zip(replays.scan(), games, strict=True):
             seen = facts(60.0) | {"kind": kind, "name": name, "opponent": opponent}
-            replays.settle(Outcome(job, result=result(job.key, seen)))
+            replays.settle(JobOutcome(job, result=result(job.key, seen)))
         replays.write()
     assert read_build_orders(run.build_orders).content["sources"]["kinds"] == {"ladder": 1, "professional": 3}
     with Ledger(run.ledger) as ledger:
@@ -209,7 +203,7 @@ def test_a_file_that_cannot_be_read_is_kept_beside(folder: Path, run: RunDir) ->
     with Ledger(run.ledger) as ledger:
         replays = jobs_of(folder, run, ledger)
         (job,) = replays.scan()
-        replays.settle(Outcome(job, result=result(job.key, facts(60.0))))
+        replays.settle(JobOutcome(job, result=result(job.key, facts(60.0))))
         assert replays.write()
     (kept,) = run.root.glob("learned_build_orders.json.*.unreadable")
     assert kept.read_text() == "notes by hand"
@@ -225,6 +219,7 @@ def test_a_missing_folder_is_an_error_that_says_what_to_set(tmp_path: Path, monk
     assert replay_folder(str(tmp_path)) == tmp_path
 
 
+@pytest.mark.slow
 def test_the_command_sets_aside_what_is_no_replay_with_its_reason(
     folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -233,11 +228,12 @@ def test_the_command_sets_aside_what_is_no_replay_with_its_reason(
     assert main(["replays", str(folder), "--run-dir", str(run.root), "--learner.max-workers", "1"]) == 0
     out = capsys.readouterr().out
     assert "Rejected:                2" in out
-    assert "holiday.SC2Replay: This is no StarCraft II replay: it does not begin like one." in out
+    assert "holiday.SC2Replay: This is not a StarCraft II replay: it has no MPQ header." in out
     assert "broken.SC2Replay: The header cannot be read; the file is damaged" in out
     assert not run.build_orders.exists()
 
 
+@pytest.mark.slow
 def test_the_command_learns_build_orders_and_does_so_once(
     folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -256,6 +252,7 @@ def test_the_command_learns_build_orders_and_does_so_once(
     assert run.build_orders.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is watched, which takes longer than this bomb")
 def test_a_decompression_bomb_ends_a_worker_and_nothing_else(
     folder: Path, run: RunDir, capsys: pytest.CaptureFixture[str]
@@ -269,6 +266,7 @@ def test_a_decompression_bomb_ends_a_worker_and_nothing_else(
     assert "Loaded:                  1\n" in out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
 def test_killed_workers_cost_time_and_nothing_else(folder: Path, tmp_path: Path) -> None:
     for i in range(8):
@@ -300,6 +298,7 @@ def analyse(folder: Path, run: RunDir, kills: int) -> dict[str, int]:
         return ReplayTable(ledger).by_outcome()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
 def test_an_interrupted_command_keeps_what_is_done_and_goes_on_next_time(folder: Path, run: RunDir) -> None:
     for i in range(200):

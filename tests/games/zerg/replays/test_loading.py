@@ -14,7 +14,7 @@ from understudy.games.zerg.replays.milestones import observe, why_nothing
 
 
 def test_a_file_that_is_no_replay_is_refused_in_plain_words() -> None:
-    with pytest.raises(ReplayError, match="no StarCraft II replay"):
+    with pytest.raises(ReplayError, match="not a StarCraft II replay"):
         parse(b"PK\x03\x04 something else")
     with pytest.raises(ReplayError, match="header cannot be read; the file is damaged"):
         parse(b"MPQ\x1b" + bytes(100))

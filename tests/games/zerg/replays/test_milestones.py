@@ -18,12 +18,12 @@ from games.zerg.replays.recordings import (
     stats,
     upgrade,
 )
-from understudy.games.zerg.replays.loading import Recording
+from understudy.games.zerg.replays.loading import ParsedReplay
 from understudy.games.zerg.replays.milestones import Observation, observe, why_nothing
 from understudy.games.zerg.replays.vocabulary import NUMBERED, SINGLE, UPGRADES
 
 
-def one(game: Recording) -> Observation:
+def one(game: ParsedReplay) -> Observation:
     (observation,) = observe(game)
     return observation
 
@@ -117,7 +117,7 @@ def test_both_players_of_a_mirror_are_observed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("races", "reason"), [("TP", "no Zerg player"), ("ZTZ", "3 players"), ("Z", "1 players: not a game of one")]
+    ("races", "reason"), [("TP", "no Zerg player"), ("ZTZ", "3 players"), ("Z", "1 players: not a 1v1 game")]
 )
 def test_games_that_teach_nothing_say_why(races: str, reason: str) -> None:
     game = recording(started(100, 50, "SpawningPool"), races=races)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from understudy.games.zerg.replays.errors import ReplayError
-from understudy.games.zerg.replays.openings import Step, name_of, opening_text, parse_opening, steps_of
+from understudy.games.zerg.replays.openings import OpeningStep, name_of, opening_text, parse_opening, steps_of
 
 STANDARD = {
     "overlord_1": (12.0, 13.0),
@@ -20,7 +20,12 @@ def test_an_opening_is_written_as_bot_authors_write_it() -> None:
 
 
 def test_the_text_gives_the_steps_back() -> None:
-    steps = [Step(13, "overlord"), Step(17, "hatchery"), Step(30, "evolution_chamber"), Step(40, "baneling_nest")]
+    steps = [
+        OpeningStep(13, "overlord"),
+        OpeningStep(17, "hatchery"),
+        OpeningStep(30, "evolution_chamber"),
+        OpeningStep(40, "baneling_nest"),
+    ]
     assert parse_opening(opening_text(steps)) == steps
     assert parse_opening("") == []
 

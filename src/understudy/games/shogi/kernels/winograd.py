@@ -1,7 +1,10 @@
-"""3×3 convolutions of 9×9 boards with 196 multiplications a pair of channels, not 729, and their derivatives.
+"""3×3 convolutions of 9×9 boards with 196 multiplications per pair of channels instead of 729, and their derivatives.
 
-After Winograd (1980) and Lavin and Gray (2016): along each axis, two tiles of five squares are made from seven products
-each, y = A (G w · B x); the tenth square is none. A few boards at a time go all the way: they stay in the cache.
+The algorithm is that of Winograd (1980) and Lavin and Gray (2016): along each axis, two tiles of five squares are
+computed from seven products each, y = A (G w · B x); the tenth square is dropped. A few boards at a time go through
+all steps, so that they stay in the cache.
+
+The plain version is `torch.nn.functional.conv2d` (network/convolutions.py); tests compare the two.
 """
 
 from __future__ import annotations
@@ -19,11 +22,11 @@ _Array = NDArray[Any]
 
 SIDE, SQUARES = 9, 81
 _TILES, _SQUARES = 2, 5  # along an axis; of a tile
-_POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5)  # where polynomials are multiplied, besides infinity; these lose few digits
-_POINT = len(_POINTS) + 1  # how many there are
-_ONE = _POINTS.index(1.0) * (_POINT + 1)  # a number that is added there is added to every square of the tile
+_POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5)  # interpolation points besides infinity; these lose few digits
+_POINT = len(_POINTS) + 1  # points along an axis
+_ONE = _POINTS.index(1.0) * (_POINT + 1)  # a number added at this point is added to every square of the tile
 POINTS = _POINT**2
-_AT_ONCE = 9  # boards: 36 tiles, which are whole sixes of rows, and all of it stays in a core's own cache
+_AT_ONCE = 9  # boards: 36 tiles, a multiple of the six rows of a register tile; all of it fits a core's own cache
 _ROWS = _AT_ONCE * _TILES**2
 
 
@@ -38,7 +41,7 @@ def _matrices() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.fl
         g[i] = point ** np.arange(3) / np.prod(point - others)
     a[-1, -1], b[-1], g[-1, -1] = 1, np.poly(points)[::-1], 1
     whole_a = np.zeros((_TILES * _SQUARES, _TILES * _POINT))
-    whole_b = np.zeros((_TILES * _POINT, 1 + _TILES * _SQUARES + 1))  # beyond the edge there are zeros
+    whole_b = np.zeros((_TILES * _POINT, 1 + _TILES * _SQUARES + 1))  # zeros beyond the edge
     for tile in range(_TILES):
         first, points_of = tile * _SQUARES, slice(tile * _POINT, (tile + 1) * _POINT)
         whole_a[first : first + _SQUARES, points_of], whole_b[points_of, first : first + _POINT] = a, b
@@ -54,7 +57,7 @@ _a_rows_back, _a_columns_back = linear_map(_A.T), linear_map(_A.T, y_parts=_TILE
 
 
 def _to_points(rows: Any, columns: Any) -> Any:
-    """A kernel that takes boards (N, 81, C) from `first` on to points (49, 4·count, C)."""
+    """A kernel that transforms `count` boards of (N, 81, C), from `first` on, to points (49, 4·count, C)."""
 
     @compiled
     def to_points(boards: _Array, first: int, count: int, points: _Array) -> None:
@@ -79,7 +82,7 @@ def _to_points(rows: Any, columns: Any) -> Any:
 
 
 def _to_boards(rows: Any, columns: Any) -> Any:
-    """The way back: a kernel that makes boards of points, no number less than `floor`."""
+    """The inverse: a kernel that transforms points to boards; results below `floor` become `floor`."""
 
     @compiled
     def to_boards(points: _Array, first: int, count: int, boards: _Array, floor: Any) -> None:
@@ -103,15 +106,15 @@ def _to_boards(rows: Any, columns: Any) -> Any:
     return to_boards
 
 
-_seen, _told = _to_points(_b_rows, _b_columns), _to_boards(_a_rows, _a_columns)
-_told_back, _seen_back = _to_points(_a_rows_back, _a_columns_back), _to_boards(_b_rows_back, _b_columns_back)
+_inputs, _outputs = _to_points(_b_rows, _b_columns), _to_boards(_a_rows, _a_columns)
+_output_gradient, _input_gradient = _to_points(_a_rows_back, _a_columns_back), _to_boards(_b_rows_back, _b_columns_back)
 
 
 @compiled
 def _check(squares: int, channels: int, outputs: int, fit: bool) -> None:
-    """What follows computes with addresses: a wrong shape would be memory of somebody else's."""
+    """The rest computes with addresses, without bounds checks: a wrong shape would read or write foreign memory."""
     if not fit or squares != SQUARES or channels % LANES or outputs % LANES:
-        raise ValueError("the shapes of these arrays are not those of a convolution")
+        raise ValueError("the shapes of the arrays do not fit a 3×3 convolution of 9×9 boards")
 
 
 @compiled
@@ -136,25 +139,28 @@ def _product(
 
 @compiled
 def convolve(x: _Array, kernels: _Array, biases: _Array, floor: float, y: _Array) -> None:
-    """y (N, 81, O) of x (N, 81, C) and kernels (49, C, O), no number less than `floor`. Channels come in 16s."""
+    """y (N, 81, O) from x (N, 81, C) and kernels (49, C, O); results below `floor` become `floor`.
+
+    C and O are multiples of 16.
+    """
     n, squares, channels = x.shape
     outputs = kernels.shape[2]
     fit = kernels.shape == (POINTS, channels, outputs) and y.shape == (n, squares, outputs)
     _check(squares, channels, outputs, fit)
     size, none = x.itemsize, x.dtype.type(-np.inf)
-    seen = np.empty(POINTS * _ROWS * channels, x.dtype)
+    inputs = np.empty(POINTS * _ROWS * channels, x.dtype)
     products = np.empty(POINTS * _ROWS * outputs, x.dtype)
     for first in range(0, n, _AT_ONCE):
         count = min(_AT_ONCE, n - first)
         rows = _TILES * _TILES * count
-        _seen(x, first, count, seen)
+        _inputs(x, first, count, inputs)
         products[_ONE * rows * outputs : (_ONE + 1) * rows * outputs].reshape(rows, outputs)[:] = biases
         for point in range(POINTS):
             _product(
                 rows,
                 outputs,
                 channels,
-                seen.ctypes.data + point * rows * channels * size,
+                inputs.ctypes.data + point * rows * channels * size,
                 channels * size,
                 size,
                 kernels.ctypes.data + point * channels * outputs * size,
@@ -163,43 +169,40 @@ def convolve(x: _Array, kernels: _Array, biases: _Array, floor: float, y: _Array
                 point == _ONE,
                 none,
             )
-        _told(products, first, count, y, x.dtype.type(floor))
+        _outputs(products, first, count, y, x.dtype.type(floor))
 
 
 @compiled
-def backward(
-    d: _Array, x: _Array, kernels: _Array, through_relu: bool, d_x: _Array, d_kernels: _Array, d_biases: _Array
-) -> None:
-    """From the derivative by y to that by x, and to those by kernels (49, C, O) and biases, which are added to.
+def backward(d: _Array, x: _Array, kernels: _Array, d_x: _Array, d_kernels: _Array, d_biases: _Array) -> None:
+    """Derivatives of `convolve`, from d with respect to y: fill d_x, and add to d_kernels (49, C, O) and d_biases.
 
-    `kernels` are (49, O, C) here. With `through_relu`, x came out of a ReLU, and what is sought is the derivative by
-    what went into it.
+    `kernels` are (49, O, C) here. If d_x has no boards, it is not computed.
     """
     n, squares, channels = x.shape
     outputs = d.shape[2]
     fit = kernels.shape == (POINTS, outputs, channels) and d_kernels.shape == (POINTS, channels, outputs)
-    _check(squares, channels, outputs, fit and d_x.shape == x.shape and d.shape == (n, squares, outputs))
+    wanted = len(d_x) > 0
+    fit = fit and d.shape == (n, squares, outputs) and (not wanted or d_x.shape == x.shape)
+    _check(squares, channels, outputs, fit)
     size, none = x.itemsize, x.dtype.type(-np.inf)
-    seen = np.empty(POINTS * _ROWS * channels, x.dtype)
+    inputs = np.empty(POINTS * _ROWS * channels, x.dtype)
     products = np.empty(POINTS * _ROWS * outputs, x.dtype)
     for first in range(0, n, _AT_ONCE):
         count = min(_AT_ONCE, n - first)
         rows = _TILES * _TILES * count
-        _seen(x, first, count, seen)
-        _told_back(d, first, count, products)
+        _inputs(x, first, count, inputs)
+        _output_gradient(d, first, count, products)
         for constants in products[_ONE * rows * outputs : (_ONE + 1) * rows * outputs].reshape(rows, outputs):
             d_biases += constants
         for point in range(POINTS):
-            of_seen = seen.ctypes.data + point * rows * channels * size
-            of_products = products.ctypes.data + point * rows * outputs * size
+            input_matrix = inputs.ctypes.data + point * rows * channels * size
+            product_matrix = products.ctypes.data + point * rows * outputs * size
             matrix = point * channels * outputs * size
             to = d_kernels.ctypes.data + matrix
-            _product(channels, outputs, rows, of_seen, size, channels * size, of_products, to, size, True, none)
-            by = kernels.ctypes.data + matrix
-            # What was seen is not needed any more.
-            _product(rows, channels, outputs, of_products, outputs * size, size, by, of_seen, size, False, none)
-        _seen_back(seen, first, count, d_x, none)
-        if through_relu:
-            inputs, d_inputs = x[first : first + count].reshape(-1), d_x[first : first + count].reshape(-1)
-            for i in range(len(inputs)):
-                d_inputs[i] = d_inputs[i] if inputs[i] > 0 else x.dtype.type(0)
+            _product(channels, outputs, rows, input_matrix, size, channels * size, product_matrix, to, size, True, none)
+            if wanted:  # overwrites `inputs`, which is not needed any more
+                by = kernels.ctypes.data + matrix
+                of_row = outputs * size
+                _product(rows, channels, outputs, product_matrix, of_row, size, by, input_matrix, size, False, none)
+        if wanted:
+            _input_gradient(inputs, first, count, d_x, none)

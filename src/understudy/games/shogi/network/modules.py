@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -49,7 +51,7 @@ class RunningNorm(nn.BatchNorm2d):
         return scale, self.bias - self.running_mean * scale
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """conv-norm-ReLU-conv-norm-SE-add-ReLU (He et al. 2016, Hu et al. 2018)."""
 
     def __init__(self, channels: int, se_ratio: float) -> None:
@@ -64,12 +66,41 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, C, 9, 9) → the same."""
-        y = functional.relu_(self.norm1.after(self.conv1, x))
-        y = self.norm2.after(self.conv2, y)
+        gate = None
         if self.squeeze is not None and self.excite is not None:
-            gate = torch.sigmoid(self.excite(functional.relu(self.squeeze(y.mean(dim=(2, 3))))))
-            return functional.relu_(torch.addcmul(x, y, gate[:, :, None, None]))
+            gate = partial(gate_of, self.squeeze.weight, self.squeeze.bias, self.excite.weight, self.excite.bias)
+        return residual(
+            x, lambda x: functional.relu_(self.norm1.after(self.conv1, x)), partial(self.norm2.after, self.conv2), gate
+        )
+
+
+def residual(
+    x: Tensor,
+    first: Callable[[Tensor], Tensor],
+    second: Callable[[Tensor], Tensor],
+    gate: Callable[[Tensor], Tensor] | None,
+) -> Tensor:
+    """The residual block, for every backend: `first` convolves with a ReLU, `second` without; x is (N, C, 9, 9)."""
+    y = second(first(x))
+    if gate is None:
         return functional.relu_(x + y)
+    return functional.relu_(torch.addcmul(x, y, gate(y.mean(dim=(2, 3)))[:, :, None, None]))
+
+
+def gate_of(squeeze: Tensor, squeeze_bias: Tensor, excite: Tensor, excite_bias: Tensor, mean: Tensor) -> Tensor:
+    """Squeeze and excite: a factor for each channel (N, C), from the channels' means over the board (N, C)."""
+    squeezed = functional.relu_(functional.linear(mean, squeeze, squeeze_bias))
+    return torch.sigmoid(functional.linear(squeezed, excite, excite_bias))
+
+
+def as_squares(boards: Tensor) -> Tensor:
+    """(N, C, 9, 9) as (N, 81, C): a view where the boards are channels last."""
+    return boards.permute(0, 2, 3, 1).flatten(1, 2)
+
+
+def as_boards(squares: Tensor) -> Tensor:
+    """(N, 81, C) as (N, C, 9, 9), channels last."""
+    return squares.reshape(squares.shape[0], SIDE, SIDE, squares.shape[2]).permute(0, 3, 1, 2)
 
 
 def all_moves(board_moves: Tensor, drops: Tensor) -> Tensor:
@@ -121,7 +152,7 @@ class Tower(nn.Module):
         channels = settings.channels
         self.stem = nn.Conv2d(planes, channels, 3, padding=1, bias=False)
         self.stem_norm = RunningNorm(channels)
-        self.blocks = nn.ModuleList([Block(channels, settings.se_ratio) for _ in range(settings.blocks)])
+        self.blocks = nn.ModuleList([ResidualBlock(channels, settings.se_ratio) for _ in range(settings.blocks)])
         attention = settings.policy_head == "attention"
         self.policy: AttentionPolicy | LinearPolicy = (
             AttentionPolicy(channels, settings.attention_width) if attention else LinearPolicy(channels)

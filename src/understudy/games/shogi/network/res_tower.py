@@ -14,8 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from understudy.errors import SettingsError
-from understudy.games.shogi.network.folded import FoldedTower, Listed, listed
+from understudy.games.shogi.network.convolutions import convolutions
+from understudy.games.shogi.network.folded import FoldedTower
 from understudy.games.shogi.network.modules import ACTIONS, SAMPLE, SIDE, SQUARES, Tower, expectation
+from understudy.games.shogi.network.moves import Listed, listed
+from understudy.games.spec import resolve
 from understudy.networks.network import Floats, Integers, Network, Objective
 from understudy.settings import NetworkSettings
 
@@ -35,6 +38,7 @@ class ActorCriticResTower(Network):
     """
 
     sequential = False
+    one_scale_a_part = False  # not measured for this network
     bounded_value = True
 
     def __init__(
@@ -64,11 +68,16 @@ class ActorCriticResTower(Network):
                 tensor.grad = torch.from_numpy(gradients[name])
         self._initialise(rng)
         self.tower.eval()
-        self._working = FoldedTower(self.tower)
+        self._working = FoldedTower(self.tower, convolutions(settings.backend))
         self._folded: Floats | None = None  # the parameters when they were folded
         self._outputs: list[tuple[Tensor, Tensor]] = []  # of the parts of the last forward
         self._sample = torch.empty(0)  # boards of it
         self._pool: ThreadPoolExecutor | None = None
+
+    def to_onnx(self) -> bytes:
+        """The network as an ONNX file."""
+        content: bytes = resolve("understudy.games.shogi.inference:onnx_bytes")(self)  # by name: it imports this module
+        return content
 
     def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
         """See Network.forward; `starts` makes no difference."""
@@ -110,7 +119,7 @@ class ActorCriticResTower(Network):
     def judge(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of all actions and of win, draw and loss, for an objective in torch; `backward_from` follows."""
         self._refold()
-        return self._working(planes.contiguous(memory_format=torch.channels_last))
+        return self._working(planes)
 
     def backward_from(self, loss: Tensor, planes: Tensor) -> None:
         """Overwrite `gradients` with those of an objective of what `judge` said of these planes."""
@@ -158,7 +167,7 @@ class ActorCriticResTower(Network):
     def _finish(self, parts: Sequence[tuple[Tensor, ...]], sample: Tensor) -> None:
         """Add the gradients of the parts up, always in the same order; let the running statistics follow."""
         self.gradients[:] = 0
-        self._working.lead_back([functools.reduce(torch.add, tensors) for tensors in zip(*parts, strict=True)])
+        self._working.add_gradients([functools.reduce(torch.add, tensors) for tensors in zip(*parts, strict=True)])
         self.tower.follow(sample)
         self._folded = None
 
@@ -185,15 +194,13 @@ class ActorCriticResTower(Network):
         count = max(1, min(fewest, len(states) // _HALF), -(-len(states) // _PART))
         return np.array_split(states[:, :width], count)
 
-    def _inputs(self, states: Floats) -> tuple[Floats, Listed | None]:
+    def _inputs(self, states: Floats) -> tuple[Tensor, Listed | None]:
         moves = listed(states[:, self._board :]) if self._lists else None
-        planes = np.asarray(states[:, : self._board], self.parameters.dtype).reshape(-1, self.planes, SQUARES)
-        return planes, moves
+        return self._boards(states), moves
 
     def _boards(self, states: Floats) -> Tensor:
         boards = torch.from_numpy(np.asarray(states[:, : self._board], self.parameters.dtype))
-        planes = boards.reshape(-1, self.planes, SIDE, SIDE)
-        return planes.contiguous(memory_format=torch.channels_last)  # the fastest layout on CPUs
+        return boards.reshape(-1, self.planes, SIDE, SIDE)
 
     def _statistics(self) -> list[tuple[str, Tensor]]:
         return [(name, buffer) for name, buffer in self.tower.named_buffers() if buffer.is_floating_point()]

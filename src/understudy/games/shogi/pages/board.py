@@ -50,7 +50,7 @@ class Replayed:
 
 def read(path: Path) -> list[Replayed]:
     """The games of a file; GameError, naming the file, if it cannot be understood."""
-    from understudy.games.shogi.record import read_records  # noqa: PLC0415 - cshogi is a door of its own
+    from understudy.games.shogi.record_files import read_records  # noqa: PLC0415 - cshogi is a door of its own
     from understudy.games.shogi.rules import ShogiGame  # noqa: PLC0415
 
     if path.stat().st_size > _MOST_BYTES:

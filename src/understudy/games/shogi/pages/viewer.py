@@ -13,7 +13,7 @@ from understudy.errors import UnderstudyError
 from understudy.games.shogi.pages.board import Replayed, board, read, value_curve, value_text
 from understudy.games.shogi.pages.files import records_of
 from understudy.rundir import RunDir
-from understudy.watch.dashboard import words
+from understudy.watch import formats
 from understudy.watch.dashboard.charts import Options
 from understudy.watch.dashboard.markup import Markup, empty, join, tag
 from understudy.watch.dashboard.parts import Update, box, card, chart_card
@@ -22,6 +22,7 @@ from understudy.watch.dashboard.runs import Watched, in_reader
 if TYPE_CHECKING:
     from understudy.games.shogi.thoughts import Thought
 
+_STYLE = Path(__file__).with_name("board.css")
 _PLAY_SECONDS = 0.8
 _NEAR = 6  # moves listed before and after the one that is shown
 _FAR = 1_000_000
@@ -30,6 +31,7 @@ _EXTRA = ". Install the extra `shogi` to see the board."
 
 def show(watched: Watched) -> list[Update]:
     """Build the page; new records appear while it is open."""
+    ui.add_css(_STYLE.read_text(encoding="utf-8"))
     viewer = Viewer(watched)
     seen: object = None
 
@@ -205,7 +207,7 @@ def _moves(head: str, said: Thought, played: str = "") -> Markup:
             "div",
             tag("span", usi, cls="num"),
             tag("span", tag("span", style=f"width: {100 * share:.0f}%"), cls="share"),
-            tag("span", words.percent(share), cls="num"),
+            tag("span", formats.percent(share), cls="num"),
             tag("span", "played", cls="tag green") if usi == played else tag("span"),
             cls="top-move",
         )

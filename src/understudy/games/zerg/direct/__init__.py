@@ -1,1 +1,1 @@
-"""The bot on the simulation itself: no protocol, no burnysc2. For bulk experience."""
+"""The bot directly on the simulation, without protocol and burnysc2: the fast way to gain experience."""

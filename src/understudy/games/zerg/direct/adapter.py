@@ -22,10 +22,10 @@ from understudy.games.zerg.snapshot import (
     MOVE,
     OTHER,
     RESEARCH,
-    Command,
-    Field,
+    GameSnapshot,
+    MapInfo,
     Resources,
-    Snapshot,
+    UnitCommand,
     Units,
     nearest_first,
 )
@@ -47,27 +47,27 @@ for _order, _verb in (
 _PLAIN = {GATHER: names.GATHER, ATTACK: names.ATTACK, MOVE: names.MOVE, INJECT: names.INJECT, RESEARCH: names.RESEARCH}
 
 
-def field_of(game: Simulation, player: int) -> Field:
-    """The ground as a player knows it when the game starts."""
+def field_of(game: Simulation, player: int) -> MapInfo:
+    """The map as a player knows it when the game starts."""
     start, enemy = game.map.starts[player], game.map.starts[1 - player]
     bases = np.array([base.center for base in game.map.bases])
-    return Field(start, enemy, nearest_first(bases, start), game.terrain["placeable"][0], 0)
+    return MapInfo(start, enemy, nearest_first(bases, start), game.terrain["placeable"][0], 0)
 
 
 class DirectGame:
-    """One player's hands and eyes in a simulation."""
+    """Snapshots and commands of one player of a simulation."""
 
     def __init__(self, game: Simulation, player: int) -> None:
         self._game, self._player = game, player
         self._deaths = 0
         self._upgrade_flags, self._known_upgrades = b"", frozenset[int]()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> GameSnapshot:
         """What the player sees now."""
         game, state, p = self._game, self._game.state, self._player
         used, cap, killed, lost = sight.account(game.block, game.rules, p)
         score = state["score"][p]
-        return Snapshot(
+        return GameSnapshot(
             loop=game.loop,
             minerals=float(int(state["minerals"][p])),
             vespene=float(int(state["vespene"][p])),
@@ -85,15 +85,15 @@ class DirectGame:
             resources=self._resources,
         )
 
-    def carry_out(self, commands: Iterable[Command]) -> None:
-        """Give the orders; what the game refuses is refused silently, as in the game."""
+    def carry_out(self, commands: Iterable[UnitCommand]) -> None:
+        """Give the orders. Refused orders are dropped silently, as in the game."""
         for command in commands:
             for tag in command.tags:
                 slot = self._slot(tag)
                 if slot >= 0:
                     self._order(slot, command)
 
-    def _order(self, slot: int, command: Command) -> None:
+    def _order(self, slot: int, command: UnitCommand) -> None:
         game, p = self._game, self._player
         target = self._slot(command.target) if command.target else -1
         x, y = (-1.0, -1.0) if command.at is None else command.at

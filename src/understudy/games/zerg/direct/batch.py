@@ -1,4 +1,4 @@
-"""Many games at once: one call asks for the decisions of all of them, as a network wants to be asked."""
+"""Many games at once, so that a network decides for all of them in one call."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from understudy.games.zerg.direct.game import Opponent, StrategyGame
 
 
 class BatchTurn(NamedTuple):
-    """What followed the decisions, a row for each game. `results` are empty for games that go on.
+    """The outcome of one decision in every game, a row for each. `results` is empty for games that go on.
 
-    Where a game has ended, `states` holds the first state of the game that follows it, and `last_states` its end.
+    Where a game has ended, `states` holds the first state of the next game, and `last_states` its last state.
     """
 
     states: NDArray[np.float32]
@@ -26,7 +26,7 @@ class BatchTurn(NamedTuple):
 
 
 class GameBatch:
-    """A fixed number of games side by side; a finished one is followed by the next of the mix."""
+    """A fixed number of games side by side; when one ends, the next of the mix starts."""
 
     def __init__(self, count: int, *, first: int = 0, opponents: Callable[[int], Opponent] = mixed_opponent) -> None:
         self._opponents = opponents
@@ -37,7 +37,7 @@ class GameBatch:
 
     @property
     def histories(self) -> list[tuple[int, list[int]]]:
-        """Of each game its number and the strategies chosen so far: `replay` makes the same games of them."""
+        """The number of each game and its strategies so far, from which `replay` restores it."""
         return [(number, list(chosen)) for number, chosen in zip(self._numbers, self._chosen, strict=True)]
 
     @property
@@ -46,7 +46,7 @@ class GameBatch:
         return self._next
 
     def replay(self, histories: Sequence[tuple[int, Sequence[int]]], following: int) -> None:
-        """Put games with these histories in the place of all; `following` is the number of the next one."""
+        """Replace all games by those with these histories; `following` is the number of the next new game."""
         self._next = following
         self._numbers, self._chosen = [0] * len(histories), [[] for _ in histories]
         self._games = [self._game(row, number) for row, (number, _) in enumerate(histories)]
@@ -56,7 +56,7 @@ class GameBatch:
             mine.extend(chosen)
 
     def begin_anew(self, row: int) -> NDArray[np.float32]:
-        """Give up a game; the first state of the one that follows it."""
+        """Abandon a game and return the first state of the next one."""
         self._games[row] = self._new_game(row)
         return self._games[row].state()
 
@@ -93,5 +93,5 @@ class GameBatch:
 
 
 def compile_simulation() -> None:
-    """Have the simulation compiled, or loaded, now: processes that start at the same time would all compile it."""
+    """Compile or load the simulation now; otherwise processes that start together would all compile it."""
     GameBatch(1).step([0])

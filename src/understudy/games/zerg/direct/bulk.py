@@ -6,22 +6,21 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from understudy.agent import RLAgent
-from understudy.games.zerg.challenges import DIFFICULTIES
 from understudy.games.zerg.challenges import MIX as MIX_NAMES
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.starcraft import BUILDS, DIFFICULTIES, RACES
+from understudy.ledger.history import PURPOSE
 
-RACES = (1, 2, 3)
-BUILDS = (2, 3, 4, 5, 6)  # rush, timing, power, macro, air
 MIX = tuple(DIFFICULTIES.index(name) + 1 for name in MIX_NAMES)
-PERIOD = len(RACES) * len(BUILDS) * len(MIX)  # games after which the mix begins anew
+PERIOD = len(RACES) * len(BUILDS) * len(MIX)  # games after which the mix repeats
 MAPS = 10
 INTERRUPTED = "Interrupted"
 
 
 class BulkResult(NamedTuple):
-    """How one game went."""
+    """The result of one game."""
 
     opponent: Opponent
     result: str
@@ -32,7 +31,7 @@ class BulkResult(NamedTuple):
 
 def mixed_opponent(number: int, difficulties: tuple[int, ...] = MIX) -> Opponent:
     """The opponent of the n-th game of a mix: every race, plan and difficulty equally often."""
-    race, build = RACES[number % 3], BUILDS[number // 3 % 5]
+    race, build = tuple(RACES)[number % 3], tuple(BUILDS)[number // 3 % 5]
     return Opponent(race, difficulties[number // 15 % len(difficulties)], build)
 
 
@@ -45,10 +44,11 @@ def play_recorded(
     opponents: OpponentMemory | None = None,
     openings: Openings | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    purpose: str = "",
 ) -> BulkResult:
-    """Play one game with the agent's decisions and leave it for the learner; `opponents` remembers it, too.
+    """Play one game with the agent, save it for the learner, and add it to `opponents`.
 
-    Once `stopped` says so, the game is cut where it is.
+    When `stopped` returns True, the game is cut short.
     """
     game = StrategyGame(
         opponent, map_seed=seed % MAPS, seed=seed, opponents=opponents, openings=openings, explore=explore
@@ -63,6 +63,7 @@ def play_recorded(
         difficulty=difficulty,
         build=build,
         opening=game.opening.name,
+        **({PURPOSE: purpose} if purpose else {}),
     )
     state, decisions = game.state(), 0
     while True:
@@ -90,17 +91,25 @@ def games(
     opponents: OpponentMemory | None = None,
     openings: Openings | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    purpose: str = "",
 ) -> Iterator[BulkResult]:
-    """Games `first` to `first + count` of the mix. Seeds are the numbers, so that evaluation can keep to fresh ones."""
+    """Games `first` to `first + count` of the mix. Their numbers are their seeds."""
     for number in range(first, first + count):
         if stopped():
             return
         opponent = mixed_opponent(shuffled(number))
         yield play_recorded(
-            agent, opponent, seed=number, explore=explore, opponents=opponents, openings=openings, stopped=stopped
+            agent,
+            opponent,
+            seed=number,
+            explore=explore,
+            opponents=opponents,
+            openings=openings,
+            stopped=stopped,
+            purpose=purpose,
         )
 
 
 def shuffled(number: int) -> int:
-    """Numbers in an order in which difficulties alternate: a step that shares no factor with the mix's period."""
+    """A permutation within each period in which difficulties alternate (17 is coprime to the period)."""
     return number // PERIOD * PERIOD + number * 17 % PERIOD

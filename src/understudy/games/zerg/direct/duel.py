@@ -1,7 +1,7 @@
 """Two models against each other, Zerg against Zerg on the simulation: which of them plays better?
 
-Both have the same brain, openings and features, and draw their strategies from their policies without further
-exploration. Seats change from game to game, maps from pair to pair of games.
+Both have the same brain and features, use the default opening, and draw their strategies from their policies without
+extra exploration. They swap seats after each game and go on to the next of the training maps after two.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from understudy.machine.priority import ONE_BLAS_THREAD
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 
-FIRST = 60_000_000  # number of the first game; neither training nor other evaluations get there
-_CHUNK = 5  # games that a process plays before it says how they went
+FIRST = 80_000_000  # seed of the first game; training and the other evaluations use lower ones
+_CHUNK = 5  # games that a process plays before it reports
 
 Policy = Callable[[NDArray[np.float32]], int]
 
 
-class Score(NamedTuple):
+class DuelScore(NamedTuple):
     """Results of one model against another."""
 
     won: int
@@ -65,8 +65,10 @@ def play(policies: tuple[Policy, Policy], *, map_seed: int, seed: int) -> str:
             return turn.result
 
 
-def duel(new: Path, old: Path, games: int, *, processes: int = 2, say: Callable[[Score], None] | None = None) -> Score:
-    """The score of the model file `new` against `old`; `say` is told how it stands now and then."""
+def duel(
+    new: Path, old: Path, games: int, *, processes: int = 2, say: Callable[[DuelScore], None] | None = None
+) -> DuelScore:
+    """The score of the model file `new` against `old`; `say` gets the score so far after every few games."""
     os.environ.update(ONE_BLAS_THREAD)  # for the processes
     numbers = range(FIRST, FIRST + games)
     chunks = [numbers[i : i + _CHUNK] for i in range(0, games, _CHUNK)]
@@ -79,11 +81,11 @@ def duel(new: Path, old: Path, games: int, *, processes: int = 2, say: Callable[
     return _score(results)
 
 
-def _score(results: Counter[str]) -> Score:
-    return Score(results["Victory"], results["Tie"], results["Defeat"])
+def _score(results: Counter[str]) -> DuelScore:
+    return DuelScore(results["Victory"], results["Tie"], results["Defeat"])
 
 
-_models: list[LiveModel] = []  # of a process of the pool: the new one and the old one
+_models: list[LiveModel] = []  # in a process of the pool: the new one and the old one
 
 
 def _load(new: Path, old: Path) -> None:

@@ -12,7 +12,7 @@ from understudy.games.zerg.direct.game import StrategyGame
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 
-FIRST = 60_000_000  # number of the first evaluation game: neither training nor `zerg-check` gets there
+FIRST = 60_000_000  # number of the first evaluation game; training uses lower ones, `zerg-check` higher ones
 
 _LETTERS = {"Victory": "W", "Defeat": "L", "Tie": "T"}
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.brain import THINK_LOOPS, Brain
-from understudy.games.zerg.challenges import BUILDS, DIFFICULTIES, RACES
 from understudy.games.zerg.direct.adapter import DirectGame, field_of
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.macro import Opening
@@ -18,30 +17,37 @@ from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Match, Seat
 from understudy.games.zerg.proving_ground.opponents import make_opponent
 from understudy.games.zerg.rewards import final_reward, shaped_reward
-from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
+from understudy.games.zerg.starcraft import (
+    BUILDS,
+    DIFFICULTIES,
+    LOOPS_PER_SECOND,
+    RACES,
+    RANDOM,
+    RANDOM_BUILD,
+    RESULTS,
+    ZERG,
+)
 
-ZERG, RANDOM = 2, 4
-RESULTS = {1: "Victory", 2: "Defeat", 3: "Tie"}
-TIME_LIMIT = 1080.0  # game seconds; a game that is not decided by then is a tie
+TIME_LIMIT = 1080.0  # game seconds; a longer game is a tie
 
 
 class Opponent(NamedTuple):
-    """Whom to play: the API's numbers for race (1 Terran, 2 Zerg, 3 Protoss, 4 random), difficulty and build."""
+    """An opponent: the API's numbers for race (1 Terran, 2 Zerg, 3 Protoss, 4 random), difficulty and build."""
 
     race: int = RANDOM
     difficulty: int = 3
-    build: int = 1  # 1 lets the seed choose
+    build: int = RANDOM_BUILD  # the seed chooses
 
     @property
     def name(self) -> str:
-        """The id under which it is remembered: the same one as in games through the protocol."""
-        race = RACES[self.race - 1] if self.race != RANDOM else "Random"
-        build = BUILDS[self.build - 2] if self.build > 1 else "Random"
+        """Its id in the opponent memory, the same as in games through the protocol."""
+        race = RACES.get(self.race, "Random")
+        build = BUILDS.get(self.build, "Random")
         return f"{race}-{DIFFICULTIES[self.difficulty - 1]}-{build}"
 
 
 class Turn(NamedTuple):
-    """What followed a decision. `result` is empty while the game goes on."""
+    """The outcome of a decision. `result` is empty while the game goes on."""
 
     state: NDArray[np.float32]
     reward: float
@@ -49,10 +55,9 @@ class Turn(NamedTuple):
 
 
 class StrategyGame:
-    """A game that is played by choosing a strategy about every four seconds of it.
+    """A game in which a strategy is chosen about every four seconds of game time.
 
-    With `openings` the opening is chosen, too, by what `opponents` remembers; with `explore` others are tried now and
-    then.
+    With `openings` the opening is chosen by the results in `opponents`; with `explore` others are tried, too.
     """
 
     def __init__(
@@ -84,7 +89,7 @@ class StrategyGame:
             memory = opponents or OpponentMemory(None)
             self.opening = openings.choose(memory, opponent.name, known_race, chance if explore else None)
         self.trial = None if opponents is None else opponents.draw_start(opponent.name, known_race, chance)
-        """The number of a strategy that is worth trying as the first one; None without `opponents`."""
+        """The number of a first strategy to try; None without `opponents`."""
         self.brain = Brain(field, opening=self.opening, expected=expected)
         self.brain.observe(self._hands.snapshot())
         self._potential = self.brain.potential
@@ -100,7 +105,7 @@ class StrategyGame:
         return self._match.simulation.digest()
 
     def state(self) -> NDArray[np.float32]:
-        """What the policy decides on now."""
+        """The features for the next decision."""
         return self.brain.state()
 
     def play(self, strategy: int) -> Turn:
@@ -121,4 +126,4 @@ class StrategyGame:
 
 def _random_race(seed: int) -> int:
     """The race the proving ground's lobby draws for this seed."""
-    return random.Random(seed * 2 + 1).choice((1, 2, 3))
+    return random.Random(seed * 2 + 1).choice(tuple(RACES))

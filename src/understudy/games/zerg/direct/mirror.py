@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from understudy.games.zerg.brain import THINK_LOOPS, Brain
 from understudy.games.zerg.direct.adapter import DirectGame, field_of
-from understudy.games.zerg.direct.game import RESULTS, TIME_LIMIT, ZERG, Turn
+from understudy.games.zerg.direct.game import TIME_LIMIT, Turn
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Match, Seat
 from understudy.games.zerg.rewards import final_reward, shaped_reward
-from understudy.games.zerg.snapshot import LOOPS_PER_SECOND
+from understudy.games.zerg.starcraft import LOOPS_PER_SECOND, RESULTS, ZERG
 
 
 class MirrorGame:
-    """A game in which both sides choose a strategy at the same moments, neither knowing the other's choice."""
+    """A game in which both sides choose strategies at the same time, without knowing the other's choice."""
 
     def __init__(self, *, map_seed: int = 0, seed: int = 0, time_limit: float = TIME_LIMIT) -> None:
         seats = [Seat(ZERG, ZERG), Seat(ZERG, ZERG)]
@@ -29,7 +29,7 @@ class MirrorGame:
         self._potentials = [brain.potential for brain in self._brains]
 
     def states(self) -> NDArray[np.float32]:
-        """What each side decides on now, a row for each."""
+        """The features for the next decision, a row for each side."""
         return np.stack([brain.state() for brain in self._brains])
 
     def play(self, strategies: Sequence[int]) -> list[Turn]:
@@ -44,7 +44,7 @@ class MirrorGame:
             self._observe()
             if game.over:
                 return [self._end(player, RESULTS[int(game.state["result"][player])]) for player in (0, 1)]
-            if self._brains[0].time_to_decide:  # and so it is for the other one, who decided at the same loop
+            if self._brains[0].time_to_decide:  # both sides decide at the same loops
                 return [self._go_on(player) for player in (0, 1)]
 
     def _observe(self) -> None:

@@ -1,13 +1,12 @@
-"""Games on the direct environment beside a training run: more experience, from a core that the games leave free.
+"""Plays games on the direct environment beside a training run, on a processor core that is free.
 
     python -m understudy.games.zerg.direct.practice RUN_DIR
 
-It plays until its standard input ends, which it also does when the process that started it is killed.
+It plays until its standard input closes, which also happens when its parent process is killed.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import subprocess
@@ -15,11 +14,14 @@ import sys
 import threading
 from collections.abc import Sequence
 
+from understudy.flags import Parser
 from understudy.games.zerg.defaults import BACKLOG, zerg_agent, zerg_settings
 from understudy.games.zerg.direct.bulk import games
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
+from understudy.ledger.history import PRACTICE
 from understudy.machine.priority import ONE_BLAS_THREAD
+from understudy.machine.signals import apart
 from understudy.rundir import RunDir
 
 _STOP_SECONDS = 10.0
@@ -35,10 +37,11 @@ class Practice:
             [sys.executable, "-m", __name__, run_dir, *flags],
             stdin=subprocess.PIPE,
             env={**os.environ, **ONE_BLAS_THREAD, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            **apart(),
         )
 
     def stop(self) -> None:
-        """End it. The game under way is cut, and learned from with the rest."""
+        """Stop it. The current game is cut short and saved for the learner, too."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -50,15 +53,15 @@ class Practice:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play games of the mix, one after another, for the learner of a run."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("run_dir", metavar="RUN_DIR")
     parser.add_argument("--first", type=int, default=0, help="number of the first game; decides opponents and seeds")
     parser.add_argument("--policy", choices=["mlp", "transformer"], default="mlp")
     parser.add_argument("--algorithm", choices=["ppo", "reinforce"], default="ppo")
     parser.add_argument("--no-exploration", action="store_true")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which then closes the pipe
     stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())  # a service manager sends it to every process
     threading.Thread(target=_listen, args=(stop,), daemon=True).start()
     settings = zerg_settings(options.policy, options.algorithm)
     run = RunDir.at(options.run_dir)
@@ -71,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             opponents=OpponentMemory(run.root / OPPONENTS),
             openings=Openings(run.build_orders),
             stopped=stop.is_set,
+            purpose=PRACTICE,
         ):
             agent.wait_for_learner(BACKLOG)
     return 0

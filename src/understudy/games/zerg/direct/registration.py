@@ -1,6 +1,6 @@
-"""Makes the proving ground known to Gymnasium, without importing the simulation.
+"""Registers the proving ground with Gymnasium without importing the simulation.
 
-Gymnasium looks for no environments by itself: import this module, then `gymnasium.make("understudy/ProvingGround-v0")`.
+Gymnasium does not search for environments: import this module, then `gymnasium.make("understudy/ProvingGround-v0")`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ ID = "understudy/ProvingGround-v0"
 
 
 def register() -> None:
-    """Make the environment known to `gymnasium.make`; calling it again does nothing."""
+    """Register the environment with `gymnasium.make`; further calls do nothing."""
     if ID not in gymnasium.registry:
-        # The games are long and decide by themselves when they end: no wrapper needs to count their steps.
+        # No time limit wrapper: games end by themselves.
         gymnasium.register(ID, entry_point="understudy.games.zerg.direct.environment:ProvingGroundEnv")
 
 

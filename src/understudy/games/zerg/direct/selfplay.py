@@ -20,28 +20,28 @@ from understudy.games.zerg.direct.bulk import MAPS
 from understudy.games.zerg.direct.mirror import MirrorGame
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
-NUMBERS = 40_000_000  # training games are numbered below it, evaluation games (`learn_check.FRESH`) above
+NUMBERS = 40_000_000  # training games have lower numbers, evaluation games higher ones
 
 
 class ZergMatches(Game):
-    """B seats in games of the bot: half of them against the mix of scripted opponents, half against one another.
+    """B seats in games of the bot: half against the mix of scripted opponents, half against each other.
 
-    A game that reaches the time limit is a tie, and so over. The two seats of a game against oneself are two matches.
+    A game that reaches the time limit ends as a tie. The two seats of a mirror game are two matches.
     """
 
     name, players, state_dim, masked = "zerg", 1, state.STATE_DIM, False
     actions = STRATEGIES
     features_hash = features_hash(state.NAMES)
     features = tuple(state.NAMES)
-    # A decision costs milliseconds of simulation: batches are small, and learned from often.
+    # A decision takes milliseconds of simulation, so batches are small and updates frequent.
     settings: ClassVar = {
-        "training": dataclasses.asdict(SETTINGS.training),  # all of them, so that the live bot goes on with the model
+        "training": dataclasses.asdict(SETTINGS.training),  # the live bot continues with the model
         "parallel": {"games_per_worker": 8, "batch_size": 512, "checkpoint_updates": 20, "timeout_seconds": 120.0},
     }
 
     def __init__(self, matches: int) -> None:
         super().__init__(matches)
-        compile_simulation()  # the learner, which opens the game first, does it for all workers
+        compile_simulation()  # the learner opens the game first, so workers find it compiled
         self._pairs = matches // 4
         self._against_mix = matches - 2 * self._pairs
         self._never = np.zeros(matches, np.bool_)
@@ -80,7 +80,7 @@ class ZergMatches(Game):
         return Step(rewards, over, self._never, self._states, self._sides)
 
     def begin_anew(self, which: Bools) -> Bools:
-        """See Game.begin_anew. A game against oneself begins anew for both seats."""
+        """See Game.begin_anew. A mirror game restarts for both seats."""
         anew = which.copy()
         for row in np.flatnonzero(which[: self._against_mix]).tolist():
             self._states[row] = self._games.begin_anew(row)
@@ -99,7 +99,7 @@ class ZergMatches(Game):
         return pack(facts, {"states": self._states})
 
     def restore(self, saved: bytes) -> Bools:
-        """See Game.restore. It plays the games again, about 4 ms a decision."""
+        """See Game.restore. It replays the games, about 4 ms for each decision."""
         facts, arrays = unpack(saved)
         with unpacking():
             following, self._next = (int(number) for number in facts["next"])
@@ -117,7 +117,7 @@ class ZergMatches(Game):
                 game.play(both)
         self._show()
         if not np.array_equal(self._states, states):
-            raise MatchesDamaged("Its games come out otherwise in this version of the simulation.")
+            raise MatchesDamaged("This version of the simulation plays its games differently.")
         return ~self._never
 
     def _show(self) -> None:

@@ -1,4 +1,4 @@
-"""The metrics of the page of replays."""
+"""The metrics of the pages of replays and of recorded games."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from understudy.watch.metrics import Metric
 
 METRICS = (
     Metric(
+        "battle_supply",
+        "Supply",
+        "supply used",
+        "In recorded games",
+        "The supply that each player uses: workers, army and everything else that takes supply.",
+        "Both rise; whoever falls steeply has lost an army.",
+        "If the bot stays far behind from the first minutes, look at its economy.",
+    ),
+    Metric(
         "replays_total",
         "Replays analysed",
         "replays",
         "In replays",
-        "Replays by what became of them: analysed, rejected (including those set aside after failing three times).",
+        "Replays by outcome: analysed, rejected (including those set aside after three failures).",
         "Nearly all analysed.",
         "The reasons are in the ledger and at the end of `understudy replays`.",
         counter=True,
@@ -20,19 +29,19 @@ METRICS = (
         "Build-order timelines",
         "game clock of each first milestone",
         "In replays",
-        "When the first of each building, unit or upgrade came: the mean over the replays of a match-up, in which "
-        "wins, people and the newest patch weigh more.",
-        "Openings of the same match-up lie close together.",
-        "A milestone at an odd time comes from few replays: see how many in the table of openings.",
+        "When the first of each building, unit or upgrade was started: the mean over the replays of a match-up. "
+        "Wins, human players and the newest patch have more weight.",
+        "Openings of the same match-up are close together.",
+        "A milestone at an unusual time comes from few replays; the table of openings shows how many.",
     ),
     Metric(
         "growth_by_minute",
         "Drones and army",
         "drones, and supply of the army",
         "In replays",
-        "How many drones and how much army, in supply, players had at each minute: the mean over all replays, in which "
-        "wins, people and the newest patch weigh more.",
+        "Drones and army supply at each minute: the mean over all replays. Wins, human players and the newest patch "
+        "have more weight.",
         "Drones rise first, the army later.",
-        "A sudden fall late in the game comes from the few replays that lasted so long.",
+        "A sudden drop late in the game comes from the few replays that are that long.",
     ),
 )

@@ -1,4 +1,4 @@
-"""What replays taught: openings with their evidence, and when each milestone of a build order comes."""
+"""The page of replay analysis: openings with their evidence, and the timing of milestones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from understudy.errors import RunDirError
 from understudy.games.spec import WorkSummary
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.rundir import RunDir
-from understudy.watch.dashboard import charts, words
+from understudy.watch import formats
+from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line, Options
 from understudy.watch.dashboard.markup import Markup, empty, table, tag
 from understudy.watch.dashboard.overview import tile
 from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
 from understudy.watch.dashboard.runs import Watched, in_reader
-from understudy.watch.readings import Snapshot, open_ledger
+from understudy.watch.ledger_reading import open_ledger
+from understudy.watch.snapshot import RunSnapshot
 
 _MOST_BYTES = 50_000_000
 _OPENINGS = 8
@@ -27,7 +29,7 @@ _NONE = WorkSummary("", {})
 
 
 def show(watched: Watched) -> list[Update]:
-    """Build the page of replay analysis; it is read again when the file or the count of replays has changed."""
+    """Build the page; it is refreshed when the file or the number of replays changes."""
     taught: dict[str, Any] = {}
     replays: list[tuple[str, str, str]] = []
     seen: object = None
@@ -56,10 +58,10 @@ def show(watched: Watched) -> list[Update]:
     return [*updates, update]
 
 
-_NOTHING = "No replay has taught anything yet. `understudy replays DIR --run-dir RUN_DIR` analyses a folder of them."
+_NOTHING = "Nothing was learned from replays yet. `understudy replays DIR --run-dir RUN_DIR` analyses a folder."
 
 
-def wanted(_run: RunDir, snapshot: Snapshot) -> bool:
+def wanted(_run: RunDir, snapshot: RunSnapshot) -> bool:
     """Whether the run has analysed replays, or is about to."""
     return not snapshot.work.get("replays", _NONE).empty
 
@@ -81,24 +83,24 @@ def read_build_orders(watched: Watched) -> dict[str, Any]:
 
 
 def read_replays(watched: Watched) -> list[tuple[str, str, str]]:
-    """(name, outcome, reason) of the replays dealt with last."""
+    """(name, outcome, reason) of the latest replays."""
     if not watched.run.ledger.exists():
         return []
     try:
         with open_ledger(watched.run.ledger) as ledger:
             return ReplayTable(ledger, create=False).latest(_LATEST)
     except RunDirError:
-        return []  # the overview says what is wrong with the ledger
+        return []  # the overview shows what is wrong with the ledger
 
 
 def counts(watched: Watched) -> Markup:
-    """How many replays were dealt with."""
+    """The number of replays by outcome."""
     found = _done(watched)
     rows = (
-        ("Analysed", words.count(found.counts.get("analysed", 0)), "replays"),
-        ("Rejected", words.count(found.counts.get("rejected", 0)), "or set aside"),
-        ("Waiting", words.count(found.counts.get("waiting", 0)), "replays"),
-        ("Build orders", words.ago(found.changed_at, watched.snapshot.at), "last written"),
+        ("Analysed", formats.count(found.counts.get("analysed", 0)), "replays"),
+        ("Rejected", formats.count(found.counts.get("rejected", 0)), "or set aside"),
+        ("Waiting", formats.count(found.counts.get("waiting", 0)), "replays"),
+        ("Build orders", formats.ago(found.changed_at, watched.snapshot.at), "last written"),
     )
     return tag("div", *(tile(*row) for row in rows), cls="tiles")
 
@@ -132,9 +134,9 @@ def growth(taught: Mapping[str, Any]) -> Options | None:
 
 
 def openings(taught: Mapping[str, Any]) -> Markup:
-    """The openings that were seen, best first."""
+    """The observed openings, best first."""
     rows = [
-        (matchup, c["name"], c["opening"], words.count(c["observations"]), words.percent(c["win_rate"]))
+        (matchup, c["name"], c["opening"], formats.count(c["observations"]), formats.percent(c["win_rate"]))
         for matchup, about in taught.items()
         if matchup != "overall"
         for c in sorted(about.get("clusters", []), key=lambda cluster: -cluster["win_rate"])[:_OPENINGS]
@@ -145,7 +147,7 @@ def openings(taught: Mapping[str, Any]) -> Markup:
 
 
 def latest(replays: list[tuple[str, str, str]]) -> Markup:
-    """The replays that were dealt with last."""
+    """The latest replays."""
     if not replays:
         return empty("No replay has been analysed in this run.")
     level = {"analysed": "green", "rejected": "red"}

@@ -15,7 +15,7 @@ __all__ = ["GameReport", "play", "play_async"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load burnysc2 when somebody wants to play a bot: the simulation itself does without it."""
+    """Import burnysc2 only when a bot is played; the simulation does not need it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from understudy.games.zerg.proving_ground import in_process  # noqa: PLC0415

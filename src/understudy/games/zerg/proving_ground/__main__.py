@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from understudy.errors import UnderstudyError
+from understudy.flags import Parser
 from understudy.games.zerg.proving_ground.commands import add_commands
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; unknown options of the game's executable are ignored, as the game does."""
-    given = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(prog="proving-ground", description="StarCraft II's API on any machine.")
+    """Run one command and return its exit code."""
+    parser = Parser(prog="understudy proving-ground", description="StarCraft II's API without StarCraft II.")
     add_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
-    if given[:1] == ["listen"]:
-        parsed, _ = parser.parse_known_args(given)
-    else:
-        parsed = parser.parse_args(given)
+    parsed = parser.parse_args(arguments)
     try:
-        code: int = parsed.run(parsed)
-    except UnderstudyError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return code
+        return int(parsed.run(parsed))
+    except (UnderstudyError, OSError) as error:
+        print(f"understudy: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The game's abilities and the simulation's orders: each turned into the other."""
+"""Translates between the game's abilities and the simulation's orders."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from understudy.games.zerg.proving_ground.rules import (
     UPGRADES,
     rules,
 )
+from understudy.games.zerg.proving_ground.spells import FIRST_SPELL, SPELLS
 from understudy.games.zerg.proving_ground.unit_data import kind
 
 
-class Command(NamedTuple):
-    """What an ability means for the simulation; the argument is a kind, an upgrade, or nothing."""
+class SimulationOrder(NamedTuple):
+    """The simulation's order for an ability; the argument is a kind, an upgrade, or 0."""
 
     order: int
     argument: int = 0
 
 
-_CANCEL, _CANCEL_LAST, _CANCEL_SLOT, _BURROW_DOWN, _BURROW_UP = 3659, 3671, 3672, 3661, 3662
+_CANCEL, _CANCEL_LAST, _CANCEL_SLOT = 3659, 3671, 3672
 _FOR_ALL: dict[int, tuple[int, ...]] = {
     orders.SMART: (1,),
     orders.MOVE: (16, 3794),
@@ -54,6 +55,7 @@ _FOR_ALL: dict[int, tuple[int, ...]] = {
     orders.LOAD: (3668, 394, 407, 911, 1406),
     orders.UNLOAD: (3669, 3664, 396, 408, 912, 913, 1408),
 }
+_MERGE = (1766, 1767)
 _SPELLS = {399: SCAN, 1442: BLINK, 3687: BLINK, 1036: STORM, 74: FUNGAL, 2338: BILE}
 # Terran buildings that fly: the abilities to lift and to land.
 _FLIGHT = {
@@ -63,7 +65,7 @@ _FLIGHT = {
     "Factory": (485, 520),
     "Starport": (518, 522),
 }
-# Changes of shape: from, to, the ability for it, and the one back.
+# Changes of shape: from, to, the ability, and the ability back.
 _SHAPES = [
     ("SiegeTank", "SiegeTankSieged", 388, 390),
     ("SupplyDepot", "SupplyDepotLowered", 556, 558),
@@ -73,6 +75,9 @@ _SHAPES = [
     ("Overseer", "OverseerSiegeMode", 3743, 3745),
     ("Observer", "ObserverSiegeMode", 3741, 3739),
     ("WidowMine", "WidowMineBurrowed", 2095, 2097),
+    ("Hellion", "HellionTank", 1998, 1978),
+    ("Thor", "ThorAP", 2362, 2364),
+    ("Liberator", "LiberatorAG", 2558, 2560),
     ("LurkerMP", "LurkerMPBurrowed", 2108, 2110),
     ("Drone", "DroneBurrowed", 1378, 1380),
     ("Zergling", "ZerglingBurrowed", 1390, 1392),
@@ -100,18 +105,20 @@ _SHOWN_AS = {
     orders.ENTER: 1,
     orders.UNLOAD: 3669,
     orders.LAND: 3678,
+    orders.MERGE: 1767,
 }
 
 
 @cache
-def _commands_for_all() -> dict[int, Command]:
-    table = {ability: Command(order) for order, ids in _FOR_ALL.items() for ability in ids}
-    table |= {ability: Command(orders.CAST, spell) for ability, spell in _SPELLS.items()}
+def _commands_for_all() -> dict[int, SimulationOrder]:
+    table = {ability: SimulationOrder(order) for order, ids in _FOR_ALL.items() for ability in ids}
+    table |= {ability: SimulationOrder(orders.CAST, spell) for ability, spell in _SPELLS.items()}
+    table |= dict.fromkeys(_MERGE, SimulationOrder(orders.MERGE))
     for ability in unit_data.abilities():
         if _CANCEL in (ability.ability_id, ability.remaps_to):
-            table[ability.ability_id] = Command(orders.CANCEL)
+            table[ability.ability_id] = SimulationOrder(orders.CANCEL)
         elif ability.ability_id in (_CANCEL_LAST, _CANCEL_SLOT) or ability.remaps_to in (_CANCEL_LAST, _CANCEL_SLOT):
-            table[ability.ability_id] = Command(orders.CANCEL_LAST)
+            table[ability.ability_id] = SimulationOrder(orders.CANCEL_LAST)
     return table
 
 
@@ -121,54 +128,58 @@ def _order_for(producer: int, product: int) -> int:
 
 
 @cache
-def _commands_by_kind() -> dict[tuple[int, int], list[Command]]:  # noqa: PLR0912 - one table
+def _commands_by_kind() -> dict[tuple[int, int], list[SimulationOrder]]:  # noqa: PLR0912 - one table
     """What each kind can be told to make, by exact and by generic ability."""
     generic = {ability.ability_id: ability.remaps_to for ability in unit_data.abilities() if ability.remaps_to}
     types, kinds, table = unit_data.unit_types(), unit_data.kinds_by_id(), {}  # type: ignore[var-annotated]
 
-    def add(producer: int, ability: int, command: Command) -> None:
+    def add(producer: int, ability: int, command: SimulationOrder) -> None:
         for name in {ability, generic.get(ability, ability)} - {0}:
             known = table.setdefault((producer, name), [])
             if command not in known:
                 known.append(command)
 
     for a, b, there, back in _SHAPES:
-        add(kind(a), there, Command(orders.MORPH_INTO, kind(b)))
-        add(kind(b), back, Command(orders.MORPH_INTO, kind(a)))
+        add(kind(a), there, SimulationOrder(orders.MORPH_INTO, kind(b)))
+        add(kind(b), back, SimulationOrder(orders.MORPH_INTO, kind(a)))
+    for n, spell in enumerate(SPELLS):
+        for caster in spell.casters:
+            for ability in spell.abilities:
+                add(kind(caster), ability, SimulationOrder(orders.CAST, FIRST_SPELL + n))
     for building, (lift, land) in _FLIGHT.items():
-        add(kind(building), lift, Command(orders.MORPH_INTO, kind(f"{building}Flying")))
-        add(kind(f"{building}Flying"), land, Command(orders.LAND, kind(building)))
+        add(kind(building), lift, SimulationOrder(orders.MORPH_INTO, kind(f"{building}Flying")))
+        add(kind(f"{building}Flying"), land, SimulationOrder(orders.LAND, kind(building)))
     for host, (techlab, reactor) in _ADDONS.items():
         for ability, general, addon in ((techlab, _GENERIC_TECHLAB, "TechLab"), (reactor, _GENERIC_REACTOR, "Reactor")):
             for name in (ability, general):
-                add(kind(host), name, Command(orders.MAKE, kind(f"{host}{addon}")))
+                add(kind(host), name, SimulationOrder(orders.MAKE, kind(f"{host}{addon}")))
     tumor, queen_tumor = kind("CreepTumor"), kind("CreepTumorQueen")
     for name in (_GENERIC_TUMOR, 1733):
-        add(kind("CreepTumorBurrowed"), name, Command(orders.BUILD_AT, tumor))
+        add(kind("CreepTumorBurrowed"), name, SimulationOrder(orders.BUILD_AT, tumor))
     for name in (_GENERIC_TUMOR, 1694):
-        add(kind("Queen"), name, Command(orders.BUILD_AT, queen_tumor))
+        add(kind("Queen"), name, SimulationOrder(orders.BUILD_AT, queen_tumor))
     for row in unit_data.production():
         if row.producer not in kinds:
             continue
         producer = kinds[row.producer]
         if row.is_upgrade:
-            add(producer, row.ability_id, Command(orders.RESEARCH, row.product))
+            add(producer, row.ability_id, SimulationOrder(orders.RESEARCH, row.product))
         elif row.product in kinds and row.ability_id != _GENERIC_TUMOR:
             product = kinds[row.product]
-            command = Command(_order_for(producer, product), product)
+            command = SimulationOrder(_order_for(producer, product), product)
             add(producer, row.ability_id, command)
             if rules()["how"][0][producer, product] != NOT_MADE and command.order != orders.MAKE:
                 add(producer, types[product].ability_id, command)
     research = {upgrade.upgrade_id: upgrade.ability_id for upgrade in unit_data.upgrades()}
     for (producer, upgrade), able in np.ndenumerate(rules()["researches"][0]):
         if able and upgrade in research:
-            add(producer, research[upgrade], Command(orders.RESEARCH, upgrade))
+            add(producer, research[upgrade], SimulationOrder(orders.RESEARCH, upgrade))
     return table
 
 
-def command_for(unit_kind: int, ability_id: int, done: Container[int] = ()) -> Command | None:
-    """What this ability tells this kind to do; of a family of upgrades, the first that is not `done`. None: it has no
-    such ability.
+def command_for(unit_kind: int, ability_id: int, done: Container[int] = ()) -> SimulationOrder | None:
+    """The order that this ability means for this kind; of a family of upgrades, the first that is not `done`. None if
+    it has no such ability.
     """
     everyone = _commands_for_all().get(ability_id)
     if everyone is not None:
@@ -181,7 +192,7 @@ def command_for(unit_kind: int, ability_id: int, done: Container[int] = ()) -> C
 
 
 @cache
-def abilities_of(unit_kind: int) -> tuple[tuple[int, Command], ...]:
+def abilities_of(unit_kind: int) -> tuple[tuple[int, SimulationOrder], ...]:
     """The exact abilities a kind has for making, researching and morphing."""
     known = {ability.ability_id: ability for ability in unit_data.abilities()}
     return tuple(
@@ -193,7 +204,7 @@ def abilities_of(unit_kind: int) -> tuple[tuple[int, Command], ...]:
 
 @cache
 def product_by_ability() -> dict[int, int]:
-    """The kind that a building ability puts on the map, for placement queries, which name no builder."""
+    """The kind that a build ability creates, for placement queries, which do not name a builder."""
     table: dict[int, int] = {}
     for (_, ability), commands in _commands_by_kind().items():
         for command in commands:
@@ -203,7 +214,7 @@ def product_by_ability() -> dict[int, int]:
 
 
 class Labels(NamedTuple):
-    """For each order, the ability it is shown as: arrays that the encoder reads."""
+    """The ability that observations show for each order, as arrays for the encoder."""
 
     plain: NDArray[np.int32]  # by order
     make: NDArray[np.int32]  # by kind made
@@ -214,7 +225,7 @@ class Labels(NamedTuple):
 
 @cache
 def labels() -> Labels:
-    """The abilities orders are shown as; only such as the data response lists, since bots look them up there."""
+    """The abilities that observations show; only those in the data response, where bots look them up."""
     known = {ability.ability_id for ability in unit_data.abilities()}
     plain, make, research = np.zeros(32, np.int32), np.zeros(KINDS, np.int32), np.zeros(UPGRADES, np.int32)
     gather, bring = np.full(KINDS, 1183, np.int32), np.full(KINDS, 1184, np.int32)

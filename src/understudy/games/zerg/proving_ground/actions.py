@@ -1,4 +1,4 @@
-"""A client's actions, carried out."""
+"""Carries out a client's actions."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import numpy as np
 from s2clientprotocol import raw_pb2, sc2api_pb2
 
 from understudy.games.zerg.proving_ground.abilities import command_for
-from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.match import Match
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.state import CANT_TARGET_THAT_UNIT, ERROR, NOT_SUPPORTED, SUCCESS
 
 
 def carry_out(match: Match, player: int, action: sc2api_pb2.Action) -> int:
-    """Do what one action says; the answer is an ActionResult."""
+    """Carry out one action; returns an ActionResult."""
     if action.HasField("action_raw") and action.action_raw.HasField("unit_command"):
-        return command(match, player, action.action_raw.unit_command)
+        wanted = action.action_raw.unit_command
+        result = command(match, player, wanted)
+        if result != SUCCESS:
+            match.refused[player, wanted.ability_id, result] += 1
+        return result
     if action.HasField("action_chat"):
         match.chat.append((player, action.action_chat.channel, action.action_chat.message))
-    return SUCCESS  # cameras, autocast and feature layers are nothing to this simulation
+    return SUCCESS  # cameras, autocast and feature layers are not simulated
 
 
 def command(match: Match, player: int, wanted: raw_pb2.ActionRawUnitCommand) -> int:
-    """Give an order to all units named; success when one of them takes it, else the last refusal."""
+    """Give an order to all units named; success if one of them accepts it, else the last refusal."""
     game = match.simulation
     target = -1
     if wanted.HasField("target_unit_tag"):

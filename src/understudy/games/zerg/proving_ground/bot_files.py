@@ -1,12 +1,21 @@
-"""A bot from a file that somebody else wrote: its class, and the race it plays."""
+"""Loads a bot: from a file, from a ladder folder, or by the path of a module; and finds the race it plays.
+
+`rush.py`, `rush.py:Second` (one of two classes), `my_ladder_bot/` (its run.py, or a similar name), `package.module` and
+`package.module:Class` all name a bot. Files that belong to a package are imported as part of it.
+"""
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import importlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from sc2.bot_ai import BotAI
 from sc2.data import Race
@@ -14,53 +23,184 @@ from sc2.player import Bot
 
 from understudy.errors import SettingsError
 
+ENTRIES = ("run.py", "ladder.py", "main.py", "start.py", "bot.py", "__main__.py", "__init__.py")  # of a folder
+_FIRST_MODULES = set(sys.modules)  # those are not a bot's
 
-def load_bot(path: Path, race: str | None = None, name: str | None = None) -> Bot:
-    """A fresh bot of the file's BotAI class; the race is given, or found in the file's own `Bot(Race.X, ...)`."""
-    if not path.is_file():
-        raise SettingsError(f"{path} is no file; give the path of a Python file with a BotAI class.")
-    module_name = f"bot_file_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
+
+@dataclass(frozen=True)
+class BotPlace:
+    """Where a bot is: a file or the path of a module, the folder it runs in, and its class if one was named."""
+
+    label: str
+    file: Path | None
+    module: str
+    folder: Path
+    class_name: str | None = None
+
+
+def find_bot(text: str | Path) -> BotPlace:
+    """What a bot's name on the command line means."""
+    text = str(text)
+    path, class_name = Path(text), None
+    if not path.exists() and ":" in text:
+        text, _, class_name = text.rpartition(":")
+        path = Path(text)
+    if path.is_dir():
+        entries = [path / name for name in (*ENTRIES, f"{path.resolve().name}.py") if (path / name).is_file()]
+        if not entries:
+            raise SettingsError(f"{path} has none of {', '.join(ENTRIES)}; give the Python file of the bot.")
+        return BotPlace(path.resolve().name, entries[0].resolve(), "", path.resolve(), class_name)
+    if path.is_file():
+        return BotPlace(path.stem, path.resolve(), "", path.resolve().parent, class_name)
+    if path.suffix == ".py" or not all(part.isidentifier() for part in text.split(".")):
+        raise SettingsError(
+            f"{text} is not a file; give a Python file with a BotAI class, a bot's folder, or the path of a module."
+        )
+    return BotPlace(text, None, text, Path.cwd(), class_name)
+
+
+def load_bot(place: str | Path, race: str | None = None, name: str | None = None) -> Bot:
+    """A new bot. Its race is given, or found in the code's own `Bot(Race.X, ...)`, else it is random."""
+    found = find_bot(place)
+    _forget_other_bots(found.folder)
+    with contextlib.chdir(found.folder):  # bots read their own files as they are imported
+        module = _import(found)
+    chosen = _class_in(module, found, name or found.class_name)
+    file = Path(module.__file__) if module.__file__ else None
+    return Bot(Race[race] if race else _race_of(chosen, file, found.folder), chosen(), name=found.label)
+
+
+def _forget_other_bots(folder: Path) -> None:
+    """Drop modules of bots loaded before: many bots call their packages `bot`."""
+    for name, module in list(sys.modules.items()):
+        if name in _FIRST_MODULES:
+            continue
+        file = getattr(module, "__file__", None)
+        roots = [root for root in _roots if root != folder]
+        if file and "site-packages" not in file and any(root in Path(file).parents for root in roots):
+            del sys.modules[name]
+    for root in [root for root in _roots if root != folder]:
+        _roots.remove(root)
+        while str(root) in sys.path:
+            sys.path.remove(str(root))
+
+
+_roots: list[Path] = []  # folders of bots on sys.path
+
+
+def _add_root(folder: Path) -> None:
+    if folder not in _roots and str(folder) not in sys.path:
+        _roots.append(folder)
+        sys.path.insert(0, str(folder))
+
+
+def _import(found: BotPlace) -> ModuleType:
+    _add_root(found.folder)
+    if found.file is None:
+        return _imported(found.module, found)
+    top = found.file.parent
+    while (top / "__init__.py").is_file() and top.parent != top:
+        top = top.parent
+    if top != found.file.parent and _imports_relatively(found.file):
+        _add_root(top)
+        dotted = found.file.relative_to(top).with_suffix("").parts
+        return _imported(".".join(dotted).removesuffix(".__init__"), found)
+    try:
+        return _imported_from(found)
+    except ModuleNotFoundError as missing:
+        # A file of a package without __init__.py, which names its package: `from bot.x import ...`.
+        if (missing.name or "").split(".")[0] not in [parent.name for parent in found.file.parents]:
+            raise SettingsError(f"{found.file} imports {missing.name}, which is not installed.") from missing
+        upper = next(p for p in found.file.parents if p.name == (missing.name or "").split(".")[0]).parent
+        sys.modules.pop((missing.name or "").split(".")[0], None)
+        _add_root(upper)
+        return _imported_from(found)
+
+
+def _imported(dotted: str, found: BotPlace) -> ModuleType:
+    try:
+        return importlib.import_module(dotted)
+    except ModuleNotFoundError as missing:
+        if missing.name == dotted.split(".", maxsplit=1)[0] or missing.name == dotted:
+            raise SettingsError(f"{found.label} is neither a file nor a folder nor a module here.") from missing
+        raise SettingsError(f"{found.label} imports {missing.name}, which is not installed.") from missing
+
+
+def _imported_from(found: BotPlace) -> ModuleType:
+    assert found.file is not None, "only called for files"
+    module_name = f"bot_file_{found.file.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, found.file)
     if spec is None or spec.loader is None:
-        raise SettingsError(f"{path} is no Python file.")
+        raise SettingsError(f"{found.file} is not a Python file.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    sys.path.insert(0, str(path.parent))
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(path.parent))
-    classes = [
-        c
-        for _, c in inspect.getmembers(module, inspect.isclass)
-        if issubclass(c, BotAI) and c.__module__ == module_name
-    ]
+    spec.loader.exec_module(module)
+    return module
+
+
+def _imports_relatively(file: Path) -> bool:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(tree))
+
+
+def _class_in(module: ModuleType, found: BotPlace, name: str | None) -> type[BotAI]:
+    """The bot's class: the one named, or that the file plays with, or the only one that is no base of another."""
+    there = [c for _, c in inspect.getmembers(module, inspect.isclass) if issubclass(c, BotAI)]
+    there = [c for c in there if not c.__module__.startswith("sc2.")]
     if name is not None:
-        classes = [c for c in classes if c.__name__ == name]
-    if not classes:
-        raise SettingsError(f"{path} defines no subclass of sc2.bot_ai.BotAI{f' named {name}' if name else ''}.")
-    chosen = classes[-1]
-    return Bot(Race[race] if race else race_in(path, chosen.__name__), chosen(), name=path.stem)
+        there = [c for c in there if c.__name__ == name]
+        if not there:
+            raise SettingsError(f"{found.label} defines no subclass of sc2.bot_ai.BotAI named {name}.")
+        return there[0]
+    if not there:
+        raise SettingsError(f"{found.label} defines no subclass of sc2.bot_ai.BotAI.")
+    own = [c for c in there if c.__module__ == module.__name__] or there
+    leaves = [c for c in own if not any(other is not c and issubclass(other, c) for other in own)]
+    if len(leaves) > 1 and module.__file__:
+        played = {maker for maker, _ in _bots_made_in(Path(module.__file__))}
+        leaves = [c for c in leaves if c.__name__ in played] or leaves
+    if len(leaves) > 1:
+        names = ", ".join(c.__name__ for c in leaves)
+        example = f"{found.file or found.module}:{leaves[0].__name__}"
+        raise SettingsError(f"{found.label} has several bots: {names}. Name one, as in {example}")
+    return leaves[0]
 
 
-def race_in(path: Path, class_name: str) -> Race:
-    """The race the file itself gives its bot; Random when it does not say."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if not (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "Bot"
-            and len(node.args) >= 2
-        ):
-            continue
-        first, second = node.args[0], node.args[1]
-        maker = second.func if isinstance(second, ast.Call) else second
-        if (
-            isinstance(first, ast.Attribute)
-            and isinstance(maker, ast.Name)
-            and maker.id == class_name
-            and first.attr in Race.__members__
-        ):
-            return Race[first.attr]
+def _race_of(chosen: type[BotAI], file: Path | None, folder: Path) -> Race:
+    """The race that the code gives its bot; Random if it names none."""
+    files = [file] if file is not None else []
+    files += [place / entry for place in (folder, folder.parent) for entry in ENTRIES if (place / entry).is_file()]
+    with contextlib.suppress(TypeError, OSError):
+        files.append(Path(inspect.getfile(chosen)))
+    for each in files:
+        for maker, race in _bots_made_in(each):
+            if maker == chosen.__name__:
+                return race
     return Race.Random
+
+
+def _bots_made_in(path: Path) -> Iterator[tuple[str, Race]]:
+    """Every `Bot(Race.X, Maker())` of a file: the class, or the name of the variable, and the race."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError):
+        return
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and len(node.args) >= 2):
+            continue
+        called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        race = _race_named(node.args[0])
+        if called == "Bot" and race is not None:
+            second = node.args[1]
+            maker = second.func if isinstance(second, ast.Call) else second
+            yield maker.id if isinstance(maker, ast.Name) else getattr(maker, "attr", ""), race
+
+
+def _race_named(node: ast.expr) -> Race | None:
+    if isinstance(node, ast.Attribute):
+        word = node.attr
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        word = str(node.slice.value)
+    else:
+        return None
+    return Race[word] if word in Race.__members__ else None

@@ -1,4 +1,4 @@
-"""The fields of a block by name, as arrays on its memory: a dictionary finds one faster than NumPy does."""
+"""The fields of a block by name, as arrays on its memory; a dictionary lookup is faster than NumPy's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from understudy.games.zerg.proving_ground.state import Block
 
 
 class Columns(dict[str, NDArray[Any]]):
-    """Reads and writes like a record of the block; a single number is an array without dimensions."""
+    """Reads and writes like a record of the block; a scalar is an array of shape ()."""
 
     def __init__(self, block: Block) -> None:
         record = block.reshape(())

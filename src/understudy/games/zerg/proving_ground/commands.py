@@ -12,63 +12,67 @@ from typing import Any
 
 from loguru import logger
 
-from understudy.games.zerg.challenges import DIFFICULTIES
-from understudy.games.zerg.proving_ground.bot_files import load_bot
+from understudy.flags import count, count_or_zero, duration
+from understudy.games.zerg.proving_ground.bot_games import BotGames, play_bot
 from understudy.games.zerg.proving_ground.difficulty_ladder import climb
-from understudy.games.zerg.proving_ground.doors import DOORS, IN_PROCESS, Pairing, play_through
+from understudy.games.zerg.proving_ground.doors import DOORS, IN_PROCESS, Pairing
 from understudy.games.zerg.proving_ground.install import install
 from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.many_games import play_many
 from understudy.games.zerg.proving_ground.maps import make_map, seed_of
 from understudy.games.zerg.proving_ground.match import Seat
 from understudy.games.zerg.proving_ground.recorded_data import compare
-from understudy.games.zerg.proving_ground.recording import Recording, load_recording
+from understudy.games.zerg.proving_ground.recording import load_recording
 from understudy.games.zerg.proving_ground.server import SILENCE, Server
 from understudy.games.zerg.proving_ground.viewer import watch
+from understudy.games.zerg.starcraft import BUILD_NAMES, DIFFICULTIES, RACE_NAMES
 
-RACES = ("Terran", "Zerg", "Protoss", "Random")
-BUILDS = ["RandomBuild", "Rush", "Timing", "Power", "Macro", "Air"]
+RACE_CHOICES = (*RACE_NAMES, "Random")
+BUILD_CHOICES = ("RandomBuild", *BUILD_NAMES)
 NEEDED_SHARE = 0.65
+MOST_PORT = 65_535
 
 
 def add_commands(subparsers: Any) -> None:
     """Add the proving ground's commands; each sets `run`: parsed arguments in, exit code out."""
     add = subparsers.add_parser
-    parser = add("install", help="lay out a folder that works as SC2PATH")
+    parser = add("install", help="create a folder that works as SC2PATH")
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "--map", action="append", default=[], help="one more map name; its terrain is made from the name"
+        "--map", action="append", default=[], help="an additional map name; its terrain is generated from the name"
     )
     parser.set_defaults(run=_install)
 
-    parser = add("serve", help="wait for a ladder bot (or two) on a port")
-    parser.add_argument("--port", type=int, required=True)
+    parser = add("serve", help="serve a game to one or two ladder bots on a port")
+    parser.add_argument("--port", type=_port, required=True)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--bots", type=int, choices=(1, 2), default=1, help="2: two bots play each other")
     parser.add_argument(
-        "--silence", type=float, default=SILENCE, help="seconds after which a silent client is disconnected"
+        "--silence", type=duration, default=SILENCE, help="disconnect a client that sends nothing for this many seconds"
     )
     _add_pairing(parser)
     parser.set_defaults(run=_serve)
 
-    parser = add("play", help="play a bot file against a built-in opponent")
-    parser.add_argument("bot", type=Path)
-    parser.add_argument("--race", choices=RACES)
+    parser = add("play", help="play a bot against a built-in opponent or another bot")
+    parser.add_argument("bot", help="a Python file, a ladder bot's folder, or package.module; FILE:Class if several")
+    parser.add_argument("--race", choices=RACE_CHOICES, help="default: what the bot's code says")
     parser.add_argument("--door", choices=(*DOORS, "all"), default=IN_PROCESS)
-    parser.add_argument("--against", type=Path, help="another bot file instead of a built-in opponent (in-process)")
-    parser.add_argument("--time-limit", type=float, help="game seconds after which it is a tie")
-    parser.add_argument("--record", type=Path, help="write what `watch` can show (in-process)")
+    parser.add_argument("--against", help="another bot instead of a built-in opponent (in-process)")
+    parser.add_argument("--time-limit", type=duration, help="game seconds after which the game is a tie")
+    parser.add_argument("--record", type=Path, help="record the game for `watch` (in-process)")
+    parser.add_argument("--games", type=count, default=1, help="games to play, each on the next map and seed")
+    parser.add_argument("--parallel", type=count, default=1, help="games at the same time, each in a process")
     _add_pairing(parser)
     parser.set_defaults(run=_play)
 
     parser = add("games", help="play many games with several bot files and report every error")
     parser.add_argument("bots", type=Path, nargs="+")
-    parser.add_argument("--count", type=int, default=50)
+    parser.add_argument("--count", type=count, default=50)
     parser.set_defaults(run=_games)
 
     parser = add("ladder", help="show that stronger difficulties beat weaker ones")
-    parser.add_argument("--games", type=int, default=18, help="games a pair of difficulties")
-    parser.add_argument("--first-seed", type=int, default=0, help="maps and games are made from this number on")
+    parser.add_argument("--games", type=count, default=18, help="games for each pair of difficulties")
+    parser.add_argument("--first-seed", type=count_or_zero, default=0, help="seed of the first game and map")
     parser.set_defaults(run=_ladder)
 
     parser = add("compare", help="compare the unit data with recorded data responses of the game")
@@ -78,22 +82,29 @@ def add_commands(subparsers: Any) -> None:
     parser = add("watch", help="draw a recorded game in the terminal or as PNG frames")
     parser.add_argument("recording", type=Path)
     parser.add_argument("--png", type=Path, help="a folder for PNG frames")
-    parser.add_argument("--speed", type=float, default=8.0, help="times faster than the game")
-    parser.add_argument("--follow", action="store_true", help="wait for more while the game is running")
+    parser.add_argument("--speed", type=duration, default=8.0, help="playback speed relative to the game")
+    parser.add_argument("--follow", action="store_true", help="follow a running game")
     parser.set_defaults(run=_watch)
 
-    parser = add("listen", help="be the game's executable (what an installed SC2PATH runs)")
+    parser = add("listen", help="act as the game's executable (used by an installed SC2PATH)")
     parser.add_argument("-listen", dest="host", default="127.0.0.1")
     parser.add_argument("-port", type=int, required=True)
+    parser.ignore_unknown = True  # as the game does
     parser.set_defaults(run=_listen)
 
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--opponent", choices=RACES, default="Random")
+    parser.add_argument("--opponent", choices=RACE_CHOICES, default="Random")
     parser.add_argument("--difficulty", choices=DIFFICULTIES, default="Medium")
-    parser.add_argument("--build", choices=BUILDS, default="RandomBuild")
-    parser.add_argument("--map-seed", type=_map_seed, default=0, help="a number, or as in Small-3, Four-3")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--build", choices=BUILD_CHOICES, default="RandomBuild")
+    parser.add_argument("--map-seed", type=_map_seed, default=0, help="a number, or a name such as Small-3 or Four-3")
+    parser.add_argument("--seed", type=count_or_zero, default=0)
+
+
+def _port(text: str) -> int:
+    if (port := count_or_zero(text)) > MOST_PORT:
+        raise argparse.ArgumentTypeError(f"{text} is not a port; ports are 0 (any free one) to {MOST_PORT}")
+    return port
 
 
 def _map_seed(text: str) -> int:
@@ -133,7 +144,7 @@ def _serve(arguments: argparse.Namespace) -> int:
                 "",
                 True,
                 computer.difficulty.value,
-                BUILDS.index(pairing.build) + 1,
+                BUILD_CHOICES.index(pairing.build) + 1,
             )
         lobby.create(make_map(pairing.map_seed), seats, pairing.seed)
         server = Server(lobby, arguments.silence)
@@ -152,33 +163,11 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _play(arguments: argparse.Namespace) -> int:
     logger.remove()
     logger.add(sys.stderr, level="WARNING")
-    pairing = _pairing(arguments)
-    if arguments.against is not None:
-        from understudy.games.zerg.proving_ground.in_process import play  # noqa: PLC0415 - only this branch plays two bots
-
-        report = play(
-            load_bot(arguments.bot, arguments.race),
-            load_bot(arguments.against),
-            map_seed=pairing.map_seed,
-            seed=pairing.seed,
-        )
-        print(f"{arguments.bot.stem} against {arguments.against.stem}: {report.result} after {report.loops} loops")
-        return 0 if report.result is not None else 1
-    failed = False
-    for door in DOORS if arguments.door == "all" else (arguments.door,):
-        recording = (
-            Recording(arguments.record, make_map(pairing.map_seed)) if arguments.record and door == IN_PROCESS else None
-        )
-        result = play_through(door, load_bot(arguments.bot, arguments.race), pairing, arguments.time_limit, recording)
-        outcome = result.name if result else "no result"
-        if recording is not None:
-            recording.close()
-        print(
-            f"{door}: {arguments.bot.stem} against {pairing.race} ({pairing.difficulty}): {outcome}",
-            flush=True,
-        )
-        failed = failed or result is None
-    return int(failed)
+    asked = BotGames(
+        arguments.bot, arguments.race, _pairing(arguments), arguments.time_limit, arguments.against, arguments.record
+    )
+    doors = DOORS if arguments.door == "all" else (arguments.door,)
+    return play_bot(asked, doors, arguments.games, arguments.parallel)
 
 
 def _games(arguments: argparse.Namespace) -> int:
@@ -191,7 +180,7 @@ def _ladder(arguments: argparse.Namespace) -> int:
         worst = min(worst, rung.share)
         name = f"{DIFFICULTIES[rung.stronger - 1]} against {DIFFICULTIES[rung.weaker - 1]}"
         print(f"{name:32} {rung.points:5.1f} of {rung.games} ({rung.share:.0%})", flush=True)
-    print(f"The least share of a stronger difficulty is {worst:.0%}; asked for: {NEEDED_SHARE:.0%}.")
+    print(f"The smallest share of a stronger difficulty is {worst:.0%}; goal: {NEEDED_SHARE:.0%}.")
     return int(worst < NEEDED_SHARE)
 
 

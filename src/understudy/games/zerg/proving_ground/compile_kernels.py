@@ -1,7 +1,7 @@
 """Compiles the simulation on all cores: `python -m understudy.games.zerg.proving_ground.compile_kernels`.
 
-A function is compiled as soon as those it calls are, by whichever process is free; what one process has compiled the
-others load from the cache. Types of arguments follow from their names, which mean the same in every kernel.
+A function is compiled once all functions it calls are, by any free process; the other processes load it from the
+cache. Argument types follow from argument names, which mean the same in every kernel.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ import numpy as np
 from numba.core import types
 
 from understudy.files.locks import FileLock
-from understudy.games.zerg.game_processes import players
+from understudy.games.zerg.game_processes import process_pool
 from understudy.games.zerg.proving_ground import compiled, wire
 from understudy.games.zerg.proving_ground.abilities import Labels
 from understudy.games.zerg.proving_ground.kernels import doors, sight, step, tally
 from understudy.games.zerg.proving_ground.rules import RULES
 from understudy.games.zerg.proving_ground.state import SCRATCH, STATE, TERRAIN
 
-MOST_PROCESSES = 8  # no more than that find something to do: chains of calls are long
+MOST_PROCESSES = 8  # more would be idle: chains of calls are long
 _ENTRANCES = (doors, sight, step, tally, wire)  # importing them fills compiled.functions
 
 
 def main() -> int:
-    """Compile what is not in the cache yet, unless somebody else does: then wait for them."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # helpers end in order, too
+    """Compile what is not in the cache; if another process is doing that, wait for it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that helpers end, too
     folder = compiled.cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        print(f"Machine code cannot be kept in {folder}: {error}. Set XDG_CACHE_HOME to another one.", file=sys.stderr)
+        print(f"Cannot write machine code to {folder}: {error}. Set XDG_CACHE_HOME to another one.", file=sys.stderr)
         return 1
     with FileLock(folder / "compiling.lock"):
         if not (folder / compiled.COMPLETE).exists():
@@ -49,10 +49,10 @@ def main() -> int:
 
 def _compile_all() -> None:
     callees = [_callees(function) for function in compiled.functions]
-    chain = [0] * len(callees)  # how many functions that call one another wait for this one, at most
+    chain = [0] * len(callees)  # length of the longest chain of callers
 
     def lengthen(number: int, length: int) -> None:
-        if chain[number] < length <= len(callees):  # so far, should they ever call one another in a circle
+        if chain[number] < length <= len(callees):  # guards against cycles
             chain[number] = length
             for callee in callees[number]:
                 lengthen(callee, length + 1)
@@ -61,7 +61,7 @@ def _compile_all() -> None:
         lengthen(number, 1)
     waiting, done = sorted(range(len(callees)), key=lambda number: -chain[number]), set[int]()
     processes = min(os.cpu_count() or 1, MOST_PROCESSES)
-    with players(processes) as pool:
+    with process_pool(processes) as pool:
         under_way = dict[Future[None], int]()
         while waiting or under_way:
             ready = [number for number in waiting if callees[number] <= done] or ([] if under_way else waiting[:1])
@@ -80,7 +80,7 @@ def _compile(number: int) -> None:
 
 
 def _callees(function: Any) -> set[int]:
-    """Numbers of the kernels a kernel calls; one that only has the name of such a one may be among them."""
+    """Numbers of the kernels that a kernel calls; matched by name, so there may be extra ones."""
     code, known = function.py_func.__code__, function.py_func.__globals__
     found = [known.get(name) for name in code.co_names]
     for module in [value for value in found if isinstance(value, ModuleType)]:

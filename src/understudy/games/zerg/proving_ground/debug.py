@@ -1,24 +1,35 @@
-"""Debug commands: units out of nothing, units gone, resources, and the end of the game. Drawings are accepted and not
-drawn.
-"""
+"""Debug commands: create and kill units, give resources, switches, end the game. Drawings are accepted and ignored."""
 
 from __future__ import annotations
 
 from s2clientprotocol import debug_pb2
 
-from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground import state as names
+from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.observation import slot_of
-from understudy.games.zerg.proving_ground.simulation import DEFEAT, VICTORY, Simulation
+from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import NEUTRAL
-from understudy.games.zerg.proving_ground.unit_data import kinds_by_id
+from understudy.games.zerg.proving_ground.unit_data import kinds_by_id, upgrades
+from understudy.games.zerg.proving_ground.upgrade_effects import FAMILIES
+from understudy.games.zerg.starcraft import DEFEAT, VICTORY
 
 ALL_RESOURCES = 5000.0
 MOST_AT_ONCE = 500
+SWITCHES: dict[int, int] = {
+    debug_pb2.show_map: names.CHEAT_MAP,
+    debug_pb2.control_enemy: names.CHEAT_CONTROL,
+    debug_pb2.food: names.CHEAT_FOOD,
+    debug_pb2.free: names.CHEAT_FREE,
+    debug_pb2.god: names.CHEAT_GOD,
+    debug_pb2.tech_tree: names.CHEAT_TECH,
+    debug_pb2.cooldown: names.CHEAT_COOLDOWN,
+    debug_pb2.fast_build: names.CHEAT_FAST,
+}
 SURRENDER = debug_pb2.DebugEndGame.Surrender
 
 
 def carry_out(game: Simulation, player: int, command: debug_pb2.DebugCommand) -> None:
-    """Do what one debug command says."""
+    """Carry out one debug command."""
     kind = command.WhichOneof("command")
     if kind == "create_unit":
         _create(game, command.create_unit)
@@ -64,7 +75,18 @@ def _change_state(game: Simulation, player: int, wanted: int) -> None:
         state["minerals"][player] += ALL_RESOURCES
     if wanted in (debug_pb2.all_resources, debug_pb2.gas):
         state["vespene"][player] += ALL_RESOURCES
+    if wanted in SWITCHES:
+        state["cheats"][player] ^= SWITCHES[wanted]
     if wanted == debug_pb2.upgrade:
-        rules = game.rules[0]
-        for upgrade in set(rules["effect_upgrade"][: int(rules["effects"])].tolist()):
-            game.finish_upgrade(player, int(upgrade))
+        _upgrade(game, player)
+
+
+def _upgrade(game: Simulation, player: int) -> None:
+    """Give the player all upgrades: of those with levels, the next one."""
+    known = game.state["upgrade"][player]
+    levels = {first + level for first in FAMILIES for level in range(3)}
+    wanted = {upgrade.upgrade_id for upgrade in upgrades()} - levels
+    for first in FAMILIES:
+        wanted |= set([first + level for level in range(3) if not known[first + level]][:1])
+    for upgrade in sorted(wanted):
+        game.finish_upgrade(player, upgrade)

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Match, Seat
 from understudy.games.zerg.proving_ground.opponents import make_opponent
-from understudy.games.zerg.proving_ground.opponents.plans import MACRO, RUSH, TIMING
-from understudy.games.zerg.proving_ground.simulation import TIE, VICTORY
-from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG
+from understudy.games.zerg.starcraft import MACRO, PROTOSS, RUSH, TERRAN, TIE, TIMING, VICTORY, ZERG
 
 LONGEST = 22_400  # loops; undecided games count half
-BUILDS = (TIMING, MACRO, RUSH)
-RACES = (ZERG, TERRAN, PROTOSS)
+_BUILDS = (TIMING, MACRO, RUSH)
+_RACES = (ZERG, TERRAN, PROTOSS)
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Rung:
 
     @property
     def share(self) -> float:
-        """The stronger one's part of all points."""
+        """The share of points of the stronger one."""
         return self.points / self.games
 
 
@@ -47,13 +45,13 @@ def play_computers(
 def climb(games: int, first_seed: int = 0, lowest: int = 1, highest: int = 10) -> Iterator[Rung]:
     """Play neighbouring difficulties against each other, about this many games a pair, from both sides.
 
-    Every pair of games has a map and a seed of its own, from `first_seed` on.
+    Every pair of games has its own map and seed, starting at `first_seed`.
     """
     for weaker in range(lowest, highest):
         stronger = weaker + 1
         points, played = 0.0, 0
         for number in range((games + 1) // 2):
-            race, build, seed = RACES[number % 3], BUILDS[number // 3 % 3], first_seed + number
+            race, build, seed = _RACES[number % 3], _BUILDS[number // 3 % 3], first_seed + number
             for sides in ((stronger, weaker), (weaker, stronger)):
                 results = play_computers(race, sides, build, seed)
                 mine = results[sides.index(stronger)]

@@ -1,4 +1,4 @@
-"""The three doors, for a command that plays a bot file through each of them."""
+"""The three ways to connect a bot ("doors"), for the command that plays a bot file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sc2.player import Bot, Computer
 
 from understudy.games.zerg.proving_ground.in_process import play
 from understudy.games.zerg.proving_ground.install import PROGRAM, install
-from understudy.games.zerg.proving_ground.maps import name_of
+from understudy.games.zerg.proving_ground.map_parts import name_of
 from understudy.games.zerg.proving_ground.match import Recorder
 
 IN_PROCESS, EXECUTABLE, LADDER = "in-process", "executable", "ladder"
@@ -31,7 +31,7 @@ DOORS = (IN_PROCESS, EXECUTABLE, LADDER)
 
 @dataclass(frozen=True)
 class Pairing:
-    """What is played: the computer's race, difficulty and plan, the map and the seed."""
+    """One game: the computer's race, difficulty and build, the map and the seed."""
 
     race: str = "Random"
     difficulty: str = "Medium"
@@ -48,7 +48,7 @@ class Pairing:
 def play_through(
     door: str, bot: Bot, pairing: Pairing, time_limit: float | None = None, recorder: Recorder | None = None
 ) -> Result | None:
-    """Play one game through one door; the bot's result."""
+    """Play one game through one door and return the bot's result."""
     if door == IN_PROCESS:
         report = play(
             bot,
@@ -71,7 +71,7 @@ def _through_executable(bot: Bot, pairing: Pairing, time_limit: float | None) ->
         _environment("SC2PATH", str(install(Path(folder), (name_of(pairing.map_seed),)))),
     ):
         read_again: Any = type(paths.Paths)
-        read_again._MetaPaths__setup(paths.Paths)  # burnysc2 keeps the SC2PATH it has seen first
+        read_again._MetaPaths__setup(paths.Paths)  # burnysc2 caches the first SC2PATH
         game_map = maps.get(name_of(pairing.map_seed))
         limit = None if time_limit is None else int(time_limit)
         result = run_game(
@@ -81,7 +81,7 @@ def _through_executable(bot: Bot, pairing: Pairing, time_limit: float | None) ->
 
 
 def _through_ladder(bot: Bot, pairing: Pairing) -> Result | None:
-    """As a ladder plays it: a server somewhere else, and a bot that is told its port."""
+    """As on a ladder: a server in another process, and a bot that connects to its port."""
     port = free_port()
     opponent = ["--opponent", pairing.race, "--difficulty", pairing.difficulty, "--build", pairing.build]
     where = ["--map-seed", name_of(pairing.map_seed).removeprefix("ProvingGround-"), "--seed", str(pairing.seed)]
@@ -102,7 +102,7 @@ async def _ladder_game(url: str, bot: Bot) -> Result | None:
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -110,7 +110,7 @@ def free_port() -> int:
 
 
 def wait_for_port(port: int, seconds: float = 180.0) -> None:
-    """Wait until somebody listens; the first start compiles the simulation, which takes its time."""
+    """Wait until a server listens; its first start compiles the simulation."""
     until = time.monotonic() + seconds
     while True:
         try:

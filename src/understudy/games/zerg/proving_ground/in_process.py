@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from s2clientprotocol import sc2api_pb2
@@ -20,29 +21,31 @@ from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import LADDER_LIMIT, Recorder, Seat
 from understudy.games.zerg.proving_ground.session import Session
+from understudy.games.zerg.starcraft import LOOPS_PER_SECOND
 
-YOUNG_OBJECTS = 50_000  # new objects after which Python looks for garbage during a game; its own default is 700
+YOUNG_OBJECTS = 50_000  # new objects between two garbage collections during a game; Python's default is 700
 
 
 @dataclass(frozen=True)
 class GameReport:
-    """How a game went. `result` is the first player's, as its bot was told."""
+    """The outcome of a game. `result` is what the first player's bot was told."""
 
     result: Result
     loops: int
     digest: str
+    refused: Counter[tuple[int, int]] = field(default_factory=Counter)  # of the first player: ability, ActionResult
 
 
 class LocalClient(Client):
-    """burnysc2's client over a session in this process: messages change hands, and no byte is sent."""
+    """burnysc2's client on a session in this process: messages are passed as objects, not bytes."""
 
     def __init__(self, session: Session) -> None:
-        no_socket: Any = session  # burnysc2 wants to be given something; only `_execute` would use it
+        no_socket: Any = session  # burnysc2 requires a socket; only `_execute` would use it
         super().__init__(no_socket)
         self._session = session
 
     async def _execute(self, **request: Any) -> sc2api_pb2.Response:  # type: ignore[override]
-        """Answer one request as the game does: an error is raised."""
+        """Answer one request; errors are raised, as burnysc2's client does."""
         response = await self._session.answer(sc2api_pb2.Request(**request))
         self._status = Status(response.status)
         if response.error:
@@ -60,7 +63,7 @@ def play(
     recorder: Recorder | None = None,
     realtime: bool = False,
 ) -> GameReport:
-    """Play one game to its end and report it; without an opponent, against a Medium computer of random race."""
+    """Play one game to its end; the default opponent is a Medium computer of random race."""
     options: dict[str, Any] = {"map_seed": map_seed, "seed": seed, "game_time_limit": game_time_limit}
     return asyncio.run(play_async(bot, opponent, recorder=recorder, realtime=realtime, **options))
 
@@ -77,10 +80,10 @@ async def play_async(
 ) -> GameReport:
     """As `play`, inside a running event loop. The time limit is in game seconds; a game that reaches it is a tie.
 
-    In real time 22.4 loops take a second, and a bot that is slow misses some of them.
+    In real time the game runs at 22.4 loops a second, and a slow bot misses some.
     """
     rival = opponent or Computer(Race.Random, Difficulty.Medium, AIBuild.RandomBuild)
-    lobby = Lobby(LADDER_LIMIT if game_time_limit is None else round(game_time_limit * 22.4), recorder)
+    lobby = Lobby(LADDER_LIMIT if game_time_limit is None else round(game_time_limit * LOOPS_PER_SECOND), recorder)
     lobby.create(make_map(map_seed), [_seat(bot), _seat(rival)], seed, realtime)
     players = [player for player in (bot, rival) if isinstance(player, Bot)]
     games = [asyncio.create_task(_sit_and_play(lobby, player, realtime)) for player in players]
@@ -92,7 +95,8 @@ async def play_async(
                 game.cancel()
     match = lobby.match
     assert match is not None, "a participant has played, so there was a game"
-    return GameReport(results[0], match.simulation.loop, match.simulation.digest())
+    refused = Counter({(what, why): count for (player, what, why), count in match.refused.items() if player == 0})
+    return GameReport(results[0], match.simulation.loop, match.simulation.digest(), refused)
 
 
 def _seat(player: Bot | Computer) -> Seat:
@@ -113,17 +117,16 @@ async def _sit_and_play(lobby: Lobby, bot: Bot, realtime: bool) -> Result:
 
 @contextmanager
 def _seldom_collected() -> Iterator[None]:
-    """Let Python look for garbage seldom, and only among what the game itself has made.
+    """Collect garbage less often, and only objects that the game itself has created.
 
-    burnysc2 makes thousands of objects a step, next to a hundred thousand of loaded libraries; going through the latter
-    over and over finds nothing. What an earlier game has left is collected first: frozen and thawed again, it would not
-    count as new, and Python would never look at it.
+    burnysc2 creates thousands of objects in a step; scanning a hundred thousand library objects each time is useless.
+    Garbage of earlier games is collected first, since frozen objects would never be collected.
     """
     before, freeze = gc.get_threshold(), gc.get_freeze_count() == 0
     if freeze:
         gc.collect()
         gc.freeze()
-    if before[0]:  # 0 is how collection is switched off
+    if before[0]:  # 0 means that collection is off
         gc.set_threshold(max(before[0], YOUNG_OBJECTS), *before[1:])
     try:
         yield

@@ -16,11 +16,11 @@ from understudy.games.zerg.proving_ground.static_responses import BASE_BUILD
 
 PROGRAM = "understudy.games.zerg.proving_ground"
 NAMES = ("SC2_x64", "SC2_x64.exe", "SC2.app/Contents/MacOS/SC2")
-LAUNCHER = "t64.exe"  # pip's own starter for console scripts
+LAUNCHER = "t64.exe"  # pip's launcher for console scripts
 
 
 def install(folder: Path, more_maps: tuple[str, ...] = ()) -> Path:
-    """Lay out the folder and return it; files of an earlier installation are replaced."""
+    """Create the folder and return it; files of an earlier installation are replaced."""
     version = folder / "Versions" / f"Base{BASE_BUILD}"
     for name in NAMES:
         target = version / name
@@ -35,7 +35,7 @@ def install(folder: Path, more_maps: tuple[str, ...] = ()) -> Path:
     maps.mkdir(exist_ok=True)
     for name in (*common_maps(), *more_maps):
         (maps / f"{name}.SC2Map").write_text(
-            "A map of Understudy's proving ground, made from its name.\n", encoding="utf-8"
+            "A map of Understudy's proving ground, generated from its name.\n", encoding="utf-8"
         )
     return folder
 
@@ -50,7 +50,7 @@ def _script() -> str:
 
 
 def _windows_program() -> bytes:
-    """pip's launcher, the interpreter to use, and a zip with the script: how console scripts are made on Windows."""
+    """A Windows console script: pip's launcher, the interpreter's path, and a zip with the script."""
     try:
         launcher = resources.files("pip._vendor.distlib").joinpath(LAUNCHER).read_bytes()
     except (ModuleNotFoundError, FileNotFoundError) as missing:

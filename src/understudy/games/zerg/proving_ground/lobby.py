@@ -1,4 +1,4 @@
-"""From "create game" to the first loop: seats, races, and the wait for the second participant."""
+"""Setting up a game: seats, races, and waiting for the second participant."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import copy
 import random
 
 from understudy.errors import UnderstudyError
-from understudy.games.zerg.proving_ground.maps import Map
+from understudy.games.zerg.proving_ground.map_parts import Map
 from understudy.games.zerg.proving_ground.match import LADDER_LIMIT, Match, Recorder, Seat
 from understudy.games.zerg.proving_ground.opponents import make_opponent
+from understudy.games.zerg.starcraft import RACES, RANDOM, RANDOM_BUILD
 
-RACES = (1, 2, 3)
-RANDOM_RACE, IDLE_DIFFICULTY = 4, 1
+VERY_EASY = 1
 MISSING_GAME, GAME_FULL = 6, 5  # the game's LaunchError and GameFull
 
 
 class LobbyError(UnderstudyError):
-    """A seat cannot be had; `code` is the game's own error number."""
+    """No seat is available; `code` is the game's error number."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -51,18 +51,18 @@ class Lobby:
         return self._match
 
     def create(self, game_map: Map, seats: list[Seat], seed: int, realtime: bool = False) -> None:
-        """Set up a game; a participant without an opponent meets one that only defends itself."""
+        """Set up a game; without an opponent, the second player is a VeryEasy computer."""
         if len(seats) == 1:
-            seats = [*seats, Seat(RANDOM_RACE, RANDOM_RACE, "", True, IDLE_DIFFICULTY, 1)]
+            seats = [*seats, Seat(RANDOM, RANDOM, "", True, VERY_EASY, RANDOM_BUILD)]
         self._map, self._seats, self._seed, self._realtime = game_map, seats, seed, realtime
         self._match, self._full = None, asyncio.Event()
 
     def close(self) -> None:
-        """Nobody can join the game that was set up any more."""
+        """Close the game for new participants."""
         self._map = None
 
     def sit_down(self, race: int, name: str) -> int:
-        """Take the first free participant's seat; its number."""
+        """Take the first free participant's seat and return its number."""
         if self._map is None:
             raise LobbyError(MISSING_GAME, "There is no game to join: create one first.")
         for number, seat in enumerate(self._seats):
@@ -72,12 +72,12 @@ class Lobby:
         raise LobbyError(GAME_FULL, "Both seats of this game are taken.")
 
     def stand_up(self, player: int) -> None:
-        """Give a seat back before the game has started."""
+        """Give a seat back before the game starts."""
         if self._match is None and player < len(self._seats):
             self._seats[player].taken = False
 
     async def start(self, player: int) -> Match:
-        """Wait until everybody sits, then start: the same game for all."""
+        """Wait for all participants, then start their game."""
         if all(seat.taken or seat.computer for seat in self._seats):
             self._match = self._new_match()
             self._full.set()
@@ -86,7 +86,7 @@ class Lobby:
         return self._match
 
     def restart(self) -> Match:
-        """The same game again from its start."""
+        """Restart the same game."""
         self._match = self._new_match()
         return self._match
 
@@ -96,7 +96,7 @@ class Lobby:
         dice = random.Random(self._seed * 2 + 1)
         for seat in seats:
             if seat.race not in RACES:
-                seat.race = dice.choice(RACES)
+                seat.race = dice.choice(tuple(RACES))
         match = Match(self._map, seats, self._seed, self._max_loops, self._realtime, recorder=self._recorder)
         for number, seat in enumerate(seats):
             if seat.computer:

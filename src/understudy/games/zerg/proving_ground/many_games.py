@@ -1,4 +1,4 @@
-"""Many games with bots written elsewhere, and a count of everything that went wrong."""
+"""Plays many games with several bots and counts the errors."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from loguru import logger
 from understudy.games.zerg.proving_ground.bot_files import load_bot
 from understudy.games.zerg.proving_ground.doors import IN_PROCESS, Pairing, play_through
 from understudy.games.zerg.proving_ground.maps import common_maps, seed_of
+from understudy.games.zerg.starcraft import BUILD_NAMES, RACE_NAMES
 
 LIMIT = 1200.0  # game seconds
-_RACES = ("Terran", "Zerg", "Protoss")
 _DIFFICULTIES = ("Easy", "Medium", "Hard", "VeryHard")
-_BUILDS = ("Rush", "Timing", "Power", "Macro", "Air")
 
 
 def pairings() -> Iterator[Pairing]:
     """All races, difficulties, plans and maps in turn."""
     maps = [seed_of(name) for name in common_maps()]
     for n in itertools.count():
-        yield Pairing(_RACES[n % 3], _DIFFICULTIES[n // 3 % 4], _BUILDS[n % 5], maps[n % len(maps)], n)
+        yield Pairing(RACE_NAMES[n % 3], _DIFFICULTIES[n // 3 % 4], BUILD_NAMES[n % 5], maps[n % len(maps)], n)
 
 
 def play_many(bots: list[Path], count: int) -> int:
-    """Play this many games in-process and print each; the exit code is 1 when any of them had an error."""
+    """Play this many games in-process and print each; the exit code is 1 if any of them had an error."""
     errors: list[str] = []
 
     def note(message: Any) -> None:

@@ -1,8 +1,8 @@
-"""One game with its players: who takes part, whose turn it is to step, and how it ends.
+"""One game with its players: seats, steps, and the end of the game.
 
-Participants speak through sessions; computers are opponents that act inside the step. The game advances when every
-participant waits for it, by as many loops as the least patient asked for: as in the game itself, nobody is ahead of
-anybody. In real time the clock decides, and whoever is slow misses loops.
+Participants use sessions; computers act inside the step. The game advances when all participants wait for it, by the
+smallest number of loops any of them asked for, as in StarCraft II. In real time the clock decides, and slow bots miss
+loops.
 """
 
 from __future__ import annotations
@@ -10,20 +10,21 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from understudy.games.zerg.proving_ground.maps import Map
-from understudy.games.zerg.proving_ground.simulation import DEFEAT, TIE, VICTORY, Simulation
+from understudy.games.zerg.proving_ground.map_parts import Map
+from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import Block
+from understudy.games.zerg.starcraft import DEFEAT, LOOPS_PER_SECOND, TIE, VICTORY
 
 THINK_EVERY = 16
-LOOPS_PER_SECOND = 22.4
 LADDER_LIMIT = 80_640
 
 
-class Opponent(Protocol):
+class ComputerPlayer(Protocol):
     """A player inside the proving ground."""
 
     def act(self) -> None:
@@ -51,7 +52,7 @@ Recorder = Callable[[Simulation], None]
 
 @dataclass
 class Match:
-    """A game in progress and everybody in it."""
+    """A game in progress, with its players."""
 
     map: Map
     seats: list[Seat]
@@ -59,18 +60,19 @@ class Match:
     max_loops: int = LADDER_LIMIT
     realtime: bool = False
     simulation: Simulation = field(init=False)
-    opponents: list[Opponent] = field(default_factory=list)
+    opponents: list[ComputerPlayer] = field(default_factory=list)
     chat: list[tuple[int, int, str]] = field(default_factory=list)  # player, channel, text
     recorder: Recorder | None = None
+    refused: Counter[tuple[int, int, int]] = field(default_factory=Counter)  # player, ability, ActionResult
 
     def __post_init__(self) -> None:
         self.simulation = Simulation(self.map, (self.seats[0].race, self.seats[1].race), self.seed)
         self._changed = asyncio.Condition()
-        self._began: float | None = None  # when loop 0 was, in real time
-        self._saved: tuple[Block, list[Opponent]] | None = None
+        self._began: float | None = None  # time of loop 0, in real time
+        self._saved: tuple[Block, list[ComputerPlayer]] | None = None
 
     def advance_to(self, loop: int) -> None:
-        """Run the game to this loop, letting computers think on their way."""
+        """Run the game to this loop; computers act on the way."""
         game = self.simulation
         now = game.loop
         while now < loop and not game.over:
@@ -88,7 +90,7 @@ class Match:
             self.recorder(game)
 
     async def step(self, player: int, loops: int) -> None:
-        """A participant is done with its turn and wants to go on by this many loops."""
+        """A participant asks to advance by this many loops."""
         seat = self.seats[player]
         seat.target, seat.waiting = self.simulation.loop + loops, True
         try:
@@ -100,7 +102,7 @@ class Match:
             seat.waiting = False
 
     async def keep_pace(self, loop: int = 0) -> None:
-        """In real time: wait until the clock has reached this loop, and bring the game up to the clock."""
+        """In real time: wait for this loop, and advance the game to the clock."""
         if self._began is None:
             self._began = time.monotonic()
         early = self._began + loop / LOOPS_PER_SECOND - time.monotonic()
@@ -109,11 +111,11 @@ class Match:
         self.advance_to(max(loop, int((time.monotonic() - self._began) * LOOPS_PER_SECOND)))
 
     def save(self) -> None:
-        """Remember the game as it is, with what the computers think."""
+        """Save the game and the state of the computers."""
         self._saved = (self.simulation.block.copy(), self._copied(self.opponents))
 
     def load(self) -> bool:
-        """Go back to what `save` remembered; False when there is nothing."""
+        """Go back to the saved game; False if there is none."""
         if self._saved is None:
             return False
         self.simulation.block[:] = self._saved[0]
@@ -122,8 +124,8 @@ class Match:
             self._began = time.monotonic() - self.simulation.loop / LOOPS_PER_SECOND
         return True
 
-    def _copied(self, opponents: list[Opponent]) -> list[Opponent]:
-        """Opponents with thoughts of their own in the same game."""
+    def _copied(self, opponents: list[ComputerPlayer]) -> list[ComputerPlayer]:
+        """Copies of the opponents that share the game."""
         return copy.deepcopy(opponents, {id(self.simulation): self.simulation})
 
     def _advance_if_all_wait(self) -> None:
@@ -134,7 +136,7 @@ class Match:
         self.advance_to(min(seat.target for seat in ready))
 
     async def leave(self, player: int) -> None:
-        """A participant surrenders, or its connection is lost: the other one wins."""
+        """A participant surrenders or loses its connection: the other one wins."""
         seat = self.seats[player]
         if seat.left:
             return

@@ -1,4 +1,4 @@
-"""What a player sees, as the API sends it."""
+"""Observations as the API sends them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from understudy.games.zerg.proving_ground.state import FIRST_TAG, TAG_SHIFT
 from understudy.games.zerg.proving_ground.static_responses import describe_map, fill_image, packed
 from understudy.games.zerg.proving_ground.wire import ENEMY, SELF, UnitWriter
 
-# Field numbers of the path Response.observation.observation.raw_data, whose bytes are put together by hand.
+# Field numbers of the path Response.observation.observation.raw_data, which is serialized by hand.
 RESPONSE_OBSERVATION, OBSERVATION, RAW_DATA = 10, 3, 5
 POWER_RADIUS = 6.5
 MELEE = 2
@@ -31,7 +31,7 @@ def tag(state: Any, slot: int) -> int:
 
 
 def slot_of(game: Simulation, unit_tag: int) -> int:
-    """The slot of the unit with this tag; -1 when there is no such unit any more."""
+    """The slot of the unit with this tag; -1 if the unit does not exist any more."""
     slot = (unit_tag - FIRST_TAG) >> TAG_SHIFT
     if 0 <= slot < int(game.state["top"]) and game.state["alive"][slot] and tag(game.state, slot) == unit_tag:
         return int(slot)
@@ -49,7 +49,7 @@ def embedded(field: int, body: bytes) -> bytes:
 
 
 class View:
-    """One player's view of a match; it remembers what it has reported already."""
+    """One player's view of a match; it keeps track of what it has reported."""
 
     def __init__(self, match: Match, player: int) -> None:
         self._match, self._game, self._player = match, match.simulation, player
@@ -60,7 +60,7 @@ class View:
         self._sums = np.zeros(tally.COLUMNS)
 
     def observe(self, response: sc2api_pb2.Response) -> bytes:
-        """Fill the response; the bytes it returns hold the units and belong behind the serialized response."""
+        """Fill the response; returns the bytes of the units, to be appended to the serialized response."""
         game, state = self._game, self._game.state
         seen = response.observation
         seen.observation.game_loop = game.loop
@@ -140,12 +140,14 @@ class View:
         if state["areas"]:
             self._effects(raw)
         fill_image(raw.map_state.visibility, 8, state["visibility"][p].tobytes())
-        fill_image(raw.map_state.creep, 1, packed(state["creep_grid"]))
+        fill_image(raw.map_state.creep, 1, packed(state["creep_grid"] & (state["visibility"][p] > 0)))
 
     def _effects(self, raw: Any) -> None:
         """Spells on the ground that the player sees: its own, and those where it has sight."""
         state = self._game.state
         for n in np.flatnonzero(state["area_spell"]).tolist():
+            if int(state["area_spell"][n]) not in RADIUS:
+                continue
             owner, x, y = int(state["area_owner"][n]), float(state["area_x"][n]), float(state["area_y"][n])
             if owner == self._player or state["visibility"][self._player, int(y), int(x)] == SEEN_NOW:
                 effect = raw.effects.add()

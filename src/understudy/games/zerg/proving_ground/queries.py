@@ -1,4 +1,4 @@
-"""Questions that a client may ask between two steps: ways, places, abilities."""
+"""Queries of a client: pathing, placement, available abilities."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from understudy.games.zerg.proving_ground.kernels.production import TUMOR_ENERGY
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.rules import BLINK_TECH, PSI_STORM, STIMPACK
 from understudy.games.zerg.proving_ground.simulation import Simulation
+from understudy.games.zerg.proving_ground.spells import FIRST_SPELL
 
 MOVING = (4, 16, 17, 18)  # stop, move, patrol, hold
-ATTACK, LOAD, UNLOAD_ALL, UNLOAD_AT = 23, 3668, 3664, 3669
+ATTACK, LOAD, UNLOAD_ALL, UNLOAD_AT, MERGE_TO_ARCHON = 23, 3668, 3664, 3669, 1766
 # By kind: ability, energy, upgrade it needs (0 for none).
 SPELLS: dict[int, tuple[tuple[int, float, int], ...]] = {
     orders.QUEEN: ((251, 25.0, 0), (1664, 50.0, 0)),
@@ -29,7 +30,7 @@ SPELLS: dict[int, tuple[tuple[int, float, int], ...]] = {
 
 
 def answer(game: Simulation, player: int, query: query_pb2.RequestQuery, response: query_pb2.ResponseQuery) -> None:
-    """Answer all questions of one request, in their order."""
+    """Answer all queries of one request, in their order."""
     response.SetInParent()
     for way in query.pathing:
         response.pathing.add().distance = _distance(game, way)
@@ -62,7 +63,7 @@ def _distance(game: Simulation, way: query_pb2.RequestQueryPathing) -> float:
 
 
 def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int]:
-    """The abilities a unit could use now; `free` leaves prices aside."""
+    """The abilities that a unit can use now; `free` ignores prices."""
     state, rules = game.state, game.tables
     unit = int(state["kind"][slot])
     if state["owner"][slot] != player or state["progress"][slot] < 1 or state["becomes"][slot]:
@@ -80,6 +81,8 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
     for ability, energy, upgrade in SPELLS.get(unit, ()):
         if ready and state["energy"][slot] >= energy and (not upgrade or state["upgrade"][player, upgrade]):
             found.append(ability)
+    if unit in (orders.HIGH_TEMPLAR, orders.DARK_TEMPLAR):
+        found.append(MERGE_TO_ARCHON)
     if rules["room"][unit]:
         found.append(LOAD)
         if state["loaded"][slot]:
@@ -91,9 +94,16 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
     return found
 
 
-def _possible(game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]) -> bool:
+def _possible(  # noqa: PLR0911 - one reason a line
+    game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]
+) -> bool:
     state, rules = game.state, game.tables
     unit = state["kind"][slot]
+    if order == orders.CAST:
+        n = argument - FIRST_SPELL
+        ready = not rules["spell_cooldown"][n] or state["spell_at"][slot] <= state["loop"]
+        known = not rules["spell_upgrade"][n] or state["upgrade"][player, rules["spell_upgrade"][n]]
+        return bool(ready and known and state["energy"][slot] >= rules["spell_energy"][n])
     if order == orders.RESEARCH:
         before, building = rules["upgrade_before"][argument], rules["upgrade_building"][argument]
         known = state["upgrade"][player, argument] or state["pending"][player, argument]
@@ -105,6 +115,8 @@ def _possible(game: Simulation, player: int, slot: int, order: int, argument: in
             return False
         return bool(bank[0] >= rules["upgrade_minerals"][argument] and bank[1] >= rules["upgrade_vespene"][argument])
     if rules["techlab"][unit, argument] and not _has_techlab(game, slot):
+        return False
+    if unit == orders.WARP_GATE and order == orders.MAKE and state["spell_at"][slot] > state["loop"]:
         return False
     if unit == orders.TUMOR_BURROWED and state["spent"][slot]:
         return False

@@ -1,4 +1,4 @@
-"""How far the proving ground's numbers are the game's: a comparison with data responses that the game has sent."""
+"""Compares the proving ground's unit data with recorded data responses of the game."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a game leaves for people to look at: a frame every second of game time, appended as it is played.
+"""Records a game for the viewer: a frame every second of game time, appended while it is played.
 
-A file of JSON lines, gzip-free so that it can be followed: first the map, then one line a frame.
+A file of JSON lines, not compressed so that it can be followed: the map, then a line per frame.
 """
 
 from __future__ import annotations
@@ -9,36 +9,48 @@ import base64
 import json
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from understudy.errors import SettingsError
-from understudy.games.zerg.proving_ground.maps import SIZE, Map
+from understudy.games.zerg.proving_ground.map_parts import SIZE, Map
 from understudy.games.zerg.proving_ground.simulation import Simulation
+from understudy.games.zerg.proving_ground.unit_data import unit_types
 
 EVERY = 22
 GIVE_UP = 30.0
 
 
 class Recording:
-    """A recorder for `play`: call it after each step; it writes a frame when a second has passed."""
+    """A recorder for `play`: call it after each step; it writes a frame every game second, or every `every` loops.
 
-    def __init__(self, path: Path, game_map: Map) -> None:
+    `about` is what the file says of the game.
+    """
+
+    def __init__(
+        self, path: Path, game_map: Map, *, every: int = EVERY, about: Mapping[str, Any] | None = None
+    ) -> None:
         self._file = path.open("w", encoding="utf-8")
-        self._next = 0
+        self._next, self._every = 0, every
         ground = game_map.pathable.astype(np.uint8) + (game_map.height > 216) * game_map.pathable
         self._write(
-            {"map": game_map.name, "size": SIZE, "ground": base64.b64encode(zlib.compress(ground.tobytes())).decode()}
+            {
+                "map": game_map.name,
+                "size": SIZE,
+                "ground": base64.b64encode(zlib.compress(ground.tobytes())).decode(),
+                "names": [unit.name for unit in unit_types()],
+                "about": dict(about or {}),
+            }
         )
 
     def __call__(self, game: Simulation) -> None:
         """Write a frame if it is time, or if the game is over."""
         if game.loop < self._next and not game.over:
             return
-        self._next = game.loop + EVERY
+        self._next = game.loop + self._every
         self._write(frame_of(game))
 
     def close(self) -> None:
@@ -83,9 +95,9 @@ def frame_of(game: Simulation) -> dict[str, Any]:
 
 
 def load_recording(path: Path, follow: bool = False) -> Iterator[dict[str, Any]]:
-    """The lines of a recording, the map first; with `follow`, wait for a running game to go on."""
+    """The lines of a recording, the map first; with `follow`, wait for new lines of a running game."""
     if not path.is_file():
-        raise SettingsError(f"{path} is no recording; make one with `proving-ground play BOT --record {path}`.")
+        raise SettingsError(f"{path} is not a recording; make one with `proving-ground play BOT --record {path}`.")
     with path.open(encoding="utf-8") as file:
         waited, rest = 0.0, ""
         while True:

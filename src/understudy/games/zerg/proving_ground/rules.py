@@ -1,6 +1,7 @@
 """The rules as one block of numbers that kernels read: unit types, production, upgrades.
 
-Times are in game loops, speeds in cells a loop. Costs are what a player pays, not what the data response adds up.
+Times are in game loops, speeds in cells a loop. Costs are what a player pays; those of the data response include the
+price of the source.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import unit_data
+from understudy.games.zerg.proving_ground.spells import BUFF_IDS, BUFFS, MOST_SPELLS, SPELLS
 from understudy.games.zerg.proving_ground.unit_data import (
     AIR_WEAPON,
     ANY_WEAPON,
@@ -21,12 +23,12 @@ from understudy.games.zerg.proving_ground.unit_data import (
     kind,
 )
 from understudy.games.zerg.proving_ground.upgrade_effects import EFFECTS
-from understudy.games.zerg.proving_ground.vitals import CLOAKED, CREEP_SPEED, DETECTORS, FLYING, SPLASH
+from understudy.games.zerg.proving_ground.vitals import AIR_DAMAGE, CLOAKED, CREEP_SPEED, DETECTORS, FLYING, SPLASH
+from understudy.games.zerg.starcraft import LOOPS_PER_DATA_SECOND, PROTOSS, ZERG
 
-KINDS, UPGRADES, EFFECT_ROWS = 224, 320, 512
-LOOPS_PER_SECOND = 16.0  # the game's "normal" second, in which its data are given
+KINDS, UPGRADES, EFFECT_ROWS = 224, 320, 1024
 
-# How a product comes about.
+# How a product is made.
 NOT_MADE, TRAIN, MORPH, HATCH, BUILD, WARP, ADDON = range(7)
 
 RULES = np.dtype(
@@ -70,14 +72,14 @@ RULES = np.dtype(
         ("bonus_mask", "i4", (KINDS, 2)),
         ("bonus", "f8", (KINDS, 2)),
         ("splash", "f8", KINDS),
-        ("put_off", "f8", KINDS),  # how much a target is put off, as a distance
+        ("put_off", "f8", KINDS),  # target priority: a penalty added to the distance
         ("how", "u1", (KINDS, KINDS)),  # [producer, product]
         ("techlab", "u1", (KINDS, KINDS)),
         ("minerals", "f8", (KINDS, KINDS)),
         ("vespene", "f8", (KINDS, KINDS)),
         ("needs", "i4", (KINDS, 2)),  # buildings that must stand
         ("counts_as", "u1", (KINDS, KINDS)),  # [building, requirement]
-        ("cocoon", "i4", KINDS),  # what a unit is while it becomes this kind; 0: it stays itself
+        ("cocoon", "i4", KINDS),  # the kind of the egg or cocoon; 0 for none
         ("researches", "u1", (KINDS, UPGRADES)),
         ("upgrade_minerals", "f8", UPGRADES),
         ("upgrade_vespene", "f8", UPGRADES),
@@ -93,13 +95,28 @@ RULES = np.dtype(
         ("room", "i4", KINDS),  # space a transport has
         ("techlab_of", "i4", KINDS),  # the addons a Terran building has
         ("reactor_of", "i4", KINDS),
+        ("casts", "u1", (KINDS, MOST_SPELLS)),
+        ("spell_energy", "f8", MOST_SPELLS),
+        ("spell_cooldown", "i8", MOST_SPELLS),
+        ("spell_reach", "f8", MOST_SPELLS),
+        ("spell_target", "i4", MOST_SPELLS),
+        ("spell_side", "i4", MOST_SPELLS),
+        ("spell_effect", "i4", MOST_SPELLS),
+        ("spell_amount", "f8", MOST_SPELLS),
+        ("spell_radius", "f8", MOST_SPELLS),
+        ("spell_loops", "i8", MOST_SPELLS),
+        ("spell_buff", "i4", MOST_SPELLS),
+        ("spell_upgrade", "i4", MOST_SPELLS),
+        ("spell_summons", "i4", MOST_SPELLS),
+        ("spell_attributes", "i4", MOST_SPELLS),
+        ("buff_id", "i4", BUFFS),  # the API's
         ("largest", "f8"),  # the largest radius of any kind
-        ("largest_lead", "f8"),  # the most by which a kind's radius exceeds how much it is put off
+        ("largest_lead", "f8"),  # the largest difference of radius and penalty over all kinds
     ]
 )
 Rules = NDArray[Any]
 
-# Those that shoot are shot at first, then workers, then the rest.
+# Armed units are attacked first, then workers, then the rest.
 PUT_OFF_WORKER, PUT_OFF_UNARMED, PUT_OFF_STRUCTURE, PUT_OFF_LARVA = 3.0, 18.0, 30.0, 60.0
 
 WORKERS = {"SCV", "Drone", "Probe", "MULE"}
@@ -124,6 +141,11 @@ FOOTPRINTS = {
     "Hive": 5,
     "OrbitalCommand": 5,
     "PlanetaryFortress": 5,
+    "WarpGate": 3,
+    "SupplyDepotLowered": 2,
+    "GreaterSpire": 2,
+    "XelNagaTower": 2,
+    "DestructibleRock6x6": 6,
 }
 NOT_ARMY = {"Overlord", "Overseer", "OverlordTransport", "Larva", "Egg", "Queen"}
 MORPHS = [
@@ -148,6 +170,9 @@ SHAPES = [
     ("VikingFighter", "VikingAssault"),
     ("WidowMine", "WidowMineBurrowed"),
     ("LurkerMP", "LurkerMPBurrowed"),
+    ("Hellion", "HellionTank"),
+    ("Thor", "ThorAP"),
+    ("Liberator", "LiberatorAG"),
     ("WarpPrism", "WarpPrismPhasing"),
     ("Overseer", "OverseerSiegeMode"),
     ("Observer", "ObserverSiegeMode"),
@@ -190,6 +215,7 @@ def rules() -> Rules:
         _arm(block[0], unit)
     _production(block[0])
     _upgrades(block[0])
+    _spells(block[0])
     block["largest"], block["largest_lead"] = block["radius"].max(), (block["radius"] - block["put_off"]).max()
     block.flags.writeable = False
     return block
@@ -206,8 +232,8 @@ def _describe(block: Any, unit: UnitType) -> None:
     block["unit_id"][k], block["race"][k] = unit.unit_id, unit.race
     block["health"][k], block["shields"][k], block["energy"][k], block["radius"][k] = vitals
     block["footprint"][k] = FOOTPRINTS.get(name, _footprints().get(unit.ability_id, 0)) if structure else 0
-    block["speed"][k] = unit.movement_speed / LOOPS_PER_SECOND
-    on_creep = 1.3 if unit.race == unit_data.ZERG and name not in FLYING else 1.0
+    block["speed"][k] = unit.movement_speed / LOOPS_PER_DATA_SECOND
+    on_creep = 1.3 if unit.race == ZERG and name not in FLYING else 1.0
     block["creep_speed"][k] = CREEP_SPEED.get(name, on_creep)
     block["sight"][k], block["armor"][k] = unit.sight_range, unit.armor
     block["attributes"][k] = sum(1 << a for a in unit.attributes)
@@ -221,8 +247,8 @@ def _describe(block: Any, unit: UnitType) -> None:
     block["is_techlab"][k] = name.endswith("TechLab")
     block["cloaked"][k], block["detector"][k] = name in CLOAKED, name in DETECTORS
     block["army"][k] = not structure and unit.race > 0 and name not in WORKERS | NOT_ARMY and unit.food_required > 0
-    block["needs_power"][k] = structure and unit.race == unit_data.PROTOSS and name not in UNPOWERED
-    block["needs_creep"][k] = structure and unit.race == unit_data.ZERG and name not in FREE_OF_CREEP
+    block["needs_power"][k] = structure and unit.race == PROTOSS and name not in UNPOWERED
+    block["needs_creep"][k] = structure and unit.race == ZERG and name not in FREE_OF_CREEP
     block["creep_radius"][k] = CREEP_RADIUS.get(name, 0.0)
     block["value_minerals"][k], block["value_vespene"][k] = unit.minerals, unit.vespene
     block["time"][k], block["supply"][k], block["provides"][k] = unit.build_time, unit.food_required, unit.food_provided
@@ -240,8 +266,10 @@ def _arm(block: Any, unit: UnitType) -> None:
         for against, types in enumerate(((GROUND_WEAPON, ANY_WEAPON), (AIR_WEAPON, ANY_WEAPON))):
             if weapon.type in types and block["damage"][k, against] == 0:
                 block["damage"][k, against], block["attacks"][k, against] = weapon.damage, weapon.attacks
+                if against == 1 and unit.name in AIR_DAMAGE:
+                    block["damage"][k, against] = AIR_DAMAGE[unit.name]
                 block["reach"][k, against] = weapon.range
-                block["cooldown"][k, against] = weapon.speed * LOOPS_PER_SECOND
+                block["cooldown"][k, against] = weapon.speed * LOOPS_PER_DATA_SECOND
                 block["bonus_mask"][k, against] = sum(1 << attribute for attribute, _ in weapon.bonuses)
                 block["bonus"][k, against] = max((bonus for _, bonus in weapon.bonuses), default=0.0)
 
@@ -266,7 +294,7 @@ def _production(block: Any) -> None:
         block["techlab_of" if addon.endswith("TechLab") else "reactor_of"][kind(host)] = kind(addon)
         block["footprint"][kind(addon)] = ADDON_SIZE
     _can_make(block, kind("CreepTumorBurrowed"), kind("CreepTumor"), BUILD, False, 0)
-    block["minerals"][kind("Overlord"), kind("OverlordTransport")] = 25  # the data response leaves this price out
+    block["minerals"][kind("Overlord"), kind("OverlordTransport")] = 25  # the data response has no price for it
     block["vespene"][kind("Overlord"), kind("OverlordTransport")] = 25
     for result, cocoon in COCOONS.items():
         block["cocoon"][kind(result)] = kind(cocoon)
@@ -288,7 +316,7 @@ def _how(block: Any, producer: int, product: int, morphs: set[tuple[int, int]]) 
 
 
 def _can_make(block: Any, producer: int, product: int, how: int, techlab: bool, building: int) -> None:
-    """Note the pair, and the price: a source that is used up has been paid already."""
+    """Add a producer and its price, less that of a source that is consumed."""
     types, kinds = unit_data.unit_types(), unit_data.kinds_by_id()
     unit, source = types[product], types[producer]
     block["how"][producer, product] = how
@@ -319,3 +347,15 @@ def _upgrades(block: Any) -> None:
     for row_number, effect in enumerate(EFFECTS):
         block["effect_upgrade"][row_number], block["effect_kind"][row_number] = effect.upgrade_id, kind(effect.unit)
         block["effect_stat"][row_number], block["effect_amount"][row_number] = effect.stat, effect.amount
+
+
+def _spells(block: Any) -> None:
+    block["buff_id"][:] = BUFF_IDS
+    for n, spell in enumerate(SPELLS):
+        for name in spell.casters:
+            block["casts"][kind(name), n] = 1
+        for column in ("energy", "cooldown", "reach", "target", "side", "effect", "amount", "radius", "loops"):
+            block[f"spell_{column}"][n] = getattr(spell, column)
+        for column in ("buff", "upgrade", "attributes"):
+            block[f"spell_{column}"][n] = getattr(spell, column)
+        block["spell_summons"][n] = kind(spell.summons) if spell.summons else 0

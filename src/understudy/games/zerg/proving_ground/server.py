@@ -1,7 +1,6 @@
-"""The websocket doors: the game as a program that listens on a port, for run_game and for ladder bots.
+"""The websocket server: stands in for the game's executable, for run_game and for ladder bots.
 
-One lobby to a server. A client that is silent for too long is disconnected, and a lost connection loses its game;
-other clients go on.
+A server has one lobby. A client that sends nothing for too long is disconnected; a lost connection loses the game.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Server:
-    """Serves one lobby on a port. Two such programs, one for each bot of a game, meet on a port that both bots name."""
+    """Serves one lobby on a port. In a game of two bots, the two servers connect on a port that both bots name."""
 
     def __init__(self, lobby: Lobby, silence: float = SILENCE, stays: bool = False) -> None:
         self._lobby, self._silence, self._stays = lobby, silence, stays
@@ -35,7 +34,7 @@ class Server:
         self._open = 0
 
     async def start(self, host: str, port: int) -> int:
-        """Listen; the port, which the system chooses when 0 was asked for."""
+        """Listen and return the port; 0 lets the system choose one."""
         app = web.Application()
         app.router.add_get("/sc2api", self._serve_client)
         self._runner = web.AppRunner(app)
@@ -50,7 +49,7 @@ class Server:
         await web.TCPSite(self._runner, host, port).start()
 
     async def wait(self) -> None:
-        """Return when a client has asked to quit, or the last one has gone."""
+        """Wait until a client quits or the last one disconnects."""
         await self._done.wait()
 
     async def stop(self) -> None:
@@ -77,7 +76,7 @@ class Server:
         return socket
 
     async def _converse(self, socket: web.WebSocketResponse, session: Session) -> None:
-        """Answer one request after the other until the client goes, quits or falls silent."""
+        """Answer requests until the client disconnects, quits or times out."""
         inbox: asyncio.Queue[bytes] = asyncio.Queue(WAITING_REQUESTS)
         reader = asyncio.create_task(_read(socket, inbox))
         try:
@@ -90,11 +89,11 @@ class Server:
                     await self._relay(socket, data, port, inbox, reader)
                     return
                 if port:
-                    with contextlib.suppress(OSError):  # taken already: the other program has come first
+                    with contextlib.suppress(OSError):  # in use: the other server was first
                         await self.listen("127.0.0.1", port)
                 work = asyncio.create_task(session.handle(data))
                 await asyncio.wait({work, reader}, return_when=asyncio.FIRST_COMPLETED)
-                if not work.done():  # the client has gone while it waited for the other player
+                if not work.done():  # the client disconnected while it waited for the other player
                     work.cancel()
                     return
                 await socket.send_bytes(work.result())
@@ -102,14 +101,14 @@ class Server:
             reader.cancel()
 
     async def _next(self, inbox: asyncio.Queue[bytes], reader: asyncio.Task[None]) -> bytes | None:
-        """The next request; None when the client has gone or was silent for too long."""
+        """The next request; None if the client disconnected or timed out."""
         get = asyncio.create_task(inbox.get())
         await asyncio.wait({get, reader}, timeout=self._silence, return_when=asyncio.FIRST_COMPLETED)
         if get.done():
             return get.result()
         get.cancel()
         if not reader.done():
-            log.warning("a client was silent for %.0f s and is disconnected", self._silence)
+            log.warning("a client sent nothing for %.0f s and is disconnected", self._silence)
         return None
 
     async def _relay(
@@ -120,7 +119,7 @@ class Server:
         inbox: asyncio.Queue[bytes],
         reader: asyncio.Task[None],
     ) -> None:
-        """This program was started for the second bot of a game that another one hosts: pass everything on to it."""
+        """Forward everything to the server that hosts the game of two bots."""
         async with aiohttp.ClientSession() as client:
             host = await _connect(client, port)
             if host is None:
@@ -141,7 +140,7 @@ class Server:
 
 
 async def _read(socket: web.WebSocketResponse, inbox: asyncio.Queue[bytes]) -> None:
-    """Pass requests on until the client closes; the API is binary, text is not for us."""
+    """Forward requests until the client closes; text messages are ignored, since the API is binary."""
     while True:
         message = await socket.receive()
         if message.type == WSMsgType.BINARY:
@@ -151,7 +150,7 @@ async def _read(socket: web.WebSocketResponse, inbox: asyncio.Queue[bytes]) -> N
 
 
 def meeting_port(data: bytes) -> int:
-    """The port on which the two programs of a game between bots meet; 0 when this is no request to join such a game."""
+    """The port on which the two servers of a game of two bots connect; 0 for other requests."""
     if len(data) > 4096 or not data or data[0] != 18:  # field 2, join_game, comes first in a request without id
         return 0
     try:

@@ -1,6 +1,6 @@
-"""One connection: requests in, responses out, as the game answers them.
+"""One connection: answers requests as the game does.
 
-A session never raises for what a client sends. What the game refuses is refused with the game's words or numbers.
+A session never raises for client input. Refusals use the game's texts and numbers.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from understudy.games.zerg.proving_ground.observation import View
 from understudy.games.zerg.proving_ground.static_responses import BASE_BUILD, DATA_VERSION, GAME_VERSION, data_response
 
 LAUNCHED, INIT_GAME, IN_GAME, ENDED, QUIT = 1, 2, 3, 5, 6
-MOST_LOOPS = 100_000  # a step larger than a whole game is a mistake
+MOST_LOOPS = 100_000  # a larger step is a client's mistake
 
-# In which states a request makes sense; the others are answered with an error, as the game does.
+# States in which a request is valid; otherwise the answer is an error, as in the game.
 _NEEDS_GAME = {"step", "action", "query", "debug", "obs_action", "map_command", "quick_save", "quick_load"}
 _NEEDS_GAME_OR_END = {"observation", "game_info", "data", "save_replay", "leave_game", "restart_game"}
 
 
 class Session:
-    """The game as one client sees it."""
+    """The session of one client."""
 
     def __init__(self, lobby: Lobby) -> None:
         self._lobby = lobby
@@ -39,7 +39,7 @@ class Session:
 
     @property
     def status(self) -> int:
-        """Where this session stands: launched, created, in game, ended, quit."""
+        """The status: launched, created, in game, ended, quit."""
         if self.quit:
             return QUIT
         if self._match is not None and not self._left:
@@ -47,7 +47,7 @@ class Session:
         return INIT_GAME if self._lobby.created and not self._left else LAUNCHED
 
     async def handle(self, data: bytes) -> bytes:
-        """Answer one request that came as bytes."""
+        """Answer one serialized request."""
         response = sc2api_pb2.Response()
         tail = b""
         try:
@@ -69,7 +69,7 @@ class Session:
         return response
 
     async def _fill(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
-        """Fill the response; the bytes it returns are a part of it that was serialized by other means."""
+        """Fill the response; returns further serialized bytes of it."""
         if request.HasField("id"):
             response.id = request.id
         return await self._dispatch(request, response)
@@ -96,7 +96,7 @@ class Session:
         return b""
 
     async def lost(self) -> None:
-        """The connection is gone: an unfinished game is lost with it."""
+        """The connection was lost, and with it an unfinished game."""
         if self._match is not None and not self._left:
             await self._match.leave(self._player)
         elif self._match is None and self._player >= 0:
@@ -188,9 +188,7 @@ class Session:
         wanted = request.observation.game_loop
         if match.realtime:
             await match.keep_pace(wanted)
-        elif (
-            wanted > match.simulation.loop and not match.simulation.over
-        ):  # how clients step that think it is real time
+        elif wanted > match.simulation.loop and not match.simulation.over:  # some clients step like this in real time
             await match.step(self._player, min(wanted - match.simulation.loop, MOST_LOOPS))
         return view.observe(response)
 

@@ -1,6 +1,6 @@
-"""A game without any protocol: start it, give orders, step it, look at its state.
+"""A game without protocol: start it, give orders, step it, read its state.
 
-Orders are plain numbers (see `state.py`), so that an environment can drive many games without a byte of protobuf.
+Orders are plain numbers (see `state.py`), so that an environment needs no protobuf.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from understudy.games.zerg.proving_ground.columns import Columns
 from understudy.games.zerg.proving_ground.compiled import compile_once
 from understudy.games.zerg.proving_ground.kernels import doors
 from understudy.games.zerg.proving_ground.kernels.step import step as step_kernel
-from understudy.games.zerg.proving_ground.maps import Map, make_map
+from understudy.games.zerg.proving_ground.map_parts import Map
+from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.rules import rules
 from understudy.games.zerg.proving_ground.state import GATHER, NEUTRAL, STATE, Block, new_scratch, terrain_of
-from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG, kind
+from understudy.games.zerg.proving_ground.unit_data import kind
+from understudy.games.zerg.starcraft import PROTOSS, TERRAN, ZERG
 
 TOWNHALL = {TERRAN: "CommandCenter", ZERG: "Hatchery", PROTOSS: "Nexus"}
 WORKER = {TERRAN: "SCV", ZERG: "Drone", PROTOSS: "Probe"}
 START_WORKERS, START_MINERALS, START_LARVA = 12, 50.0, 3
 MINERALS_FAR, MINERALS_NEAR, GAS = 1800.0, 900.0, 2250.0
-VICTORY, DEFEAT, TIE = 1, 2, 3
 
 
 class Simulation:
-    """One game. `block` is the whole of it: equal bytes mean equal games. `state` and `tables` are views by name."""
+    """One game. `block` is its whole state: equal bytes, equal games. `state` and `tables` are views by name."""
 
     def __init__(self, game_map: Map, races: tuple[int, int], seed: int = 0) -> None:
         compile_once()
@@ -45,6 +46,7 @@ class Simulation:
         state["speed"][:] = self.tables["speed"]
         state["cooldown_factor"][:] = 1.0
         state["generation"][:] = 0
+        state["endless"] = not game_map.melee
         self._place_resources()
         for player, race in enumerate(races):
             self._place_start(player, race)
@@ -52,6 +54,9 @@ class Simulation:
         doors.look(self.block, self.terrain, self.rules, self.scratch)
 
     def _place_resources(self) -> None:
+        for name, places in (("XelNagaTower", self.map.towers), ("DestructibleRock6x6", self.map.rocks)):
+            for x, y in places:
+                self.spawn(kind(name), NEUTRAL, x, y)
         near, far, geyser = kind("MineralField750"), kind("MineralField"), kind("VespeneGeyser")
         for base in self.map.bases:
             for number, (x, y) in enumerate(base.minerals):
@@ -65,7 +70,7 @@ class Simulation:
         x, y = self.map.starts[player]
         base = self.map.bases[player]
         hall = self.spawn(kind(TOWNHALL[race]), player, x, y)
-        towards = np.mean(base.minerals, axis=0) - (x, y)
+        towards = (np.mean(base.minerals, axis=0) if base.minerals else np.array([x - 1.0, y])) - (x, y)
         towards = towards / np.hypot(*towards)
         fields = [
             i for i in range(int(self.state["top"])) if self.state["owner"][i] == NEUTRAL and self._is_field_of(i, x, y)
@@ -78,7 +83,8 @@ class Simulation:
                 x + towards[0] * 4 - towards[1] * side,
                 y + towards[1] * 4 + towards[0] * side,
             )
-            self.order(player, slot, GATHER, target=fields[number % len(fields)])
+            if fields:
+                self.order(player, slot, GATHER, target=fields[number % len(fields)])
         if race == ZERG:
             self.spawn(kind("Overlord"), player, x - towards[0] * 6, y - towards[1] * 6)
             for number in range(START_LARVA):
@@ -124,11 +130,11 @@ class Simulation:
         )
 
     def spawn(self, unit_kind: int, owner: int, x: float, y: float, progress: float = 1.0) -> int:
-        """Put a unit into the game; its slot, or -1 when the game is full."""
+        """Put a unit into the game; returns its slot, or -1 if there is none."""
         return int(doors.spawn(self.block, self.rules, unit_kind, owner, float(x), float(y), progress))
 
     def destroy(self, slot: int) -> None:
-        """Kill a unit with nobody to blame."""
+        """Kill a unit; no player gets the score."""
         doors.destroy(self.block, self.rules, slot)
 
     def can_place(self, player: int, unit_kind: int, x: float, y: float) -> int:
@@ -136,7 +142,7 @@ class Simulation:
         return int(doors.can_place(self.block, self.terrain, self.rules, player, unit_kind, float(x), float(y)))
 
     def way_length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
-        """Length of the way on the ground; 0 when there is none."""
+        """Length of the ground path; 0 if there is none."""
         return float(
             doors.way_length(
                 self.terrain, self.scratch, float(start[0]), float(start[1]), float(goal[0]), float(goal[1])
@@ -149,7 +155,7 @@ class Simulation:
         return float(used), float(cap)
 
     def tech_met(self, player: int, unit_kind: int) -> bool:
-        """Whether the player has the buildings this kind asks for."""
+        """Whether the player has the buildings that this kind requires."""
         return bool(doors.tech_met(self.block, self.rules, player, unit_kind))
 
     def finish_upgrade(self, player: int, upgrade: int) -> None:
@@ -157,7 +163,7 @@ class Simulation:
         doors.finish_upgrade(self.block, self.rules, player, upgrade)
 
     def finish(self, results: tuple[int, int]) -> None:
-        """End the game with these results: somebody surrendered, or the time is up."""
+        """End the game with these results, after a surrender or at the time limit."""
         if not self.over:
             self.state["over"] = 1
             self.state["result"][:] = results

@@ -1,7 +1,6 @@
 """The whole state of a game in one block of memory: a structure of arrays, a slot for each unit.
 
-One block means that copying, comparing and hashing a game is copying, comparing and hashing bytes. Players are 0 and
-1; 2 is neutral.
+So a game is copied, compared and hashed as bytes. Players are 0 and 1; 2 is neutral.
 """
 
 from __future__ import annotations
@@ -11,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.games.zerg.proving_ground.maps import SIZE, Map
+from understudy.games.zerg.proving_ground.map_parts import SIZE, Map
 from understudy.games.zerg.proving_ground.rules import KINDS, UPGRADES
+from understudy.games.zerg.proving_ground.spells import BUFFS
 from understudy.games.zerg.proving_ground.unit_data import kind
 
-SLOTS = 2088  # no multiple of a large power of two: else a unit's columns would all fall into one set of the cache
+SLOTS = 2088  # not a multiple of a large power of two, or all columns would share a cache set
 QUEUE, NEUTRAL = 8, 2
 DEAD_RING, GHOSTS, AREAS = 2048, 128, 32
 FIRST_TAG, TAG_SHIFT = 1 << 32, 18  # a unit's tag is the first one plus its slot, shifted, plus its generation
 
-# What a unit can be told. The protocol turns the game's abilities into these.
+# Orders of a unit. `abilities.py` translates the game's abilities.
 (
     NONE,
     STOP,
@@ -49,7 +49,8 @@ FIRST_TAG, TAG_SHIFT = 1 << 32, 18  # a unit's tag is the first one plus its slo
     UNLOAD,
     LAND,
     CAST,
-) = range(27)
+    MERGE,
+) = range(28)
 
 # Answers to orders: the game's own ActionResult numbers.
 SUCCESS, NOT_SUPPORTED, ERROR, QUEUE_IS_FULL = 1, 2, 3, 7
@@ -58,6 +59,12 @@ CANT_TARGET_THAT_UNIT, UNIT_CANT_MOVE, TECH_NOT_MET, CANT_FIND_PLACEMENT = 36, 3
 CANT_BUILD_HERE, TOO_CLOSE_TO_RESOURCES, NO_CREEP, NO_POWER = 44, 47, 49, 50
 COOLING_DOWN, CANT_LAND, CANT_LOAD, CANT_LOAD_OTHERS, NO_ROOM, NO_CARGO = 6, 53, 73, 66, 67, 74
 UNDER_CONSTRUCTION, NOT_YOURS, MUST_TARGET_RESOURCES, MUST_TARGET_UNIT = 64, 87, 89, 81
+
+# Debug switches, as bits.
+CHEAT_MAP, CHEAT_CONTROL, CHEAT_FOOD, CHEAT_FREE, CHEAT_GOD, CHEAT_TECH, CHEAT_COOLDOWN, CHEAT_FAST = (
+    1 << bit for bit in range(8)
+)
+FAST = 10.0  # how many times as fast everything is made with CHEAT_FAST
 
 # Rows of `score`.
 (
@@ -108,7 +115,7 @@ STATE = np.dtype(
         ("health", "f8", _UNIT),
         ("shield", "f8", _UNIT),
         ("energy", "f8", _UNIT),
-        ("progress", "f8", _UNIT),  # of its construction; 1 when it stands
+        ("progress", "f8", _UNIT),  # of construction; 1 if finished
         ("cooldown", "f8", _UNIT),
         ("target", "i4", _UNIT),  # slot it is shooting at, -1 for none
         ("target_generation", "i4", _UNIT),
@@ -122,9 +129,9 @@ STATE = np.dtype(
         ("carry_vespene", "f8", _UNIT),
         ("phase", "i4", _UNIT),
         ("timer", "f8", _UNIT),
-        ("resource", "i4", _UNIT),  # what a worker goes back to; what a gas building stands on
+        ("resource", "i4", _UNIT),  # a worker's resource; the geyser of a gas building
         ("contents", "f8", _UNIT),
-        ("busy_until", "i8", _UNIT),  # a mineral field or gas building while a worker is at it
+        ("busy_until", "i8", _UNIT),  # a resource while a worker is mining it
         ("assigned", "i4", _UNIT),
         ("larva_timer", "f8", _UNIT),
         ("inject_until", "i8", _UNIT),
@@ -166,7 +173,8 @@ STATE = np.dtype(
         ("speed", "f8", (2, KINDS)),
         ("range_bonus", "f8", (2, KINDS)),
         ("armor_bonus", "f8", (2, KINDS)),
-        ("damage_bonus", "f8", (2, KINDS)),
+        ("damage_bonus", "f8", (2, KINDS, 2)),  # by weapon: against ground, against air
+        ("bonus_bonus", "f8", (2, KINDS, 2)),  # added to the bonus against an attribute
         ("cooldown_factor", "f8", (2, KINDS)),
         ("health_bonus", "f8", (2, KINDS)),
         ("shield_armor", "f8", (2, KINDS)),
@@ -174,7 +182,7 @@ STATE = np.dtype(
         ("occupied", "i2", _GRID),  # slot + 1 of the structure or resource there
         ("creep_grid", "u1", _GRID),
         ("visibility", "u1", (2, SIZE, SIZE)),  # 0 never seen, 1 seen before, 2 seen now
-        # What happened, for those who watch.
+        # Events for observations.
         ("deaths", "i8"),
         ("dead_slot", "i4", DEAD_RING),
         ("dead_generation", "i4", DEAD_RING),
@@ -193,11 +201,17 @@ STATE = np.dtype(
         ("ghost_x", "f8", (2, GHOSTS)),
         ("ghost_y", "f8", (2, GHOSTS)),
         # Transports and spells.
-        ("carrier", "i4", _UNIT),  # slot + 1 of what a unit sits in; 0 when it is on the map
+        ("carrier", "i4", _UNIT),  # slot + 1 of a unit's transport; 0 if it is on the map
         ("loaded", "i4", _UNIT),  # cargo space taken
-        ("spell_at", "i8", _UNIT),  # the loop from which on its spell can be used again
+        ("spell_at", "i8", _UNIT),  # the loop at which its spell is ready
         ("rooted_until", "i8", _UNIT),
-        ("areas", "i8"),  # spells at work on some ground; 0 is the common case and costs nothing
+        ("reserved_minerals", "f8", _UNIT),  # paid for build orders that have not started
+        ("reserved_vespene", "f8", _UNIT),
+        ("buffs", "i4", _UNIT),  # bits: see spells.py
+        ("buff_until", "i8", (SLOTS, BUFFS)),
+        ("cheats", "i4", 2),  # debug switches of a player
+        ("endless", "i8"),  # the game does not end when a player has no structures
+        ("areas", "i8"),  # active spells on the ground; usually 0
         ("area_spell", "i4", AREAS),
         ("area_owner", "i4", AREAS),
         ("area_x", "f8", AREAS),
@@ -220,7 +234,7 @@ FIELDS = 96
 AHEAD = 12  # cells a unit looks down its way
 CELLS, BUCKET = 88, 2  # the fine grid of neighbours
 COARSE, WIDE = 22, 8  # the grid that targets are looked up in
-# Derived from the state and the terrain, and so no part of a game's state: distance fields and the grids of neighbours.
+# Caches derived from state and terrain, not part of a game's state: distance fields and neighbour grids.
 SCRATCH = np.dtype(
     [
         ("goal", "i4", FIELDS),
@@ -233,7 +247,7 @@ SCRATCH = np.dtype(
         ("fine", "i2", CELLS * CELLS),
         ("fine_next", "i2", SLOTS),
         ("coarse", "i2", (2, COARSE * COARSE)),  # by owner
-        ("stamped", "u1", (2, SIZE // 2, SIZE // 2)),  # sight already laid out from a cell
+        ("stamped", "u1", (2, SIZE // 2, SIZE // 2)),  # sight already added from a cell
         ("coarse_next", "i2", SLOTS),
     ]
 )
@@ -242,23 +256,25 @@ Block = NDArray[Any]
 LARVA, EGG, DRONE, ZERGLING, OVERLORD = kind("Larva"), kind("Egg"), kind("Drone"), kind("Zergling"), kind("Overlord")
 HATCHERY, LAIR, HIVE, QUEEN, BANELING = kind("Hatchery"), kind("Lair"), kind("Hive"), kind("Queen"), kind("Baneling")
 TUMOR, TUMOR_QUEEN, TUMOR_BURROWED = kind("CreepTumor"), kind("CreepTumorQueen"), kind("CreepTumorBurrowed")
-SCV, PROBE, MULE_UNIT, PYLON, NEXUS = kind("SCV"), kind("Probe"), kind("MULE"), kind("Pylon"), kind("Nexus")
+SCV, MULE_UNIT, PYLON, NEXUS = kind("SCV"), kind("MULE"), kind("Pylon"), kind("Nexus")
 MARINE, MARAUDER, MEDIVAC, ORBITAL = kind("Marine"), kind("Marauder"), kind("Medivac"), kind("OrbitalCommand")
-MINERAL_FIELD, SMALL_FIELD, GEYSER, BROODLING = (
-    kind("MineralField"),
-    kind("MineralField750"),
-    kind("VespeneGeyser"),
-    kind("Broodling"),
-)
-BROOD_LORD, WARP_GATE, GATEWAY, SHIELD_BATTERY = (
-    kind("BroodLord"),
-    kind("WarpGate"),
-    kind("Gateway"),
-    kind("ShieldBattery"),
-)
+BROODLING, BROOD_LORD, WARP_GATE = kind("Broodling"), kind("BroodLord"), kind("WarpGate")
 WIDOW_MINE_BURROWED, LURKER_BURROWED = kind("WidowMineBurrowed"), kind("LurkerMPBurrowed")
 BUNKER, STALKER, HIGH_TEMPLAR = kind("Bunker"), kind("Stalker"), kind("HighTemplar")
-INFESTOR, RAVAGER = kind("Infestor"), kind("Ravager")
+INFESTOR, RAVAGER, COLOSSUS, PRISM_PHASING = (
+    kind("Infestor"),
+    kind("Ravager"),
+    kind("Colossus"),
+    kind("WarpPrismPhasing"),
+)
+
+DARK_TEMPLAR, ARCHON, SHADE_UNIT, BATTERY = (
+    kind("DarkTemplar"),
+    kind("Archon"),
+    kind("AdeptPhaseShift"),
+    kind("ShieldBattery"),
+)
+VOID_RAY, TOWER, ROCK = kind("VoidRay"), kind("XelNagaTower"), kind("DestructibleRock6x6")
 
 
 def terrain_of(game_map: Map) -> Block:

@@ -8,7 +8,7 @@ import numpy as np
 from s2clientprotocol import common_pb2, sc2api_pb2
 
 from understudy.games.zerg.proving_ground import unit_data
-from understudy.games.zerg.proving_ground.maps import SIZE, Map, Point
+from understudy.games.zerg.proving_ground.map_parts import SIZE, Map, Point
 
 GAME_VERSION, DATA_VERSION, BASE_BUILD = "4.10.0.75689", "B89B5D6FA7CBF6452E721311BFBC6CB2", 75689
 MODS = ("Core", "Liberty", "Swarm", "Void", "VoidMulti")
@@ -71,7 +71,7 @@ def packed(grid: np.ndarray) -> bytes:
 
 
 def describe_map(info: sc2api_pb2.ResponseGameInfo, game_map: Map, own_start: Point) -> None:
-    """What the game info tells of a map, with all places where an enemy may have started.
+    """The game info of a map, with the possible start locations of the enemy.
 
     The pathing grid is added for each request, since structures block it.
     """

@@ -1,8 +1,7 @@
 """The game's own numbers: units, abilities, upgrades, and who makes what.
 
-A unit type has two names here: `unit_id`, the game's number, and `kind`, its dense index (row of units.tsv + 1; 0 is
-"none"), which the
-simulation uses. Nothing below knows of protobuf.
+A unit type has two numbers: `unit_id` of the game, and `kind`, a dense index for the simulation: the row in units.tsv
+plus 1; 0 is "none".
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import NamedTuple
 
 from understudy.games.zerg.proving_ground.vitals import EXTRA_WEAPONS, UNKNOWN, VITALS, Vitals
 
-TERRAN, ZERG, PROTOSS = 1, 2, 3
 LIGHT, ARMORED, BIOLOGICAL, MECHANICAL, ROBOTIC, PSIONIC, MASSIVE, STRUCTURE = range(1, 9)
 GROUND_WEAPON, AIR_WEAPON, ANY_WEAPON = 1, 2, 3
 
@@ -58,7 +56,7 @@ class UnitType(NamedTuple):
 
     @property
     def vitals(self) -> Vitals:
-        """Health, shields, energy and radius; a stand-in for types that no melee game makes."""
+        """Health, shields, energy and radius; defaults for types that do not occur in melee games."""
         family = (
             "MineralField" if "MineralField" in self.name else "VespeneGeyser" if "Geyser" in self.name else self.name
         )
@@ -216,5 +214,5 @@ def kinds_by_name() -> dict[str, int]:
 
 
 def kind(name: str) -> int:
-    """The kind of the unit with this name; KeyError when there is none."""
+    """The kind of the unit with this name; KeyError if there is none."""
     return kinds_by_name()[name]

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SPEED, RANGE, ARMOR, DAMAGE, COOLDOWN, HEALTH, SHIELD_ARMOR = range(7)
+# DAMAGE and BONUS are those of the weapon against ground, DAMAGE_AIR and BONUS_AIR of the one against air.
+SPEED, RANGE, ARMOR, DAMAGE, COOLDOWN, HEALTH, SHIELD_ARMOR, BONUS, DAMAGE_AIR, BONUS_AIR = range(10)
 
 
 class Effect(NamedTuple):
@@ -32,8 +33,28 @@ ZERG_GROUND = [
     "SwarmHostMP",
     "Ultralisk",
     "Broodling",
+    "LocustMP",
+    "DroneBurrowed",
+    "ZerglingBurrowed",
+    "BanelingBurrowed",
+    "QueenBurrowed",
+    "RoachBurrowed",
+    "RavagerBurrowed",
+    "HydraliskBurrowed",
+    "InfestorBurrowed",
+    "SwarmHostBurrowedMP",
+    "UltraliskBurrowed",
 ]
-ZERG_AIR = ["Mutalisk", "Corruptor", "BroodLord", "Viper", "Overlord", "Overseer", "OverlordTransport"]
+ZERG_AIR = [
+    "Mutalisk",
+    "Corruptor",
+    "BroodLord",
+    "Viper",
+    "Overlord",
+    "Overseer",
+    "OverseerSiegeMode",
+    "OverlordTransport",
+]
 INFANTRY = ["SCV", "Marine", "Marauder", "Reaper", "Ghost"]
 MACHINES = [
     "Hellion",
@@ -43,9 +64,13 @@ MACHINES = [
     "SiegeTankSieged",
     "Cyclone",
     "Thor",
+    "ThorAP",
+    "WidowMineBurrowed",
     "VikingFighter",
+    "VikingAssault",
     "Medivac",
     "Liberator",
+    "LiberatorAG",
     "Banshee",
     "Raven",
     "Battlecruiser",
@@ -63,7 +88,19 @@ PROTOSS_GROUND = [
     "Colossus",
     "Disruptor",
 ]
-PROTOSS_AIR = ["Phoenix", "VoidRay", "Oracle", "Tempest", "Carrier", "Mothership", "Observer", "WarpPrism"]
+PROTOSS_AIR = [
+    "Phoenix",
+    "VoidRay",
+    "Oracle",
+    "Tempest",
+    "Carrier",
+    "Mothership",
+    "Observer",
+    "WarpPrism",
+    "WarpPrismPhasing",
+    "ObserverSiegeMode",
+    "Interceptor",
+]
 PROTOSS_BUILDINGS = [
     "Nexus",
     "Pylon",
@@ -90,25 +127,49 @@ TERRAN_BUILDINGS = [
     "EngineeringBay",
 ]
 
-# First level's id, and what each of the three levels adds to each unit's damage.
-_WEAPONS: dict[int, dict[str, float]] = {
-    53: {"Zergling": 1, "Baneling": 2, "Ultralisk": 3, "Broodling": 1},
-    59: {"Roach": 2, "Hydralisk": 1, "Ravager": 1, "Queen": 1, "LurkerMPBurrowed": 2},
-    68: {"Mutalisk": 1, "Corruptor": 1, "BroodLord": 2},
-    7: {"Marine": 1, "Marauder": 1, "Reaper": 1, "Ghost": 1},
-    30: {"Hellion": 1, "HellionTank": 2, "SiegeTank": 2, "SiegeTankSieged": 4, "Cyclone": 2, "Thor": 3},
-    36: {"VikingFighter": 1, "Banshee": 1, "Battlecruiser": 1, "Liberator": 1},
-    39: {
-        "Zealot": 1,
-        "Stalker": 1,
-        "Sentry": 1,
-        "Adept": 1,
-        "DarkTemplar": 5,
-        "Archon": 3,
-        "Immortal": 2,
-        "Colossus": 1,
+# First level's id, and what each of the three levels adds to each unit's damage and to its bonus against an attribute.
+# Two more numbers are those of the weapon against air, where it is another one.
+_WEAPONS: dict[int, dict[str, tuple[float, ...]]] = {
+    53: {"Zergling": (1, 0), "Baneling": (2, 2), "Ultralisk": (3, 0), "Broodling": (1, 0)},
+    59: {
+        "Roach": (2, 0),
+        "Hydralisk": (1, 0),
+        "Ravager": (2, 0),
+        "Queen": (1, 0),
+        "LurkerMPBurrowed": (2, 1),
+        "LocustMP": (1, 0),
     },
-    78: {"Phoenix": 1, "VoidRay": 1, "Tempest": 3, "Carrier": 1},
+    68: {"Mutalisk": (1, 0), "Corruptor": (1, 1), "BroodLord": (2, 0)},
+    7: {"Marine": (1, 0), "Marauder": (1, 1), "Reaper": (1, 0), "Ghost": (1, 1)},
+    30: {
+        "Hellion": (1, 1),
+        "HellionTank": (2, 1),
+        "SiegeTank": (2, 1),
+        "SiegeTankSieged": (4, 1),
+        "Cyclone": (2, 0),
+        "Thor": (3, 0, 1, 1),
+        "ThorAP": (3, 0, 3, 1),
+    },
+    36: {
+        "VikingFighter": (1, 0),
+        "VikingAssault": (1, 1),
+        "Banshee": (1, 0),
+        "Battlecruiser": (1, 0),
+        "Liberator": (1, 0),
+        "LiberatorAG": (5, 0),
+    },
+    39: {
+        "Zealot": (1, 0),
+        "Stalker": (1, 1),
+        "Sentry": (1, 0),
+        "Adept": (1, 1),
+        "HighTemplar": (1, 0),
+        "DarkTemplar": (5, 0),
+        "Archon": (3, 1),
+        "Immortal": (2, 3),
+        "Colossus": (1, 1),
+    },
+    78: {"Phoenix": (1, 0), "VoidRay": (1, 0), "Tempest": (4, 0, 3, 2), "Carrier": (1, 0), "Mothership": (1, 0)},
 }
 _ARMOUR: dict[int, list[str]] = {
     56: ZERG_GROUND,
@@ -134,7 +195,7 @@ _SINGLE = [
     Effect(127, "LurkerMPBurrowed", RANGE, 2.0),
     Effect(293, "LurkerMP", SPEED, 0.3),
     Effect(16, "Marine", HEALTH, 10.0),
-    Effect(19, "Hellion", DAMAGE, 5.0),
+    Effect(19, "Hellion", BONUS, 5.0),
     Effect(136, "Banshee", SPEED, 1.0),
     Effect(5, "MissileTurret", RANGE, 1.0),
     Effect(5, "PlanetaryFortress", RANGE, 1.0),
@@ -147,12 +208,22 @@ _SINGLE = [
     Effect(130, "Adept", COOLDOWN, 0.69),
 ]
 
+
+def _weapon_effects(upgrade: int, unit: str, steps: tuple[float, ...]) -> list[Effect]:
+    """The effects of one level on the weapons of one unit."""
+    ground, bonus, air, air_bonus = steps if len(steps) == 4 else steps * 2
+    stats = ((DAMAGE, ground), (BONUS, bonus), (DAMAGE_AIR, air), (BONUS_AIR, air_bonus))
+    return [Effect(upgrade, unit, stat, amount) for stat, amount in stats if amount]
+
+
+SHIELDED = PROTOSS_GROUND + PROTOSS_AIR + PROTOSS_BUILDINGS
 EFFECTS: list[Effect] = (
     [
-        Effect(first + level, unit, DAMAGE, add)
+        effect
         for first, units in _WEAPONS.items()
         for level in range(3)
-        for unit, add in units.items()
+        for unit, steps in units.items()
+        for effect in _weapon_effects(first + level, unit, steps)
     ]
     + [
         Effect(first + level, unit, ARMOR, 1.0)
@@ -160,11 +231,16 @@ EFFECTS: list[Effect] = (
         for level in range(3)
         for unit in units
     ]
-    + [
-        Effect(45 + level, unit, SHIELD_ARMOR, 1.0)
-        for level in range(3)
-        for unit in PROTOSS_GROUND + PROTOSS_AIR + PROTOSS_BUILDINGS
-    ]
+    + [Effect(45 + level, unit, SHIELD_ARMOR, 1.0) for level in range(3) for unit in SHIELDED]
     + [Effect(6, unit, ARMOR, 2.0) for unit in TERRAN_BUILDINGS]
     + _SINGLE
+)
+# First ids of upgrades with three levels.
+FAMILIES: tuple[int, ...] = (*_WEAPONS, *_ARMOUR, 45)
+# What the API shows as a unit's upgrade levels: upgrade, unit, column (weapons, armour, shields), steps.
+LEVELS: list[tuple[int, str, int, int]] = (
+    [(first + level, unit, 0, 1) for first, units in _WEAPONS.items() for level in range(3) for unit in units]
+    + [(first + level, unit, 1, 1) for first, members in _ARMOUR.items() for level in range(3) for unit in members]
+    + [(45 + level, unit, 2, 1) for level in range(3) for unit in SHIELDED]
+    + [(6, unit, 1, 2) for unit in TERRAN_BUILDINGS]
 )

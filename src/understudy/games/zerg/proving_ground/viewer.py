@@ -1,4 +1,4 @@
-"""A small viewer: a recorded or running game in the terminal, or as PNG frames. No drawing library is needed."""
+"""Shows a recorded or running game in the terminal or as PNG frames, without a graphics library."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SettingsError
+from understudy.games.zerg.starcraft import DEFEAT, LOOPS_PER_SECOND, RACES, TIE, VICTORY
 
-RACES = {1: "Terran", 2: "Zerg", 3: "Protoss"}
 COLUMNS = 88
+_RESULTS = {VICTORY: "win", DEFEAT: "loss", TIE: "tie"}
 COLOURS = np.array([[70, 130, 255], [255, 70, 60], [90, 200, 220]], np.uint8)  # player 1, player 2, resources
-GROUND = np.array([[12, 12, 16], [58, 58, 64], [86, 86, 92]], np.uint8)  # no way, low, high
+GROUND = np.array([[12, 12, 16], [58, 58, 64], [86, 86, 92]], np.uint8)  # not walkable, low, high
 SCALE = 4
 
 
 def watch(lines: Iterator[dict[str, Any]], png: Path | None, speed: float) -> int:
-    """Show all frames, one after the other; the exit code."""
+    """Show all frames; returns the exit code."""
     head = next(lines, None)
     if head is None or "ground" not in head:
-        raise SettingsError("This recording is empty or is none.")
+        raise SettingsError("This file is empty or not a recording.")
     size = int(head["size"])
     ground = np.frombuffer(zlib.decompress(base64.b64decode(head["ground"])), np.uint8).reshape(size, size)
     last = 0
@@ -38,7 +39,7 @@ def watch(lines: Iterator[dict[str, Any]], png: Path | None, speed: float) -> in
             continue
         sys.stdout.write("\x1b[H\x1b[2J" + text_of(ground, frame) + "\n")
         sys.stdout.flush()
-        time.sleep(max(0.0, (frame["loop"] - last) / 22.4 / speed))
+        time.sleep(max(0.0, (frame["loop"] - last) / LOOPS_PER_SECOND / speed))
         last = frame["loop"]
     if png is not None:
         print(f"Frames are in {png}.")
@@ -47,7 +48,7 @@ def watch(lines: Iterator[dict[str, Any]], png: Path | None, speed: float) -> in
 
 def headline(frame: dict[str, Any]) -> str:
     """Time, resources and supply of both players."""
-    seconds = frame["loop"] / 22.4
+    seconds = frame["loop"] / LOOPS_PER_SECOND
     parts = [f"{int(seconds // 60):02}:{int(seconds % 60):02}"]
     for number, player in enumerate(frame["players"]):
         used, cap = player["supply"]
@@ -59,7 +60,7 @@ def headline(frame: dict[str, Any]) -> str:
             f"{len(mine) - buildings} units, {buildings} structures"
         )
     if frame.get("result"):
-        parts.append("result " + "/".join({1: "win", 2: "loss", 3: "tie"}.get(r, "?") for r in frame["result"]))
+        parts.append("result " + "/".join(_RESULTS.get(result, "?") for result in frame["result"]))
     return " | ".join(parts)
 
 

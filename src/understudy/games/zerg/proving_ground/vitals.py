@@ -1,4 +1,4 @@
-"""What the game's data response does not tell about units: health, shields, energy, size, and the weapons it leaves out.
+"""Unit data that the game's data response lacks: health, shields, energy, radius, and some weapons.
 
 One line a unit: name, health, shields, energy, radius. Names are those of units.tsv.
 """
@@ -53,6 +53,7 @@ UltraliskCavern 850 0 0 1.8125; InfestationPit 850 0 0 1.8125; NydusNetwork 850 
 RoachWarren 850 0 0 1.8125; LurkerDenMP 850 0 0 1.8125; SpineCrawler 300 0 0 1.125; SporeCrawler 400 0 0 1.125
 SpineCrawlerUprooted 300 0 0 0.9; SporeCrawlerUprooted 400 0 0 0.9; CreepTumor 50 0 0 0.875; CreepTumorQueen 50 0 0 0.875
 CreepTumorBurrowed 50 0 0 0.875; MineralField 500 0 0 1.125; MineralField750 500 0 0 1.125; VespeneGeyser 500 0 0 1.5
+XelNagaTower 400 0 0 1; DestructibleRock6x6 2000 0 0 3; AdeptPhaseShift 90 50 0 0.5; KD8Charge 100 0 0 0.3
 """
 
 VITALS: dict[str, Vitals] = {
@@ -70,6 +71,8 @@ EXTRA_WEAPONS: dict[str, tuple[int, float, int, float, float, int, float]] = {
     "WidowMineBurrowed": (3, 125.0, 1, 5.0, 40.0, 0, 0.0),
     "Bunker": (3, 6.0, 4, 6.0, 0.861, 0, 0.0),
 }
+# Weapons that the data response lists once although they hit air targets with other damage.
+AIR_DAMAGE = {"Battlecruiser": 5.0}
 # Radius in which a hit also hurts the target's neighbours; the game's several rings are one ring here.
 SPLASH: dict[str, float] = {
     "Baneling": 2.2,

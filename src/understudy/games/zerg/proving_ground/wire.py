@@ -1,9 +1,8 @@
 """A player's view of all units, written as protobuf by a compiled kernel.
 
-Building two hundred `Unit` messages in Python takes longer than the simulation and the bot's own bookkeeping together.
+Building two hundred `Unit` messages in Python would take longer than the simulation and the bot together.
 The field numbers are those of raw.proto; a test decodes the bytes with protobuf and compares them with the state.
-Lengths are written as two-byte varints, which every protobuf reader accepts, so that nothing needs to be moved
-afterwards.
+Lengths are two-byte varints, which every protobuf reader accepts, so no bytes need to be moved afterwards.
 """
 
 from __future__ import annotations
@@ -15,14 +14,16 @@ from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground.abilities import labels
 from understudy.games.zerg.proving_ground.compiled import door, kernel
-from understudy.games.zerg.proving_ground.rules import BILE, STORM, UPGRADES
+from understudy.games.zerg.proving_ground.rules import BILE, STORM
 from understudy.games.zerg.proving_ground.simulation import Simulation
+from understudy.games.zerg.proving_ground.spells import BUFFS, CLOAK, FIRST_SPELL, SPELLS
 from understudy.games.zerg.proving_ground.state import (
     BUILD_AT,
     CAST,
     FIRST_TAG,
     GATHER,
     MAKE,
+    MARAUDER,
     MORPH_INTO,
     NEUTRAL,
     RESEARCH,
@@ -30,13 +31,16 @@ from understudy.games.zerg.proving_ground.state import (
     SLOTS,
     TAG_SHIFT,
 )
+from understudy.games.zerg.proving_ground.unit_data import kind
+from understudy.games.zerg.proving_ground.upgrade_effects import LEVELS
 
 VISIBLE, SNAPSHOT = 1, 2
 SELF, NEUTRAL_ALLIANCE, ENEMY = 1, 3, 4
 CLOAK_UNKNOWN, CLOAKED_DETECTED, NOT_CLOAKED, CLOAKED_ALLIED = 0, 2, 3, 4
 NEUTRAL_OWNER = 16
-CARRIES_MINERALS, STIMMED, CHRONO_BOOSTED, INJECTED, FUNGAL_GROWTH = 271, 27, 281, 11, 17
+CARRIES_MINERALS, STIMMED, STIMMED_MARAUDER, CHRONO_BOOSTED, INJECTED, FUNGAL_GROWTH = 271, 27, 24, 281, 11, 17
 BUFFER = 400 * SLOTS
+spell_shown = np.array([spell.abilities[0] for spell in SPELLS])
 
 
 @kernel
@@ -117,7 +121,8 @@ def ability_shown(s: Any, i: int, q: int, plain: Any, make: Any, research: Any, 
     if order == RESEARCH:
         return research[argument]
     if order == CAST:
-        return 1036 if argument == STORM else 2338 if argument == BILE else 74
+        plain_spell = 1036 if argument == STORM else 2338 if argument == BILE else 74
+        return spell_shown[argument - FIRST_SPELL] if argument >= FIRST_SPELL else plain_spell
     return plain[order]
 
 
@@ -146,21 +151,25 @@ def put_orders(
 
 
 @kernel
-def put_buffs(out: Any, at: int, s: Any, i: int) -> int:
-    """Write what a unit carries and what works on it."""
+def put_buffs(out: Any, at: int, s: Any, r: Any, i: int) -> int:
+    """Write the buffs of a unit."""
     if s.carry_minerals[i] > 0.0:
         at = put_number(out, at, 27, CARRIES_MINERALS)
     if s.carry_vespene[i] > 0.0:
         race = s.race[s.owner[i]]
         at = put_number(out, at, 27, 273 if race == 1 else 275 if race == 2 else 274)
     if s.stim_until[i] > s.loop:
-        at = put_number(out, at, 27, STIMMED)
+        at = put_number(out, at, 27, STIMMED_MARAUDER if s.kind[i] == MARAUDER else STIMMED)
     if s.chrono_until[i] > s.loop:
         at = put_number(out, at, 27, CHRONO_BOOSTED)
     if s.injects[i] > 0:
         at = put_number(out, at, 27, INJECTED)
     if s.rooted_until[i] > s.loop:
         at = put_number(out, at, 27, FUNGAL_GROWTH)
+    if s.buffs[i]:
+        for b in range(BUFFS):
+            if s.buffs[i] & (1 << b):
+                at = put_number(out, at, 27, r.buff_id[b])
     return at
 
 
@@ -243,7 +252,7 @@ def put_rally(out: Any, at: int, s: Any, i: int, cell: Any) -> int:
 
 @kernel
 def put_vitals(out: Any, at: int, s: Any, r: Any, i: int, cell: Any) -> int:
-    """Write what is seen of a unit in sight: health, shields, contents, weapon."""
+    """Write what only visible units show: health, shields, contents, weapon."""
     k, p = s.kind[i], s.owner[i]
     full = r.health[k] + (s.health_bonus[p, k] if p < NEUTRAL else 0.0)
     at = put_float(out, at, 14, s.health[i], cell)
@@ -285,7 +294,7 @@ def put_unit(
     at = put_float(out, at, 8, r.radius[k], cell)
     at = put_float(out, at, 9, s.progress[i], cell)
     cloak = NOT_CLOAKED if seen else CLOAK_UNKNOWN
-    if r.cloaked[k] and seen and owner < NEUTRAL:
+    if (r.cloaked[k] or s.buffs[i] & (1 << CLOAK)) and seen and owner < NEUTRAL:
         cloak = CLOAKED_ALLIED if owner == p else CLOAKED_DETECTED
     at = put_number(out, at, 10, cloak)
     at = put_number(out, at, 11, 0)
@@ -295,7 +304,7 @@ def put_unit(
     if seen:
         at = put_vitals(out, at, s, r, i, cell)
         if owner < NEUTRAL:
-            at = put_buffs(out, at, s, i)
+            at = put_buffs(out, at, s, r, i)
             at = put_number(out, at, 40, levels[owner, k, 0])
             at = put_number(out, at, 41, levels[owner, k, 1])
             at = put_number(out, at, 42, levels[owner, k, 2])
@@ -319,7 +328,7 @@ def put_unit(
 
 @kernel
 def put_ghost(out: Any, at: int, s: Any, t: Any, r: Any, p: int, g: int, cell: Any) -> int:
-    """Write a structure that the player remembers and that is gone."""
+    """Write a destroyed structure that the player still remembers."""
     k = s.ghost_kind[p, g]
     start = open_message(out, at, 2)
     at = put_number(out, start, 1, SNAPSHOT)
@@ -384,12 +393,9 @@ class UnitWriter:
 
     def _count_levels(self) -> None:
         """Upgrade levels a kind has: weapons, armour, shields."""
-        rules, state = self._simulation.rules[0], self._simulation.state
-        column = {3: 0, 2: 1, 6: 2}  # stats of upgrade_effects: damage, armour, shield armour
+        known = self._simulation.state["upgrade"]
         self._levels[:] = 0
-        for n in range(int(rules["effects"])):
-            stat = int(rules["effect_stat"][n])
-            if stat in column and rules["effect_upgrade"][n] < UPGRADES:
-                for player in range(2):
-                    if state["upgrade"][player, rules["effect_upgrade"][n]]:
-                        self._levels[player, rules["effect_kind"][n], column[stat]] += 1
+        for upgrade, unit, column, steps in LEVELS:
+            for player in range(2):
+                if known[player, upgrade]:
+                    self._levels[player, kind(unit), column] += steps

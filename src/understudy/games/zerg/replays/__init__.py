@@ -1,1 +1,1 @@
-"""What other people's games teach: StarCraft II replays in, build orders out."""
+"""Replay analysis: learns build orders from StarCraft II replays."""

@@ -10,7 +10,7 @@ from understudy.games.zerg.replays.milestones import observe, why_nothing
 
 
 def analyse(path: str, at_most: int) -> dict[str, Any]:
-    """What a replay file holds: its content's hash, a note where it teaches nothing, one observation a Zerg player."""
+    """Analyse a replay file: its hash, a note if it teaches nothing, and an observation per Zerg player."""
     data = read_bytes(Path(path), at_most)
     recording = parse(data)
     return {

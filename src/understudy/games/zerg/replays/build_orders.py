@@ -1,8 +1,8 @@
-"""`learned_build_orders.json`: what all analysed games say together, and how a bot reads it.
+"""`learned_build_orders.json`: the summary of all analysed games, and how a bot reads it.
 
-The file carries its evidence, each observation under the hash of its replay. Merging is the union of what is there and
-what is new, and every mean is computed anew from it. Analysing a replay again, in another order, on another machine,
-or being killed in between, therefore changes nothing. This module needs the standard library only.
+The file contains its evidence: each observation, under the hash of its replay. Merging is the union of old and new
+observations, and every mean is computed from that. So it does not matter in which order, how often or on which machine
+replays are analysed, or whether a process is killed. This module needs the standard library only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from understudy.files.atomic import write_atomically
 from understudy.games.zerg.replays.errors import ReplayError
-from understudy.games.zerg.replays.openings import Step, name_of, opening_text, parse_opening, steps_of
+from understudy.games.zerg.replays.openings import OpeningStep, name_of, opening_text, parse_opening, steps_of
 
 SCHEMA = 1
 MATCHUPS = ("ZvT", "ZvP", "ZvZ")
@@ -30,7 +30,7 @@ _FACTS = (
 )
 _MINUTES = 15
 _RESULT_WEIGHT = {"Win": 1.0, "Loss": 0.5, "Undecided": 0.25}
-_COMPUTER_WEIGHT = 0.1  # the built-in AI shows what it was written to do, not what works
+_COMPUTER_WEIGHT = 0.1  # games against the built-in AI say little about what works
 _OLDER_MAJOR_WEIGHT = 0.5  # for each major version of the game behind the newest one seen
 
 
@@ -51,7 +51,7 @@ class Evidence:
 def summarize(observations: Mapping[str, Mapping[str, Any]], starting_workers: int = 12) -> Any:
     """The content of the file, from observations by key (hash of the replay:player), or None if they hold nothing.
 
-    Games that began with another number of workers have other timings: they are counted, not averaged.
+    Games that started with another number of workers have other timings; they are counted but not averaged.
     """
     useful = {key: facts for key, facts in sorted(observations.items()) if facts["milestones"]}
     same = {key: facts for key, facts in useful.items() if facts["starting_workers"] == starting_workers}
@@ -78,7 +78,7 @@ def summarize(observations: Mapping[str, Mapping[str, Any]], starting_workers: i
 
 
 def write_build_orders(path: Path, content: Any) -> bool:
-    """Write the file if there is something to say and it is not what the file says already; whether it was written."""
+    """Write the file if its content would change; returns whether it was written."""
     if content is None:
         return False
     text = _text(content).encode()
@@ -89,7 +89,7 @@ def write_build_orders(path: Path, content: Any) -> bool:
 
 
 def _text(content: Mapping[str, Any]) -> str:
-    """What people read, indented, and the evidence, a line each: there may be thousands, and indenting is slow."""
+    """JSON with an indented summary and one line per observation, since indenting thousands is slow."""
     summary = json.dumps(
         {name: value for name, value in content.items() if name != "evidence"}, indent=1, sort_keys=True
     )
@@ -100,7 +100,7 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def read_evidence(path: Path) -> dict[str, Any]:
-    """The observations that a file carries, none if there is no file; ReplayError if it is not one of this schema."""
+    """The observations in a file, none if there is no file; ReplayError if its schema is unknown."""
     if not path.exists():
         return {}
     evidence: Any = read_build_orders(path).content.get("evidence")
@@ -109,17 +109,17 @@ def read_evidence(path: Path) -> dict[str, Any]:
     except (AttributeError, TypeError):
         whole = False
     if not whole:
-        raise ReplayError(f"{path} carries no evidence that could be merged with.")
+        raise ReplayError(f"{path} contains no evidence to merge with.")
     return dict(evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOrders:
-    """The file as a bot uses it. A match-up without evidence falls back on all of them together."""
+    """The file as a bot uses it. A match-up without evidence uses all match-ups together."""
 
     content: Mapping[str, Any]
 
-    def opening(self, matchup: str, name: str | None = None) -> list[Step]:
+    def opening(self, matchup: str, name: str | None = None) -> list[OpeningStep]:
         """The steps of the best-supported opening against this race, or of the named one."""
         found = self._matchup(matchup)
         named = {cluster["name"]: cluster["opening"] for cluster in found["clusters"]}
@@ -132,7 +132,7 @@ class BuildOrders:
         return {cluster["name"]: cluster["win_rate"] for cluster in self._matchup(matchup)["clusters"]}
 
     def target(self, matchup: str, milestone: str) -> tuple[float, float] | None:
-        """(seconds, supply) at which a milestone is reached on average; None where no game showed it."""
+        """(seconds, supply) at which a milestone is reached on average; None if no game showed it."""
         found = self._matchup(matchup)["milestones"].get(milestone)
         return None if found is None else (found["seconds"]["mean"], found["supply"]["mean"])
 
@@ -142,12 +142,12 @@ class BuildOrders:
 
 
 def read_build_orders(path: Path) -> BuildOrders:
-    """Read the file; ReplayError if it is not one of this schema."""
+    """Read the file; ReplayError if its schema is unknown."""
     try:
         content = json.loads(path.read_bytes())
         known = content["schema"] == SCHEMA and OVERALL in content["matchups"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ReplayError(f"{path} holds no build orders: {error}. `understudy replays` makes the file.") from error
+        raise ReplayError(f"{path} contains no build orders: {error}. `understudy replays` makes the file.") from error
     if not known:
         raise ReplayError(f"{path} is of schema {content['schema']}; this version reads schema {SCHEMA}.")
     return BuildOrders(content)
@@ -187,7 +187,7 @@ def _record(evidence: Sequence[Evidence]) -> dict[str, Any]:
         "weight": _rounded(math.fsum(e.weight for e in evidence)),
         "wins": wins,
         "losses": losses,
-        "win_rate": _rounded((wins + 1) / (wins + losses + 2)),  # one game is no certainty
+        "win_rate": _rounded((wins + 1) / (wins + losses + 2)),  # shrinks the estimate of few games
     }
 
 

@@ -1,4 +1,4 @@
-"""Replays as jobs: finds them, records what workers say of them, and writes what they teach together."""
+"""Replay analysis as background jobs: finds replays, records results, and writes the build orders."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.games.zerg.replays.players import PROFESSIONALS, kind_of, names_in
 from understudy.games.zerg.replays.settings import ReplaySettings
-from understudy.jobs.queue import MOST_ATTEMPTS, Job, Kind, Outcome
+from understudy.jobs.queue import JobOutcome
 from understudy.ledger.connection import Ledger
+from understudy.ledger.jobs import MOST_ATTEMPTS, Job, Kind
 from understudy.rundir import RunDir
 from understudy.settings import Settings
 
@@ -30,18 +31,18 @@ logger = logging.getLogger(__name__)
 
 _FUNCTION = "understudy.games.zerg.replays.analysis:analyse"
 _SUFFIX = ".sc2replay"
-_SETTLED_SECONDS = 2.0  # the game may still be writing a file that was changed more recently
-_SLICE_SECONDS = 0.1  # thousands of replays take seconds to hash; training and workers must not wait for that
-_WRITE_SECONDS = 10.0  # at least, between two versions of the file while replays keep coming
-_WRITE_SHARE = 0.05  # of the time may go into writing it
-_LAST_WRITE_SECONDS = 1.0  # what takes longer is left to the next start
+_SETTLED_SECONDS = 2.0  # a file changed more recently may still be written by the game
+_SLICE_SECONDS = 0.1  # time limit of one scan, since hashing thousands of replays takes seconds
+_WRITE_SECONDS = 10.0  # least time between two writes of the file
+_WRITE_SHARE = 0.05  # largest share of the time spent on writing it
+_LAST_WRITE_SECONDS = 1.0  # a slower write is left to the next start
 
 
 class ReplayJobs:
-    """The replays of one folder, and what the ledger of a run knows of them.
+    """The replays of one folder, and what the ledger of a run knows about them.
 
-    With `at_once`, for somebody who waits, files are not left alone until they are settled, the folder is looked
-    through once, and the file is written in the end.
+    With `at_once`, for use in the foreground, recently changed files are read too, the folder is scanned once, and
+    the file is written at the end.
     """
 
     kind: Kind = "analyse"
@@ -66,7 +67,7 @@ class ReplayJobs:
         self._files: Iterator[Path] | None = None
         self._unwritten = True
         self._next_scan = self._next_write = 0.0
-        self._write_seconds = 0.0  # what writing the file took the last time
+        self._write_seconds = 0.0  # duration of the last write
         self.copies = 0
         self.files_written = 0
         self.news: list[tuple[str, dict[str, str]]] = []
@@ -76,11 +77,11 @@ class ReplayJobs:
 
     @property
     def looking(self) -> bool:
-        """Whether the last `scan` has left files to look at."""
+        """Whether the last `scan` left files for the next one."""
         return self._files is not None
 
     def look(self, *, idle: bool) -> list[Job]:
-        """New replays, when it is time to look for them; the file is written when there are none, and now and then."""
+        """Scan for new replays when it is time to; write the file when there are none, and at intervals."""
         jobs = []
         if time.monotonic() >= self._next_scan or self.looking:
             jobs = self.scan(_SLICE_SECONDS)
@@ -90,7 +91,7 @@ class ReplayJobs:
         return jobs
 
     def scan(self, seconds: float = math.inf) -> list[Job]:
-        """Look for new replays, for a while: the next call goes on where this one ended. One job for each."""
+        """Scan for new replays within a time limit, one job for each; the next call continues."""
         until = time.monotonic() + seconds
         jobs = []
         self._files = self._files or replay_files(self.folder)
@@ -103,7 +104,7 @@ class ReplayJobs:
         return jobs
 
     def _job_for(self, path: Path) -> Job | None:
-        """None for a replay that is known by its content. A file seen before and unchanged is not even opened."""
+        """The job for a file; None if its content is known. Unchanged files are not opened again."""
         try:
             stat = path.stat()
             mark = (stat.st_size, stat.st_mtime_ns)
@@ -111,7 +112,7 @@ class ReplayJobs:
                 return None
             with path.open("rb") as stream:
                 replay = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError:  # gone again, or not ours to read: the next scan looks anew
+        except OSError:  # deleted or unreadable: the next scan tries again
             return None
         self._seen[path] = mark
         if replay in self._known:
@@ -125,15 +126,15 @@ class ReplayJobs:
     def _may_be_growing(self, changed_at: float) -> bool:
         return not self._at_once and abs(time.time() - changed_at) < _SETTLED_SECONDS
 
-    def settle(self, outcome: Outcome) -> bool:
-        """Record how a job ended; False if it is to be tried again."""
+    def settle(self, outcome: JobOutcome) -> bool:
+        """Record the result of a job; False if it should be retried."""
         job, result = outcome.job, outcome.result
         if result is not None:
             observations = result["observations"]
             self._record(result["replay"], job, "analysed", result["note"], observations, outcome.seconds)
         elif outcome.refusal is not None:
             self._record(job.key, job, "rejected", outcome.refusal, [], outcome.seconds)
-        elif not Path(job.argument["path"]).exists():  # moved or deleted: no fault of the replay
+        elif not Path(job.argument["path"]).exists():  # moved or deleted meanwhile
             self._known.discard(job.key)
             self._seen.clear()  # the next scan finds it under its new name
         else:
@@ -145,12 +146,12 @@ class ReplayJobs:
         return True
 
     def close(self) -> None:
-        """Write the file, unless that takes so long that the next start has to do it."""
+        """Write the file, unless that takes too long; then the next start writes it."""
         if self._at_once or self._write_seconds <= _LAST_WRITE_SECONDS:
             self.write()
 
     def write(self) -> bool:
-        """Merge what the ledger knows into the file of build orders; whether it changed."""
+        """Merge the ledger's observations into the file of build orders; returns whether it changed."""
         if not self._unwritten:
             return False
         began = time.monotonic()
@@ -161,7 +162,7 @@ class ReplayJobs:
             self._next_write = time.monotonic() + max(_WRITE_SECONDS, self._write_seconds / _WRITE_SHARE)
 
     def _write(self) -> bool:
-        with FileLock(self._run.build_orders_lock):  # what is read here must not be written after something newer
+        with FileLock(self._run.build_orders_lock):  # another writer must not come between reading and writing
             rows = self._table.all()
             observations = {f"{row[0]}:{i}": self._known_as(facts) for row in rows for i, facts in enumerate(row[4])}
             self._unwritten = False
@@ -176,14 +177,14 @@ class ReplayJobs:
             return changed
 
     def _known_as(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """The facts of a game with its kind: that is a matter of names, and the settings that hold them may change."""
+        """The observation with its kind, which depends on the names in the settings and may change."""
         own = names_in(self._settings.own_players)
         professionals = PROFESSIONALS | names_in(self._settings.professionals)
         name, opponent = facts.get("name", ""), facts.get("opponent", "")
         return facts | {"kind": kind_of(facts["kind"], name, opponent, own, professionals)}
 
     def _evidence_there(self) -> dict[str, Any]:
-        """What the file holds already. One that cannot be read is kept under another name, never written over."""
+        """The observations in the file. A file that cannot be read is renamed, not overwritten."""
         path = self._run.build_orders
         try:
             return read_evidence(path)
@@ -204,7 +205,7 @@ class ReplayJobs:
 
 
 def start(run: RunDir, ledger: Ledger, settings: Settings, say: Callable[[str], None]) -> ReplayJobs | None:
-    """The replays for a learner to analyse; a folder that is not there is no reason not to train."""
+    """The replays for a learner to analyse; None, with a message, if the folder is missing."""
     require_reader()
     try:
         folder = replay_folder(settings.replays.directory)
@@ -216,7 +217,7 @@ def start(run: RunDir, ledger: Ledger, settings: Settings, say: Callable[[str], 
 
 
 def require_reader() -> None:
-    """SettingsError unless replays can be read here: without it every one of them would be set aside."""
+    """Raise SettingsError if sc2reader is missing; otherwise every replay would be set aside."""
     if importlib.util.find_spec("sc2reader") is None:
         raise SettingsError("Replay analysis needs sc2reader. Install it with: pip install understudy[replays]")
 
@@ -226,7 +227,7 @@ def replay_folder(setting: str) -> Path:
     if setting:
         folder = Path(setting).expanduser().absolute()
         if not folder.is_dir():
-            raise RunDirError(f"There is no folder of replays at {folder}. Set REPLAY_ARCHIVE_DIR or name one.")
+            raise RunDirError(f"There is no replay folder at {folder}. Set REPLAY_ARCHIVE_DIR or name one.")
         return folder
     home = Path.home()
     candidates = {
@@ -237,7 +238,8 @@ def replay_folder(setting: str) -> Path:
         if folder.is_dir():
             return folder
     raise RunDirError(
-        f"The game keeps no replays at {' or '.join(map(str, candidates))}. Set REPLAY_ARCHIVE_DIR or name a folder."
+        f"There is no replay folder of the game at {' or '.join(map(str, candidates))}. "
+        "Set REPLAY_ARCHIVE_DIR or name a folder."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the ledger of a run keeps about replays: a table of its own, made when it is first needed."""
+"""The ledger's table of replays, created when first needed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS replays (
 
 
 class ReplayTable:
-    """The replays that a run has analysed or set aside. With a ledger that is only read, the table may be missing."""
+    """The replays that a run has analysed or set aside. In a read-only ledger the table may be missing."""
 
     def __init__(self, ledger: Ledger, *, create: bool = True) -> None:
         self._ledger = ledger

@@ -1,8 +1,8 @@
-"""Opens a replay and keeps what the analysis needs. A replay is untrusted input: run this in a limited worker.
+"""Parses a replay. A replay is untrusted input: run this in a worker process with limits.
 
-sc2reader decodes each part of the archive; the parts are put together here, because its own way of doing that stops at
-the first part that is missing, as in every replay that a bot made through the game's API. Players are taken from the
-units they begin with, which no language or version spells differently.
+sc2reader decodes the parts of the archive; this module combines them, because sc2reader stops at the first missing
+part, and replays saved through the game's API lack some. Players are identified by their first units, whose names do
+not depend on language or version.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from sc2reader.decoders import BitPackedDecoder
 from sc2reader.readers import DetailsReader, InitDataReader, TrackerEventsReader
 
 from understudy.games.zerg.replays.errors import ReplayError
+from understudy.games.zerg.starcraft import LOOPS_PER_DATA_SECOND
 
-RACES = {"Hatchery": "Z", "CommandCenter": "T", "Nexus": "P"}
+TOWNHALL_RACES = {"Hatchery": "Z", "CommandCenter": "T", "Nexus": "P"}
 WORKERS = frozenset({"Drone", "SCV", "Probe"})
 
 _FIRST_BUILD_WITH_REAL_SECONDS = 34784  # Legacy of the Void: the clock no longer counts 16 frames to the second
-_SPEEDS = (0.6, 0.8, 1.0, 1.2, 1.4)  # Slower to Faster, against 16 frames a second
+_SPEEDS = (0.6, 0.8, 1.0, 1.2, 1.4)  # Slower to Faster, relative to LOOPS_PER_DATA_SECOND
 _RESULTS = {"Win": "Win", "Loss": "Loss", 1: "Win", 2: "Loss"}
 
-# What decoders raise when bytes are not what they expect. MemoryError is not among them: it is the worker's limit.
+# What decoders raise for damaged bytes; not MemoryError, which is the worker's limit.
 _DAMAGE = (
     ArithmeticError,
     AttributeError,
@@ -53,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class ReplayPlayer:
     """One side of a game, by the number that the tracker events use."""
 
     number: int
@@ -65,7 +66,7 @@ class Player:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class ParsedReplay:
     """A replay that could be read. `events` are sc2reader's tracker events; there are none before patch 2.0."""
 
     release: str
@@ -75,7 +76,7 @@ class Recording:
     map_name: str
     played_at: float | None
     kind: str  # ladder, custom, computer or bot
-    players: tuple[Player, ...]
+    players: tuple[ReplayPlayer, ...]
     events: list[Any]
 
     def seconds(self, frame: int) -> float:
@@ -84,7 +85,7 @@ class Recording:
 
 
 def content_hash(data: bytes) -> str:
-    """What identifies a replay, whatever its name is."""
+    """The hash that identifies a replay, whatever its file name."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -99,10 +100,10 @@ def read_bytes(path: Path, at_most: int) -> bytes:
     return data
 
 
-def parse(data: bytes) -> Recording:
-    """Read a replay; ReplayError, with a reason that a person understands, if that cannot be done."""
+def parse(data: bytes) -> ParsedReplay:
+    """Parse a replay; ReplayError, with a readable reason, if that is not possible."""
     if data[:3] != b"MPQ":
-        raise ReplayError("This is no StarCraft II replay: it does not begin like one.")
+        raise ReplayError("This is not a StarCraft II replay: it has no MPQ header.")
     archive: MPQArchive = _decoded("the archive", lambda: MPQArchive(io.BytesIO(data), listfile=False))
     header = _decoded("the header", lambda: _Header.of(archive))
     parts = _Parts(archive, header)
@@ -111,16 +112,16 @@ def parse(data: bytes) -> Recording:
     metadata = parts.read("replay.gamemetadata.json", lambda text, _: json.loads(text))
     events = parts.read("replay.tracker.events", TrackerEventsReader(), required=True) or []
     if details is None and metadata is None and not events:
-        raise ReplayError("The replay holds neither its players nor any events; the file is damaged.")
+        raise ReplayError("The replay contains neither players nor events; the file is damaged.")
     try:
         return _assemble(header, details or {}, lobby or {}, metadata or {}, events)
     except _DAMAGE as error:
-        raise ReplayError(f"The replay contradicts itself; the file is damaged ({_cause(error)}).") from error
+        raise ReplayError(f"The replay is inconsistent; the file is damaged ({_cause(error)}).") from error
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What sc2reader's decoders ask of a replay object."""
+    """The attributes of a replay that sc2reader's decoders need."""
 
     versions: list[int]
     build: int
@@ -137,14 +138,14 @@ class _Header:
 
 
 class _Parts:
-    """The files inside the archive. A backup stands in for a part that is missing."""
+    """The files inside the archive. A backup replaces a missing part."""
 
     def __init__(self, archive: MPQArchive, header: _Header) -> None:
         self._archive = archive
         self._header = header
 
     def read(self, name: str, reader: Callable[[bytes, _Header], Any], *, required: bool = False) -> Any:
-        """The decoded part, or None if there is none; damage counts as none unless the part is required."""
+        """The decoded part; None if it is missing or, unless required, damaged."""
         for candidate in (name, f"{name}.backup"):
             try:
                 data = _decoded(candidate, partial(self._extracted, candidate))
@@ -157,7 +158,7 @@ class _Parts:
         return None
 
     def _extracted(self, name: str) -> bytes | None:
-        """The part's bytes. Other programs write wrong sizes into archives, so that compression has to be tried."""
+        """The part's bytes. Some programs write wrong sizes into archives, so both compressed and plain are tried."""
         try:
             return self._archive.read_file(name, force_decompress=True)  # type: ignore[no-any-return]
         except _DAMAGE:
@@ -175,23 +176,23 @@ def _cause(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:200]
 
 
-def _assemble(header: _Header, details: Any, lobby: Any, metadata: Any, events: list[Any]) -> Recording:
+def _assemble(header: _Header, details: Any, lobby: Any, metadata: Any, events: list[Any]) -> ParsedReplay:
     speed = details.get("game_speed", len(_SPEEDS) - 1)
     real_seconds = header.build >= _FIRST_BUILD_WITH_REAL_SECONDS
     options = lobby.get("game_description", {}).get("game_options", {})
     players = _players(details, lobby, metadata, events)
     if details.get("cache_handles") in (None, []):
-        kind = "bot"  # only games started through the API name no map depot
+        kind = "bot"  # games started through the API have no map depot
     elif any(player.computer for player in players):
         kind = "computer"
     else:
         kind = "ladder" if options.get("amm") and options.get("competitive") else "custom"
     file_time = details.get("file_time")
-    return Recording(
+    return ParsedReplay(
         release=header.release_string,
         build=header.build,
         frames=header.frames,
-        frames_per_second=16.0 * _SPEEDS[speed] if real_seconds else 16.0,
+        frames_per_second=LOOPS_PER_DATA_SECOND * (_SPEEDS[speed] if real_seconds else 1.0),
         map_name=str(details.get("map_name") or metadata.get("Title") or "unknown map"),
         played_at=None if not file_time else file_time / 1e7 - 11_644_473_600,  # Windows counts from 1601
         kind=kind,
@@ -200,16 +201,16 @@ def _assemble(header: _Header, details: Any, lobby: Any, metadata: Any, events: 
     )
 
 
-def _players(details: Any, lobby: Any, metadata: Any, events: list[Any]) -> tuple[Player, ...]:
-    """Whoever begins with a town hall. Names and results come from the details, matched by lobby slot or order."""
+def _players(details: Any, lobby: Any, metadata: Any, events: list[Any]) -> tuple[ReplayPlayer, ...]:
+    """Players are the owners of the first town halls. Names and results are matched by lobby slot or order."""
     races: dict[int, str] = {}
     workers: Counter[int] = Counter()
     slots: dict[int, int] = {}
     for event in events:
         if event.frame > 0:
             break
-        if event.name == "UnitBornEvent" and event.unit_type_name in RACES:
-            races[event.control_pid] = RACES[event.unit_type_name]
+        if event.name == "UnitBornEvent" and event.unit_type_name in TOWNHALL_RACES:
+            races[event.control_pid] = TOWNHALL_RACES[event.unit_type_name]
         elif event.name == "UnitBornEvent" and event.unit_type_name in WORKERS:
             workers[event.control_pid] += 1
         elif event.name == "PlayerSetupEvent" and event.sid is not None:
@@ -222,7 +223,7 @@ def _players(details: Any, lobby: Any, metadata: Any, events: list[Any]) -> tupl
         detail = listed[index] if index < len(listed) else {}
         result = results[index] if index < len(results) else detail.get("result")
         players.append(
-            Player(
+            ReplayPlayer(
                 number=number,
                 race=races[number],
                 result=_RESULTS.get(result, "Undecided"),
@@ -235,7 +236,7 @@ def _players(details: Any, lobby: Any, metadata: Any, events: list[Any]) -> tupl
 
 
 def _plain_name(name: str) -> str:
-    """The name without its clan, which some versions put before it, escaped as in a web page."""
+    """The name without the clan tag and without HTML escapes."""
     return html.unescape(name).rpartition("<sp/>")[2]
 
 

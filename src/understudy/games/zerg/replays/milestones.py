@@ -1,10 +1,10 @@
-"""What a Zerg player built when, at which supply, from the tracker events of a recording.
+"""When, and at which supply, a Zerg player built what, from the tracker events of a replay.
 
-Times are starts, as in a build order. The game records the start of a structure, and of an egg; of a queen, a lair, a
-hive and a greater spire it records only the end, from which the start follows, since nothing speeds Zerg up. Upgrades
-are by their end: how long they take has changed too often.
+Times are start times, as in a build order. Replays record the start of structures and eggs, but only the end of queens,
+lairs, hives and greater spires; their start is computed from the build time. For upgrades the end is used, since
+research times have changed often.
 
-The game notes the supply every 160 frames; changes in between are followed from the events, nearly always rightly.
+Replays record supply every 160 frames; changes in between are estimated from the events.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from understudy.games.zerg.replays.loading import RACES, Player, Recording
+from understudy.games.zerg.replays.loading import TOWNHALL_RACES, ParsedReplay, ReplayPlayer
 from understudy.games.zerg.replays.vocabulary import (
     ARMY_SUPPLY,
     DRONE_BUILT,
@@ -30,7 +30,7 @@ from understudy.games.zerg.replays.vocabulary import (
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One Zerg player's game. `milestones` maps a name to (seconds, supply); curves have one value a minute."""
+    """One Zerg player's game. `milestones` maps a name to (seconds, supply); curves have a value per minute."""
 
     matchup: str
     result: str
@@ -53,23 +53,23 @@ class Observation:
         return dataclasses.asdict(self)
 
 
-def observe(recording: Recording) -> list[Observation]:
-    """What can be learned from each Zerg player of a game of one against one; see `why_nothing` for an empty list."""
+def observe(recording: ParsedReplay) -> list[Observation]:
+    """An observation for each Zerg player of a 1v1 game; `why_nothing` explains an empty list."""
     if why_nothing(recording):
         return []
     first, second = recording.players
     return [_observation(recording, me, other) for me, other in ((first, second), (second, first)) if me.race == "Z"]
 
 
-def why_nothing(recording: Recording) -> str | None:
-    """The reason why a replay that could be read teaches nothing, or None if it does."""
+def why_nothing(recording: ParsedReplay) -> str | None:
+    """The reason why a readable replay has no observations, or None if it has some."""
     if not recording.events:
         return f"patch {recording.release} did not record what was built (that came with 2.0)"
     begins = recording.events[0].frame
     if not recording.players and begins > 0:
         return f"resumed at {_clock(recording.seconds(begins))}: what was built before is not in the file"
     if len(recording.players) != 2:
-        return f"{len(recording.players)} players: not a game of one against one"
+        return f"{len(recording.players)} players: not a 1v1 game"
     if all(player.race != "Z" for player in recording.players):
         return "no Zerg player"
     return None
@@ -88,7 +88,7 @@ class _Start:
 
 @dataclass(slots=True)
 class _Tally:
-    """One player's events, sorted into what is asked for later. Unit ids are unique over a game."""
+    """One player's events by type. Unit ids are unique in a game."""
 
     number: int
     kinds: dict[int, str] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class _Tally:
             self.others.append(_Start(max(event.frame - FRAMES_TO_MAKE[kind], 0), kind))
         else:
             self.changes.append((event.frame, SUPPLY.get(kind, 0.0) - SUPPLY.get(before, 0.0)))
-        self.hatching = []  # the game reports what hatches just before what it hatched from
+        self.hatching = []  # the new unit is reported just before the end of its egg
 
     def started(self, event: Any) -> None:
         kind = event.unit_type_name
@@ -143,7 +143,7 @@ class _Tally:
         if event.unit_id in self.unfinished and event.killing_player_id in (None, self.number):
             self.starts[event.unit_id].cancelled = True
             self.changes.append((event.frame, SUPPLY["Drone"]))
-        elif kind != "Drone" or event.killing_player_id is not None:  # else it has become a structure
+        elif kind != "Drone" or event.killing_player_id is not None:  # otherwise it became a structure
             self.changes.append((event.frame, -SUPPLY.get(kind, 0.0)))
 
     def supply_before(self, frame: int, starting_workers: int) -> float:
@@ -162,7 +162,7 @@ class _Tally:
             self.army.append((frame, change))
 
 
-def _tally(recording: Recording, number: int) -> _Tally:
+def _tally(recording: ParsedReplay, number: int) -> _Tally:
     tally = _Tally(number)
     for event in recording.events:
         name = event.name
@@ -187,7 +187,7 @@ def _tally(recording: Recording, number: int) -> _Tally:
     return tally
 
 
-def _observation(recording: Recording, me: Player, other: Player) -> Observation:
+def _observation(recording: ParsedReplay, me: ReplayPlayer, other: ReplayPlayer) -> Observation:
     tally = _tally(recording, me.number)
     milestones: dict[str, tuple[float, float]] = {}
     counts: Counter[str] = Counter()
@@ -196,7 +196,7 @@ def _observation(recording: Recording, me: Player, other: Player) -> Observation
         supply = tally.supply_before(frame, me.starting_workers)
         milestones.setdefault(name, (round(recording.seconds(frame), 2), round(supply, 2)))
 
-    counts["hatchery"] = 1  # the one everybody begins with
+    counts["hatchery"] = 1  # the first one
     kept = [start for start in (*tally.starts.values(), *tally.others) if not start.cancelled]
     for start in sorted(kept, key=lambda s: s.frame):
         name, most = NUMBERED.get(start.what) or (SINGLE[start.what], 0)
@@ -235,14 +235,14 @@ def _drones_at(frames: list[int], snapshots: list[tuple[int, float, int]]) -> li
     return [snapshots[index][2] if index >= 0 else 0 for index in indices]
 
 
-def _first_attack(recording: Recording, me: int, other: int) -> int | None:
-    """The frame of my first kill of a unit of theirs that is nearer to their start than to mine."""
+def _first_attack(recording: ParsedReplay, me: int, other: int) -> int | None:
+    """The frame of my first kill nearer to their start than to mine."""
     home: dict[int, tuple[int, int]] = {}
     owned: defaultdict[int, set[int]] = defaultdict(set)
     for event in recording.events:
         if event.name in ("UnitBornEvent", "UnitInitEvent"):
             owned[event.control_pid].add(event.unit_id)
-            if event.frame == 0 and event.unit_type_name in RACES:
+            if event.frame == 0 and event.unit_type_name in TOWNHALL_RACES:
                 home.setdefault(event.control_pid, event.location)
         elif (
             event.name == "UnitDiedEvent"

@@ -1,4 +1,4 @@
-"""Openings: which one a game was, and how bot authors write it ("17 hatch, 18 gas, 17 pool")."""
+"""Openings: the name of a game's opening, and its text form ("17 hatch, 18 gas, 17 pool")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from understudy.games.zerg.replays.errors import ReplayError
 
-OPENING_SECONDS = 180.0  # what is begun later is no longer the opening
+OPENING_SECONDS = 180.0  # later buildings are not part of the opening
 
 _EARLY_POOL_SUPPLY = 14.5
 _FOLLOW_UPS = (("baneling_nest", 210.0, "banelings"), ("roach_warren", 240.0, "roaches"), ("lair", 240.0, "lair"))
@@ -23,8 +23,8 @@ _NUMBERED = re.compile(r"(.+?)_(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Begin `build` (hatchery, gas, pool, overlord, queen …) at this supply."""
+class OpeningStep:
+    """Start `build` (hatchery, gas, pool, overlord, queen …) at this supply."""
 
     supply: int
     build: str
@@ -33,34 +33,34 @@ class Step:
         return f"{self.supply} {_WORDS.get(self.build, self.build.replace('_', ' '))}"
 
 
-def opening_text(steps: list[Step]) -> str:
+def opening_text(steps: list[OpeningStep]) -> str:
     """The text form of an opening."""
     return ", ".join(map(str, steps))
 
 
-def parse_opening(text: str) -> list[Step]:
+def parse_opening(text: str) -> list[OpeningStep]:
     """The steps of an opening's text form; ReplayError if it is not one."""
     steps = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _STEP.fullmatch(part)
         if match is None:
-            raise ReplayError(f"{part!r} is no step of an opening; write a supply and a building, as in '17 hatch'.")
-        steps.append(Step(int(match[1]), _NAMES.get(match[2], match[2].replace(" ", "_"))))
+            raise ReplayError(f"{part!r} is not a step of an opening; write a supply and a building, as in '17 hatch'.")
+        steps.append(OpeningStep(int(match[1]), _NAMES.get(match[2], match[2].replace(" ", "_"))))
     return steps
 
 
-def steps_of(milestones: Mapping[str, tuple[float, float]]) -> list[Step]:
+def steps_of(milestones: Mapping[str, tuple[float, float]]) -> list[OpeningStep]:
     """The opening in milestones of (seconds, supply), in the order of time."""
     early = sorted((seconds, name, supply) for name, (seconds, supply) in milestones.items())
     return [
-        Step(int(supply + 0.5), _without_number(name))
+        OpeningStep(int(supply + 0.5), _without_number(name))
         for seconds, name, supply in early
         if seconds <= OPENING_SECONDS and _without_number(name) in _OPENING_BUILDS
     ]
 
 
 def name_of(milestones: Mapping[str, tuple[float, float]]) -> str | None:
-    """What people would call this opening, or None where neither pool nor expansion was begun.
+    """The usual name of this opening, or None without pool and expansion.
 
     The name is the order of first expansion, gas and pool, and the first early follow-up: "hatch-gas-pool, roaches".
     """

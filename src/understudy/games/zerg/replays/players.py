@@ -1,4 +1,4 @@
-"""Whose game was it? A replay does not say that its players are professionals; their names and the kind of game do."""
+"""The kind of a game: own, professional, ladder and so on, by the players' names and the type of the game."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ PROFESSIONALS = frozenset(name.casefold() for name in _NAMES.split())
 
 
 def names_in(text: str) -> frozenset[str]:
-    """The names in a setting, with commas between, in the form in which they are compared."""
+    """The comma-separated names of a setting, normalised for comparison."""
     return frozenset(name.strip().casefold() for name in text.split(",")) - {""}
 
 
 def kind_of(kind: str, player: str, opponent: str, own: frozenset[str], professionals: frozenset[str]) -> str:
     """The kind of a game, from the one that its replay gives.
 
-    `own`: a player is oneself. `professional`: nobody was matched by the ladder, and both names are professionals';
-    on the ladder anybody can have their names. Otherwise it is what the replay says, `custom` where that is nothing.
+    `own`: one of the players is you. `professional`: both names are professionals' and it is no ladder game, where
+    anybody can use these names. Otherwise the type that the replay gives, `custom` if it gives none.
     """
     names = {player.casefold(), opponent.casefold()}
     if player.casefold() in own:

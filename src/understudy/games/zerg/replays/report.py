@@ -1,4 +1,4 @@
-"""`understudy replays DIR`: analyses a folder in the foreground, with a progress bar, and ends with a table."""
+"""`understudy replays DIR`: analyses a folder in the foreground with a progress bar, then prints a table."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from understudy.rundir import RunDir
 from understudy.settings import Settings
 
 _BAR = 30
-_LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
+_LINE_SECONDS = 5.0  # seconds between two progress lines without a terminal
 
 
 def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
-    """Analyse every new replay of a folder; Ctrl-C keeps what is done. Return an exit code."""
+    """Analyse every new replay of a folder and return an exit code; Ctrl-C keeps the results so far."""
     require_reader()
     run.create()
     began = time.perf_counter()
@@ -47,7 +47,7 @@ def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
 
 @contextmanager
 def _stop_at_interrupt() -> Iterator[threading.Event]:
-    """Ctrl-C sets the event, so that no result is lost between a worker and the ledger; a second one ends at once."""
+    """Ctrl-C sets the event, so that workers' results are still recorded; a second one stops at once."""
     stop = threading.Event()
 
     def note(number: int, _frame: object) -> None:
@@ -79,7 +79,7 @@ class _Progress:
     def show(self, dispatcher: Dispatcher, *, last: bool = False) -> None:
         now = time.monotonic()
         done = dispatcher.settled
-        total = done + len(dispatcher.queue) + dispatcher.workers.running  # grows while files are still being found
+        total = done + len(dispatcher.queue) + dispatcher.workers.running  # grows while files are being found
         if not total or (now < self._next and not last):
             return
         self._next = now + (0.1 if self._terminal else _LINE_SECONDS)
@@ -100,14 +100,14 @@ def _show(rows: list[Any], copies: int, deaths: int, seconds: float, workers: in
     times = [row[5] for row in rows if row[2] == "analysed"]
     facts = {
         "Loaded": outcomes["analysed"],
-        "  that teach something": outcomes["analysed"] - len(silent),
-        "  that teach nothing": len(silent),
+        "  with observations": outcomes["analysed"] - len(silent),
+        "  without observations": len(silent),
         "Rejected": outcomes["rejected"],
         "Set aside": outcomes["set aside"],
         "Known already": copies,
         "Zerg players observed": len(observations),
         "Milestones found": sum(len(o["milestones"]) for o in observations),
-        "Median time a replay": f"{1000 * statistics.median(times):.0f} ms" if times else "-",
+        "Median time per replay": f"{1000 * statistics.median(times):.0f} ms" if times else "-",
         "Total time": f"{seconds:.1f} s with {workers} workers ({deaths} died)",
     }
     print("\n".join(f"{name + ':':<24} {value}" for name, value in facts.items()))

@@ -12,7 +12,7 @@ class ReplaySettings(Section):
     directory: str = setting(
         "", "folder of replays, subfolders included (also REPLAY_ARCHIVE_DIR); empty = the game's own replay folder"
     )
-    scan_seconds: float = setting(30.0, "look for new replays this often", 0.1)
+    scan_seconds: float = setting(30.0, "seconds between two scans for new replays", 0.1)
     time_limit: float = setting(60.0, "seconds that one replay may take", 0.1)
     memory_limit: int = setting(1_000_000_000, "bytes of memory that one replay may use", 10_000_000)
     file_bytes: int = setting(50_000_000, "refuse a replay file larger than this", 1)

@@ -1,8 +1,8 @@
-"""The game's names of Zerg things, what we call them, and what they cost in supply and frames."""
+"""The game's names of Zerg units, structures and upgrades, our names for them, and their supply and build times."""
 
 from __future__ import annotations
 
-# Milestones that count: hatchery_2 is the first expansion. The number is of the last one that is one.
+# Numbered milestones (hatchery_2 is the first expansion), and the highest number.
 NUMBERED = {
     "Hatchery": ("hatchery", 6),
     "Extractor": ("gas", 8),

@@ -1,1 +1,1 @@
-"""The simulation's compiled inner loop, one file a subject. Kernels know numbers only: kinds, slots, grids."""
+"""The simulation's compiled inner loop, one file per subject. Kernels work on numbers: kinds, slots, grids."""

@@ -1,4 +1,4 @@
-"""Spells: who may cast them now, and what they do."""
+"""Spells: their conditions and effects."""
 
 # ruff: noqa: PLR0911 - kernels pass plain numbers and leave early
 
@@ -25,10 +25,12 @@ from understudy.games.zerg.proving_ground.rules import (
     STORM,
     STORM_RADIUS,
 )
+from understudy.games.zerg.proving_ground.spells import FIRST_SPELL
 from understudy.games.zerg.proving_ground.state import (
     AREAS,
     CANT_TARGET_THAT_UNIT,
     CAST,
+    CHEAT_GOD,
     CHRONO,
     COARSE,
     COOLING_DOWN,
@@ -45,6 +47,7 @@ from understudy.games.zerg.proving_ground.state import (
     MULE_UNIT,
     MUST_TARGET_RESOURCES,
     MUST_TARGET_UNIT,
+    NEUTRAL,
     NEXUS,
     NOT_ENOUGH_ENERGY,
     NOT_SUPPORTED,
@@ -115,7 +118,7 @@ def cast(s: Any, r: Any, p: int, i: int, order: int, j: int) -> int:
 
 @kernel
 def price_of(spell: int) -> float:
-    """Energy a spell costs."""
+    """The energy that a spell costs."""
     if spell == SCAN:
         return MULE_PRICE
     return 75.0 if spell in (STORM, FUNGAL) else 0.0
@@ -123,13 +126,13 @@ def price_of(spell: int) -> float:
 
 @kernel
 def reach_of_spell(spell: int) -> float:
-    """From how far a spell can be cast."""
+    """The range of a spell."""
     return 10.0 if spell == FUNGAL else 9.0
 
 
 @kernel
 def begin_spell(s: Any, t: Any, r: Any, p: int, i: int, spell: int, x: float, y: float, queued: bool) -> int:
-    """Cast on a point: at once from anywhere, or as an order that leads the caster there."""
+    """Cast on a point: at once for spells without range, otherwise as an order to go there and cast."""
     k = s.kind[i]
     caster = (
         (spell == SCAN and k == ORBITAL)
@@ -159,7 +162,7 @@ def begin_spell(s: Any, t: Any, r: Any, p: int, i: int, spell: int, x: float, y:
 
 @kernel
 def blink(s: Any, t: Any, i: int, x: float, y: float) -> int:
-    """Jump to a point, or as far towards it as blink goes."""
+    """Jump to a point, or as far towards it as possible."""
     dx, dy = x - s.x[i], y - s.y[i]
     part = min(1.0, BLINK_WAY / max(length(dx, dy), 1e-9))
     nx, ny = s.x[i] + dx * part, s.y[i] + dy * part
@@ -172,7 +175,7 @@ def blink(s: Any, t: Any, i: int, x: float, y: float) -> int:
 
 @kernel
 def add_area(s: Any, spell: int, p: int, x: float, y: float, loops: int) -> None:
-    """Let a spell work on some ground; when too many do, nothing happens."""
+    """Add a spell that stays on the ground; without a free slot, nothing happens."""
     for n in range(AREAS):
         if s.area_spell[n] == 0:
             s.area_spell[n], s.area_owner[n], s.area_until[n] = spell, p, s.loop + loops
@@ -183,7 +186,7 @@ def add_area(s: Any, spell: int, p: int, x: float, y: float, loops: int) -> None
 
 @kernel
 def cast_on_ground(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """Walk into reach, then cast."""
+    """Walk into range, then cast."""
     spell, x, y, p = s.argument[i, 0], s.order_x[i, 0], s.order_y[i, 0], s.owner[i]
     if length(x - s.x[i], y - s.y[i]) > reach_of_spell(spell):
         go(s, t, r, w, i, x, y, reach_of_spell(spell))
@@ -212,6 +215,9 @@ def work_areas(s: Any, r: Any, w: Any) -> None:
         if s.area_until[n] <= s.loop:
             if s.area_spell[n] == BILE:
                 strike_ground(s, r, w, p, x, y, BILE_RADIUS, BILE_DAMAGE, 0, True)
+            elif s.area_spell[n] >= FIRST_SPELL:
+                spell = s.area_spell[n] - FIRST_SPELL
+                strike_ground(s, r, w, p, x, y, r.spell_radius[spell], r.spell_amount[spell], 0, True)
             s.area_spell[n] = 0
             s.areas -= 1
 
@@ -220,7 +226,7 @@ def work_areas(s: Any, r: Any, w: Any) -> None:
 def strike_ground(
     s: Any, r: Any, w: Any, p: int, x: float, y: float, radius: float, damage: float, root: int, friends: bool
 ) -> None:
-    """Hurt everybody in a circle, and root them for some loops; structures are hurt by biles only."""
+    """Damage everything in a circle and root it for some loops; only biles damage structures."""
     structures = damage == BILE_DAMAGE
     far = radius + 3.0
     for owner in range(2):
@@ -241,7 +247,9 @@ def strike_ground(
 
 @kernel
 def wound(s: Any, r: Any, j: int, damage: float, by: int) -> None:
-    """Damage of a spell: no armour helps, shields go first."""
+    """Damage of a spell: it ignores armour; shields go first."""
+    if s.owner[j] < NEUTRAL and s.cheats[s.owner[j]] & CHEAT_GOD:
+        return
     s.hit_at[j] = s.loop
     on_shield = min(s.shield[j], damage)
     s.shield[j] -= on_shield

@@ -1,4 +1,4 @@
-"""Weapons: choosing a target, reaching it, hurting it."""
+"""Weapons: target choice, range, damage."""
 
 from __future__ import annotations
 
@@ -9,31 +9,62 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.movement import go
 from understudy.games.zerg.proving_ground.kernels.units import destroy, remove, same, spawn
+from understudy.games.zerg.proving_ground.spells import ALIGNED, ARMOR_DOWN, BLINDED, GUARDED
 from understudy.games.zerg.proving_ground.state import (
     BANELING,
     BROOD_LORD,
     BROODLING,
+    CHEAT_GOD,
     COARSE,
+    COLOSSUS,
     DAMAGE_DEALT_LIFE,
     DAMAGE_DEALT_SHIELDS,
     NEUTRAL,
+    VOID_RAY,
     WIDE,
 )
 
-ACQUIRE = 5.5  # how far a unit minds an enemy, or a little beyond its reach if that is more
+ACQUIRE = 5.5  # a unit reacts to enemies within this distance, or a little beyond its range
 LEAST_DAMAGE = 0.5
-STAND = 8.0  # loops a unit stands after a shot before it looks at its target again
-ROUNDING = 1e-6  # more than rounding does to the square of a distance
+STAND = 8.0  # loops that a unit stands still after a shot
+ROUNDING = 1e-6  # more than the rounding error of a squared distance
+ARMOR_LOST, GUARD, RANGED = 2.0, 2.0, 2.0  # anti-armour missile; guardian shield, against weapons of this range
+ALIGNMENT, ARMORED, BLIND_REACH = 6.0, 4, 1.0
 BUILDING_BONUS = 64.0  # banelings: 80 against structures
 
 
 @kernel
+def force_of(s: Any, r: Any, i: int, j: int, weapon: int) -> float:
+    """Damage of one hit of a weapon of i on j, before armour."""
+    k, p, other = s.kind[i], s.owner[i], s.kind[j]
+    damage = r.damage[k, weapon] + s.damage_bonus[p, k, weapon]
+    if r.bonus_mask[k, weapon] & r.attributes[other]:
+        damage += r.bonus[k, weapon] + s.bonus_bonus[p, k, weapon]
+    if k == BANELING and r.structure[other]:
+        damage += BUILDING_BONUS
+    if k == VOID_RAY and s.buffs[i] & (1 << ALIGNED) and r.attributes[other] & ARMORED:
+        damage += ALIGNMENT
+    return damage
+
+
+@kernel
+def weapon_for(s: Any, r: Any, i: int, j: int) -> int:
+    """The weapon that i uses against j: 0 against ground, 1 against air, -1 for none. A colossus is hit by both."""
+    k, weapon = s.kind[i], r.flying[s.kind[j]]
+    if s.kind[j] == COLOSSUS and r.damage[k, 1] > 0.0:
+        ground = force_of(s, r, i, j, 0) * r.attacks[k, 0]
+        weapon = 1 if r.damage[k, 0] == 0.0 or force_of(s, r, i, j, 1) * r.attacks[k, 1] > ground else 0
+    return weapon if r.damage[k, weapon] > 0.0 else -1
+
+
+@kernel
 def reach_of(s: Any, r: Any, i: int, j: int) -> float:
-    """How far i can shoot at j, edge to edge; negative when it cannot at all."""
-    k, against = s.kind[i], r.flying[s.kind[j]]
-    if r.damage[k, against] == 0.0:
+    """The range of i against j, edge to edge; negative if it cannot attack it."""
+    weapon = weapon_for(s, r, i, j)
+    if weapon < 0:
         return -1.0
-    return r.reach[k, against] + s.range_bonus[s.owner[i], k]
+    reach = r.reach[s.kind[i], weapon] + s.range_bonus[s.owner[i], s.kind[i]]
+    return min(reach, BLIND_REACH) if s.buffs[i] & (1 << BLINDED) else reach
 
 
 @kernel
@@ -44,7 +75,7 @@ def gap(s: Any, r: Any, i: int, j: int) -> float:
 
 @kernel
 def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
-    """The best target that can be seen within reach and a little beyond; -1 for none."""
+    """The best visible target within range and a little beyond; -1 for none."""
     k, p = s.kind[i], s.owner[i]
     bonus = s.range_bonus[p, k]
     ground = r.reach[k, 0] + bonus if r.damage[k, 0] > 0.0 else -99.0
@@ -56,7 +87,7 @@ def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
     far = reach + 1.0
     x, y = s.x[i], s.y[i]
     best, found = 1e18, -1
-    limit = (reach + r.largest) ** 2 + ROUNDING  # whatever its kind, nobody farther off can be the one
+    limit = (reach + r.largest) ** 2 + ROUNDING  # no unit farther away can be better, whatever its kind
     for by in range(max(0, int(y - far) // WIDE), min(COARSE, int(y + far) // WIDE + 1)):
         for bx in range(max(0, int(x - far) // WIDE), min(COARSE, int(x + far) // WIDE + 1)):
             j = w.coarse[1 - p, by * COARSE + bx]
@@ -65,7 +96,8 @@ def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
                 d2 = dx * dx + dy * dy
                 if d2 <= limit:
                     other = s.kind[j]
-                    room = (air if r.flying[other] else ground) + r.radius[k] + r.radius[other]
+                    room = air if r.flying[other] or (other == COLOSSUS and air > ground) else ground
+                    room += r.radius[k] + r.radius[other]
                     if d2 <= room * room and room > 0.0 and r.put_off[other] < best and s.alive[j] and s.seen[p, j]:
                         score = np.sqrt(d2) - r.radius[other] + r.put_off[other]
                         if score < best:
@@ -76,23 +108,29 @@ def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
 
 
 @kernel
-def hurt(s: Any, r: Any, j: int, damage: float, attacks: float, by: int) -> None:
+def hurt(s: Any, r: Any, j: int, damage: float, attacks: float, by: int, ranged: bool) -> None:
     """Damage after armour, shields first."""
     k, p = s.kind[j], s.owner[j]
     s.hit_at[j] = s.loop
+    if p < NEUTRAL and s.cheats[p] & CHEAT_GOD:
+        return
+    extra = 0.0
+    if s.buffs[j]:
+        extra -= ARMOR_LOST if s.buffs[j] & (1 << ARMOR_DOWN) else 0.0
+        extra += GUARD if ranged and s.buffs[j] & (1 << GUARDED) else 0.0
     left = attacks
     while left > 0.0 and s.alive[j]:
         left -= 1.0
         force = damage
         if s.shield[j] > 0.0:
-            on_shield = max(LEAST_DAMAGE, force - (s.shield_armor[p, k] if p < NEUTRAL else 0.0))
+            on_shield = max(LEAST_DAMAGE, force - extra - (s.shield_armor[p, k] if p < NEUTRAL else 0.0))
             taken = min(s.shield[j], on_shield)
             s.shield[j] -= taken
             s.score[by, DAMAGE_DEALT_SHIELDS] += taken
             force = on_shield - taken
             if force <= 0.0:
                 continue
-        armor = r.armor[k] + (s.armor_bonus[p, k] if p < NEUTRAL else 0.0)
+        armor = r.armor[k] + extra + (s.armor_bonus[p, k] if p < NEUTRAL else 0.0)
         taken = min(max(LEAST_DAMAGE, force - armor), s.health[j])
         s.health[j] -= taken
         s.score[by, DAMAGE_DEALT_LIFE] += taken
@@ -102,15 +140,15 @@ def hurt(s: Any, r: Any, j: int, damage: float, attacks: float, by: int) -> None
 
 @kernel
 def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
-    """One shot of i at j, with what it does to j's neighbours."""
-    k, p, flying = s.kind[i], s.owner[i], r.flying[s.kind[j]]
+    """One attack of i on j, with splash damage."""
+    k, p, flying, weapon = s.kind[i], s.owner[i], r.flying[s.kind[j]], weapon_for(s, r, i, j)
     radius = r.splash[k]
     x, y = s.x[j], s.y[j]
-    s.cooldown[i] = r.cooldown[k, flying] * s.cooldown_factor[p, k]
+    s.cooldown[i] = r.cooldown[k, weapon] * s.cooldown_factor[p, k]
     if s.stim_until[i] > s.loop:
         s.cooldown[i] /= 1.5
     s.busy_until[i] = s.loop + int(min(s.cooldown[i], STAND))
-    shot(s, r, i, j, 1.0)
+    shot(s, r, i, j, weapon, 1.0)
     if radius > 0.0:
         for by in range(max(0, int(y - 4) // WIDE), min(COARSE, int(y + 4) // WIDE + 1)):
             for bx in range(max(0, int(x - 4) // WIDE), min(COARSE, int(x + 4) // WIDE + 1)):
@@ -119,7 +157,7 @@ def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
                     if other != j and s.alive[other] and r.flying[s.kind[other]] == flying:
                         d = np.sqrt((s.x[other] - x) ** 2 + (s.y[other] - y) ** 2) - r.radius[s.kind[other]]
                         if d <= radius:
-                            shot(s, r, i, other, 1.0 if k == BANELING else 0.5)
+                            shot(s, r, i, other, weapon, 1.0 if k == BANELING else 0.5)
                     other = w.coarse_next[other]
     if k == BANELING:
         remove(s, r, i)
@@ -130,21 +168,15 @@ def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
 
 
 @kernel
-def shot(s: Any, r: Any, i: int, j: int, share: float) -> None:
+def shot(s: Any, r: Any, i: int, j: int, weapon: int, share: float) -> None:
     """The damage of one weapon on one unit."""
-    k, p = s.kind[i], s.owner[i]
-    against = r.flying[s.kind[j]]
-    damage = r.damage[k, against] + s.damage_bonus[p, k]
-    if r.bonus_mask[k, against] & r.attributes[s.kind[j]]:
-        damage += r.bonus[k, against]
-    if k == BANELING and r.structure[s.kind[j]]:
-        damage += BUILDING_BONUS
-    hurt(s, r, j, damage * share, r.attacks[k, against], p)
+    k = s.kind[i]
+    hurt(s, r, j, force_of(s, r, i, j, weapon) * share, r.attacks[k, weapon], s.owner[i], r.reach[k, weapon] >= RANGED)
 
 
 @kernel
 def engage(s: Any, t: Any, r: Any, w: Any, i: int, j: int, chase: bool) -> bool:
-    """Shoot at j, or walk to where that is possible; False when i can do neither."""
+    """Attack j, or walk into range; False if i can do neither."""
     reach = reach_of(s, r, i, j)
     if reach < 0.0:
         return False
@@ -165,7 +197,7 @@ def engage(s: Any, t: Any, r: Any, w: Any, i: int, j: int, chase: bool) -> bool:
 
 @kernel
 def defend(s: Any, t: Any, r: Any, w: Any, i: int, beyond: float, chase: bool) -> bool:
-    """Fight whoever is near; True while there is somebody. A new look around every few loops."""
+    """Fight enemies nearby, searched every few loops; True while there is one."""
     k = s.kind[i]
     if r.damage[k, 0] == 0.0 and r.damage[k, 1] == 0.0:
         return False

@@ -1,4 +1,4 @@
-"""The kernels that Python calls: each takes whole blocks, of shape (1,), and opens them."""
+"""The kernels that Python calls. Each takes whole blocks, of shape (1,)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ def issue(
 
 @door
 def can_place(states: Any, terrains: Any, rules: Any, p: int, kind: int, x: float, y: float) -> int:
-    """Whether a structure may stand there; see placement.can_place."""
-    return placement.can_place(states[0], terrains[0], rules[0], p, kind, x, y)
+    """Whether a structure may stand there, or a unit may be warped in, as far as the player knows."""
+    if not rules[0].structure[kind]:
+        return placement.can_warp(states[0], terrains[0], rules[0], p, kind, x, y)
+    return placement.can_place(states[0], terrains[0], rules[0], p, kind, x, y, False)
 
 
 @door
 def way_length(terrains: Any, scratches: Any, x: float, y: float, gx: float, gy: float) -> float:
-    """Length of the way on the ground, 0 for none."""
+    """Length of the ground path; 0 if there is none."""
     return paths.way_length(terrains[0], scratches[0], x, y, gx, gy)
 
 
@@ -46,13 +48,13 @@ def spawn(states: Any, rules: Any, kind: int, owner: int, x: float, y: float, pr
 
 @door
 def destroy(states: Any, rules: Any, i: int) -> None:
-    """Kill a unit with nobody to blame."""
+    """Kill a unit; no player gets the score."""
     units.destroy(states[0], rules[0], i, 2)
 
 
 @door
 def look(states: Any, terrains: Any, rules: Any, scratches: Any) -> None:
-    """Bring sight, creep and power up to date."""
+    """Update sight, creep and power."""
     vision.grow_creep(states[0], terrains[0], rules[0])
     vision.power(states[0], rules[0])
     vision.look(states[0], terrains[0], rules[0], scratches[0])
@@ -72,5 +74,5 @@ def supply(states: Any, rules: Any, p: int) -> tuple[float, float]:
 
 @door
 def tech_met(states: Any, rules: Any, p: int, kind: int) -> bool:
-    """Whether the player has the buildings this kind asks for."""
+    """Whether the player has the buildings that this kind requires."""
     return units.tech_met(states[0], rules[0], p, kind)

@@ -1,4 +1,4 @@
-"""Workers, larva, energy: where everything comes from."""
+"""Workers, larvae, energy and regeneration."""
 
 # ruff: noqa: PLR0912 - kernels pass plain numbers and leave early
 
@@ -46,7 +46,7 @@ def nearest_hall(s: Any, r: Any, p: int, x: float, y: float) -> int:
 
 @kernel
 def free_field(s: Any, r: Any, x: float, y: float, within: float) -> int:
-    """A mineral field near the point with as few workers as there are; -1 for none."""
+    """The mineral field near the point with the fewest workers; -1 for none."""
     best, field = 1e18, -1
     for j in range(s.top):
         if s.alive[j] and r.minerals_here[s.kind[j]] and s.contents[j] > 0.0:
@@ -76,7 +76,7 @@ def assign(s: Any, i: int, j: int) -> None:
 
 @kernel
 def gather(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """A worker's round: to the resource, at it, home with it."""
+    """One loop of gathering: go to the resource, mine, return."""
     if s.order[i, 0] == RETURN:
         s.phase[i] = HOME
     if s.phase[i] == HOME:
@@ -121,7 +121,7 @@ def gather(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def load(s: Any, r: Any, i: int, j: int) -> None:
-    """Take what one trip carries; an exhausted mineral field is gone."""
+    """Take the load of one trip; an exhausted mineral field is removed."""
     s.phase[i] = HOME
     if r.minerals_here[s.kind[j]]:
         amount = min(MULE_LOAD if s.kind[i] == MULE_UNIT else MINERAL_LOAD, s.contents[j])
@@ -140,7 +140,7 @@ def load(s: Any, r: Any, i: int, j: int) -> None:
 
 @kernel
 def bring_home(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """Walk to the nearest townhall and hand over the load."""
+    """Return the load to the nearest townhall."""
     p = s.owner[i]
     hall = s.host[i]
     if hall < 0 or not s.alive[hall] or s.owner[hall] != p or not r.townhall[s.kind[hall]] or s.moving[i] == 0:
@@ -172,7 +172,7 @@ def bring_home(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def count_workers(s: Any, r: Any) -> None:
-    """Note for every resource how many workers go to it."""
+    """Count the workers assigned to every resource."""
     for j in range(s.top):
         s.assigned[j] = 0
     for i in range(s.top):
@@ -188,7 +188,7 @@ def count_workers(s: Any, r: Any) -> None:
 
 @kernel
 def larva_of(s: Any, hall: int) -> int:
-    """How many larva a hatchery has."""
+    """The number of larvae of a hatchery."""
     n = 0
     for j in range(s.top):
         if s.alive[j] and s.kind[j] == LARVA and s.host[j] == hall:
@@ -198,7 +198,7 @@ def larva_of(s: Any, hall: int) -> int:
 
 @kernel
 def hatch_larva(s: Any, t: Any, r: Any, i: int, loops: int) -> None:
-    """A hatchery's larva: by itself up to three, and those a queen has injected."""
+    """Spawn larvae: up to three by itself, and those of injections."""
     k = s.kind[i]
     if (k not in (HATCHERY, LAIR, HIVE)) or s.progress[i] < 1.0:
         return
@@ -228,7 +228,7 @@ def new_larva(s: Any, t: Any, r: Any, hall: int) -> None:
 
 @kernel
 def recover(s: Any, r: Any, i: int, loops: int) -> None:
-    """Energy for all, health for Zerg, shields for Protoss that have not been hit for a while."""
+    """Regenerate energy, the health of Zerg, and Protoss shields that were not hit recently."""
     k, p = s.kind[i], s.owner[i]
     if r.energy[k] > 0.0 and s.progress[i] >= 1.0:
         s.energy[i] = min(r.energy[k], s.energy[i] + 0.03516 * loops)

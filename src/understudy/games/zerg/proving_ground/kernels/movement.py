@@ -1,4 +1,4 @@
-"""Moving, and keeping apart."""
+"""Movement and collisions."""
 
 # ruff: noqa: PLR0912 - kernels pass plain numbers and leave early
 
@@ -10,16 +10,17 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.paths import clear_line, descend, field_to, nearest_walkable, walkable
-from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.map_parts import SIZE
+from understudy.games.zerg.proving_ground.spells import ALIGNED, BOOSTED
 from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SLOTS, WIDE
 
-LARGEST = 0.625  # radius of a neighbour that still counts in full
-LOOK_AGAIN = 40  # loops a waypoint is trusted
+LARGEST = 0.625  # larger neighbours count with this radius
+LOOK_AGAIN = 40  # loops before a waypoint is computed again
 
 
 @kernel
 def fill_grids(s: Any, r: Any, w: Any) -> None:
-    """Sort all units into the two grids of neighbours: a list for each cell, held in one array of next slots."""
+    """Sort all units into the two neighbour grids: a linked list for each cell, in one array of next slots."""
     w.fine[:] = -1
     w.coarse[:] = -1
     for i in range(s.top):
@@ -37,19 +38,21 @@ def fill_grids(s: Any, r: Any, w: Any) -> None:
 
 @kernel
 def speed_of(s: Any, r: Any, i: int) -> float:
-    """Cells a loop, with upgrades, creep and stimpack."""
+    """Speed in cells per loop, with upgrades, creep and stimpack."""
     k, p = s.kind[i], s.owner[i]
     v = s.speed[p, k]
     if r.creep_speed[k] != 1.0 and s.creep_grid[int(s.y[i]), int(s.x[i])]:
         v *= r.creep_speed[k]
     if s.stim_until[i] > s.loop:
         v *= 1.5
+    if s.buffs[i]:
+        v *= 1.7 if s.buffs[i] & (1 << BOOSTED) else 0.6 if s.buffs[i] & (1 << ALIGNED) else 1.0
     return v
 
 
 @kernel
 def advance(s: Any, t: Any, r: Any, i: int, tx: float, ty: float, v: float) -> None:
-    """One step straight to a point; along the wall where the step would leave the ground."""
+    """One step straight to a point, or along the wall if that is blocked."""
     dx, dy = tx - s.x[i], ty - s.y[i]
     d = np.sqrt(dx * dx + dy * dy)
     s.moving[i] = 1
@@ -70,7 +73,7 @@ def advance(s: Any, t: Any, r: Any, i: int, tx: float, ty: float, v: float) -> N
 
 @kernel
 def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float) -> None:
-    """One step towards a goal, around what is in the way; the last `near` cells need not be walkable."""
+    """One step towards a goal, around obstacles; the last `near` cells need not be walkable."""
     v = speed_of(s, r, i)
     if r.flying[s.kind[i]]:
         advance(s, t, r, i, gx, gy, v)
@@ -79,7 +82,7 @@ def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float
     far = abs(gx - s.x[i]) + abs(gy - s.y[i])
     fresh = s.way_goal[i] >= 0 and s.loop < s.way_until[i]
     if fresh and s.way_straight[i] and abs(s.way_x[i] - gx) + abs(s.way_y[i] - gy) < 3.0:
-        s.way_x[i], s.way_y[i] = gx, gy  # the target has moved a little: still straight on
+        s.way_x[i], s.way_y[i] = gx, gy  # the goal moved only a little: keep the waypoint
     elif not fresh or s.way_goal[i] != goal or abs(s.way_x[i] - s.x[i]) + abs(s.way_y[i] - s.y[i]) < 0.6:
         s.way_goal[i], s.way_until[i] = goal, s.loop + LOOK_AGAIN + i % 16
         s.way_x[i], s.way_y[i], s.way_straight[i] = gx, gy, 1
@@ -95,9 +98,9 @@ def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float
 
 @kernel
 def separate(s: Any, t: Any, r: Any, w: Any) -> None:
-    """Push units apart that overlap: those on the move every fourth loop, the others every sixteenth.
+    """Push overlapping units apart: moving ones every 4th loop, the others every 16th.
 
-    Workers at work pass through each other, as in the game.
+    Gathering workers pass through each other, as in the game.
     """
     for i in range(s.loop & 3, s.top, 4):
         k = s.kind[i]

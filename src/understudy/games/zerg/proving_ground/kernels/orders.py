@@ -1,6 +1,6 @@
-"""Orders come in: may this unit do that, now, and can its player pay for it?
+"""Checks and accepts orders: requirements, price, queue.
 
-`issue` answers with the game's ActionResult numbers. What is accepted goes into the unit's queue; the step works on it.
+`issue` answers with the game's ActionResult numbers. Accepted orders go into the unit's queue; `step` executes them.
 """
 
 # ruff: noqa: PLR0911, PLR0912 - kernels pass plain numbers and leave early
@@ -14,7 +14,7 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.casting import aim, begin_spell, cast
 from understudy.games.zerg.proving_ground.kernels.economy import usable
-from understudy.games.zerg.proving_ground.kernels.placement import can_place, geyser_at, snap
+from understudy.games.zerg.proving_ground.kernels.placement import can_place, can_warp, geyser_at, snap
 from understudy.games.zerg.proving_ground.kernels.production import (
     TUMOR_ENERGY,
     WARP_LOOPS,
@@ -25,6 +25,7 @@ from understudy.games.zerg.proving_ground.kernels.production import (
     has_techlab,
     pay,
 )
+from understudy.games.zerg.proving_ground.kernels.table_spells import begin_table_spell
 from understudy.games.zerg.proving_ground.kernels.transports import begin_landing, begin_transport, may_board
 from understudy.games.zerg.proving_ground.kernels.units import (
     clear_orders,
@@ -37,8 +38,8 @@ from understudy.games.zerg.proving_ground.kernels.units import (
     take,
     tech_met,
 )
-from understudy.games.zerg.proving_ground.kernels.vision import power_at
 from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, BURROW, HATCH, MORPH, TRAIN, WARP
+from understudy.games.zerg.proving_ground.spells import FIRST_SPELL
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,
     BUILD_AT,
@@ -47,11 +48,16 @@ from understudy.games.zerg.proving_ground.state import (
     CANT_BUILD_HERE,
     CANT_TARGET_THAT_UNIT,
     CAST,
+    CHEAT_CONTROL,
+    CHEAT_FREE,
     CHRONO,
+    COOLING_DOWN,
+    DARK_TEMPLAR,
     EGG,
     ENTER,
     ERROR,
     GATHER,
+    HIGH_TEMPLAR,
     HOLD,
     INJECT,
     LAND,
@@ -59,6 +65,7 @@ from understudy.games.zerg.proving_ground.state import (
     LOAD,
     LURKER_BURROWED,
     MAKE,
+    MERGE,
     MORPH_INTO,
     MOVE,
     MULE,
@@ -73,6 +80,7 @@ from understudy.games.zerg.proving_ground.state import (
     NOT_YOURS,
     PATROL,
     QUEEN,
+    QUEUE,
     QUEUE_IS_FULL,
     RALLY,
     REPAIR,
@@ -100,9 +108,13 @@ SHAPE_LOOPS = 16.0
 def issue(
     s: Any, t: Any, r: Any, p: int, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool
 ) -> int:
-    """Give unit i an order; j is a target's slot or -1; x is negative when no point was given."""
-    if i < 0 or i >= s.top or not s.alive[i] or s.owner[i] != p:
+    """Give unit i an order; j is the target's slot or -1; x is negative if there is no point."""
+    if i < 0 or i >= s.top or not s.alive[i]:
         return NOT_YOURS
+    if s.owner[i] != p:
+        if not s.cheats[p] & CHEAT_CONTROL or s.owner[i] >= NEUTRAL:
+            return NOT_YOURS
+        p = s.owner[i]
     if j >= 0 and (j >= s.top or not s.alive[j]):
         return CANT_TARGET_THAT_UNIT
     if j >= 0:
@@ -126,6 +138,10 @@ def issue(
         return begin_morph(s, r, p, i, argument)
     if order in (MULE, CHRONO, STIM):
         return cast(s, r, p, i, order, j)
+    if order == MERGE:
+        return begin_merge(s, i, queued)
+    if order == CAST and argument >= FIRST_SPELL:
+        return begin_table_spell(s, t, r, p, i, argument, j, x, y, queued)
     if order == CAST:
         return begin_spell(s, t, r, p, i, argument, x, y, queued)
     if order in (LOAD, ENTER, UNLOAD):
@@ -135,6 +151,16 @@ def issue(
     if order == BUILD_AT:
         return begin_building(s, t, r, p, i, argument, j, x, y, queued)
     return move_or_work(s, r, p, i, order, j, x, y, queued)
+
+
+@kernel
+def begin_merge(s: Any, i: int, queued: bool) -> int:
+    """Two templars become an archon; each is told so, and they find each other."""
+    if s.kind[i] not in (HIGH_TEMPLAR, DARK_TEMPLAR):
+        return NOT_SUPPORTED
+    if s.orders[i] > 0 and s.order[i, 0] == MERGE:
+        return SUCCESS
+    return take(s, i, MERGE, 0, -1, s.x[i], s.y[i], queued)
 
 
 @kernel
@@ -159,16 +185,18 @@ def resolve_smart(s: Any, r: Any, p: int, i: int, j: int) -> int:
 
 @kernel
 def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y: float, queued: bool) -> int:
-    """Orders that cost nothing."""
+    """Orders without a price."""
     k = s.kind[i]
     if r.speed[k] == 0.0 or k in (LARVA, EGG):
         armed = r.damage[k, 0] > 0.0 or r.damage[k, 1] > 0.0
-        if order == STOP and armed:
+        if order == STOP and armed and not queued:
             clear_orders(s, i)
             return SUCCESS
         if not (order == ATTACK and armed and j >= 0):
             return NOT_SUPPORTED
     if order == STOP:
+        if queued and s.orders[i] > 0:  # it ends the queue after the orders in it
+            return take(s, i, STOP, 0, -1, s.x[i], s.y[i], queued)
         clear_orders(s, i)
         return SUCCESS
     if order == HOLD:
@@ -190,9 +218,7 @@ def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y
         if k != SCV or j < 0:
             return NOT_SUPPORTED
         if s.progress[j] < 1.0:
-            done = take(s, i, BUILD_AT, s.kind[j], j, x, y, queued)
-            s.phase[i] = 1
-            return done
+            return take(s, i, BUILD_AT, s.kind[j], j, x, y, queued)
         return take(s, i, REPAIR, 0, j, x, y, queued)
     if x < 0.0:
         return MUST_TARGET_UNIT
@@ -205,7 +231,9 @@ def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y
 
 @kernel
 def affordable(s: Any, p: int, minerals: float, vespene: float) -> int:
-    """SUCCESS, or what the bank lacks."""
+    """SUCCESS, or which resource is missing."""
+    if s.cheats[p] & CHEAT_FREE:
+        return SUCCESS
     if s.minerals[p] < minerals:
         return NOT_ENOUGH_MINERALS
     return NOT_ENOUGH_VESPENE if s.vespene[p] < vespene else SUCCESS
@@ -213,10 +241,17 @@ def affordable(s: Any, p: int, minerals: float, vespene: float) -> int:
 
 @kernel
 def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x: float, y: float, queued: bool) -> int:
-    """An order to build; it is paid for when the builder arrives."""
+    """An order to build. The price is taken now, and returned if the building does not start."""
     k = s.kind[i]
     if r.how[k, kind] != BUILD or (k == TUMOR_BURROWED and s.spent[i]):
         return NOT_SUPPORTED
+    if x < 0.0:
+        return CANT_BUILD_HERE
+    again = not queued and s.orders[i] == 1 and s.order[i, 0] == BUILD_AT and s.argument[i, 0] == kind
+    if again and s.order_x[i, 0] == snap(r, kind, x) and s.order_y[i, 0] == snap(r, kind, y):
+        return SUCCESS  # it is paid for already
+    if queued and s.orders[i] >= QUEUE:
+        return QUEUE_IS_FULL
     if not tech_met(s, r, p, kind):
         return TECH_NOT_MET
     price = affordable(s, p, r.minerals[k, kind], r.vespene[k, kind])
@@ -224,24 +259,37 @@ def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x:
         return price
     if k == QUEEN and s.energy[i] < TUMOR_ENERGY:
         return NOT_ENOUGH_ENERGY
-    if x < 0.0:
-        return CANT_BUILD_HERE
     if r.gas[kind]:
         j = geyser_at(s, r, x, y)
         if j < 0:
             return CANT_BUILD_HERE
-        return take(s, i, BUILD_AT, kind, j, s.x[j], s.y[j], queued)
-    allowed = can_place(s, t, r, p, kind, x, y)
+        return reserve(s, r, i, kind, j, s.x[j], s.y[j], queued)
+    allowed = can_place(s, t, r, p, kind, x, y, False)
     if allowed != SUCCESS:
         return allowed
     if k == TUMOR_BURROWED and np.hypot(x - s.x[i], y - s.y[i]) > 10.0:
         return CANT_BUILD_HERE
-    return take(s, i, BUILD_AT, kind, -1, snap(r, kind, x), snap(r, kind, y), queued)
+    return reserve(s, r, i, kind, -1, snap(r, kind, x), snap(r, kind, y), queued)
+
+
+@kernel
+def reserve(s: Any, r: Any, i: int, kind: int, j: int, x: float, y: float, queued: bool) -> int:
+    """Pay for a building and give the order to build it; the price of the orders that it replaces is returned."""
+    minerals, vespene = r.minerals[s.kind[i], kind], r.vespene[s.kind[i], kind]
+    paid = pay(s, s.owner[i], minerals, vespene)
+    if paid != SUCCESS:
+        return paid
+    if not queued:
+        clear_orders(s, i)
+    done = take(s, i, BUILD_AT, kind, j, x, y, queued)
+    s.reserved_minerals[i] += minerals
+    s.reserved_vespene[i] += vespene
+    return done
 
 
 @kernel
 def make(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -> int:
-    """Train, hatch, warp in, or add on."""
+    """Train, hatch, warp in, or build an addon."""
     k = s.kind[i]
     how = r.how[k, kind]
     if how not in (TRAIN, HATCH, WARP, ADDON):
@@ -262,8 +310,12 @@ def make(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) 
     need = r.supply[kind] * pair
     if need > 0.0 and supply_used(s, r, p) + need > supply_cap(s, r, p):
         return NOT_ENOUGH_FOOD
-    if how == WARP and (x < 0.0 or s.timer[i] > s.loop or not power_at(s, p, x, y) or not t.pathable[int(y), int(x)]):
-        return CANT_BUILD_HERE
+    if how == WARP:
+        if s.spell_at[i] > s.loop:
+            return COOLING_DOWN
+        allowed = can_warp(s, t, r, p, kind, x, y)
+        if allowed != SUCCESS:
+            return allowed
     paid = pay(s, p, r.minerals[k, kind], r.vespene[k, kind])
     if paid != SUCCESS:
         return paid
@@ -276,7 +328,7 @@ def make(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) 
         push_order(s, i, MORPH_INTO, kind, -1, s.x[i], s.y[i])
     elif how == WARP:
         spawn(s, r, kind, p, x, y, 1.0 / WARP_LOOPS)
-        s.timer[i] = s.loop + r.time[kind] * 0.7
+        s.spell_at[i] = s.loop + int(r.time[kind] * 0.7)
     else:
         push_order(s, i, MAKE, kind, -1, s.x[i], s.y[i])
     return SUCCESS
@@ -304,7 +356,7 @@ def begin_research(s: Any, r: Any, p: int, i: int, u: int) -> int:
 
 @kernel
 def begin_morph(s: Any, r: Any, p: int, i: int, kind: int) -> int:
-    """Pay for a morph and start it: in a cocoon, or as the unit is."""
+    """Pay for a morph and start it, with or without a cocoon."""
     k = s.kind[i]
     if r.how[k, kind] != MORPH:
         return NOT_SUPPORTED
@@ -323,7 +375,7 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int) -> int:
     clear_orders(s, i)
     push_order(s, i, MORPH_INTO, kind, -1, s.x[i], s.y[i])
     if r.structure[kind] and r.flying[kind] and s.host[i] >= 0:
-        s.host[s.host[i]], s.host[i] = -1, -1  # a building that lifts leaves its addon behind
+        s.host[s.host[i]], s.host[i] = -1, -1  # a building that lifts off leaves its addon
     if free:
         s.timer[i] = SHAPE_LOOPS if kind != WIDOW_MINE_BURROWED else 60.0
     s.was[i] = k
@@ -342,7 +394,7 @@ def refund(s: Any, p: int, minerals: float, vespene: float) -> None:
 
 @kernel
 def cancel(s: Any, r: Any, i: int) -> int:
-    """Stop the construction, the last of the queue, or the morph, and get the price back (three quarters for
+    """Cancel the construction, the last order of the queue, or the morph, and refund the price (three quarters for
     structures).
     """
     k, p, n = s.kind[i], s.owner[i], s.orders[i]

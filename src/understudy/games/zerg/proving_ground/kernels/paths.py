@@ -1,4 +1,4 @@
-"""Ways over the terrain: distance fields, kept for the goals asked for last, and straight lines where they are free."""
+"""Pathfinding: straight lines where they are free, otherwise distance fields, cached for recent goals."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.state import AHEAD, FIELDS
 
 FAR = 65535
-STRAIGHT, DIAGONAL = 5, 7  # cost of a step; 16 rings of cells in order of distance are enough for both
+STRAIGHT, DIAGONAL = 5, 7  # cost of a step; 16 buckets of distances are enough for both
 
 
 @kernel
@@ -60,7 +60,7 @@ def clear_line(t: Any, x: float, y: float, gx: float, gy: float) -> bool:
 
 @kernel
 def spread(t: Any, w: Any, f: int, goal: int) -> None:
-    """Fill field f with the way from every cell to the goal (Dijkstra over rings of equal distance)."""
+    """Fill field f with the distance from every cell to the goal (Dijkstra with buckets)."""
     for y in range(SIZE):
         for x in range(SIZE):
             w.distance[f, y, x] = FAR
@@ -99,7 +99,7 @@ def spread(t: Any, w: Any, f: int, goal: int) -> None:
 
 @kernel
 def field_to(t: Any, w: Any, goal: int) -> int:
-    """The index of the field that leads to this cell; it replaces the one not used for longest."""
+    """The index of the field that leads to this cell; a new one replaces the least recently used."""
     w.clock += 1
     oldest = 0
     for f in range(FIELDS):
@@ -115,7 +115,7 @@ def field_to(t: Any, w: Any, goal: int) -> int:
 
 @kernel
 def way_length(t: Any, w: Any, x: float, y: float, gx: float, gy: float) -> float:
-    """Length of the way on the ground; 0 when there is none, as the API has it."""
+    """Length of the ground path; 0 if there is none, as in the API."""
     if not walkable(t, gx, gy):
         return 0.0
     start = nearest_walkable(t, x, y)
@@ -128,7 +128,7 @@ def way_length(t: Any, w: Any, x: float, y: float, gx: float, gy: float) -> floa
 
 @kernel
 def descend(t: Any, w: Any, f: int, x: float, y: float) -> int:
-    """A cell some way down the field that can be reached in a straight line."""
+    """A cell further down the field that is reachable in a straight line."""
     cell = nearest_walkable(t, x, y)
     cy, cx = cell // SIZE, cell % SIZE
     steps = 0

@@ -1,6 +1,6 @@
 """Building, training, hatching, morphing, research."""
 
-# ruff: noqa: SIM102 - kernels pass plain numbers and leave early
+# ruff: noqa: PLR0912, SIM102 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 
@@ -13,24 +13,32 @@ from understudy.games.zerg.proving_ground.kernels.movement import go
 from understudy.games.zerg.proving_ground.kernels.paths import nearest_walkable, walkable
 from understudy.games.zerg.proving_ground.kernels.placement import can_place, geyser_at, snap
 from understudy.games.zerg.proving_ground.kernels.units import (
+    clear_orders,
     fail,
+    give_back,
     length,
     pop_order,
     push_order,
+    remove,
     same,
     spawn,
     stamp,
     supply_cap,
     supply_used,
 )
-from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.state import (
+    ARCHON,
     BUILD_AT,
+    CHEAT_FAST,
+    CHEAT_FREE,
     DRONE,
     EGG,
+    FAST,
     GATHER,
     HATCHERY,
     MAKE,
+    MERGE,
     MOVE,
     NOT_ENOUGH_ENERGY,
     NOT_ENOUGH_MINERALS,
@@ -47,15 +55,19 @@ from understudy.games.zerg.proving_ground.state import (
 )
 from understudy.games.zerg.proving_ground.upgrade_effects import (
     ARMOR,
+    BONUS,
+    BONUS_AIR,
     COOLDOWN,
     DAMAGE,
+    DAMAGE_AIR,
     HEALTH,
     RANGE,
     SHIELD_ARMOR,
     SPEED,
 )
+from understudy.games.zerg.starcraft import LOOPS_PER_DATA_SECOND
 
-WARP_LOOPS = 112.0
+WARP_LOOPS, ARCHON_LOOPS, MERGE_WITHIN = 112.0, 192.0, 1.2
 CANT_ALLOCATE = 37  # the game's ActionResult CouldntAllocateUnit
 TUMOR_ENERGY = 25.0
 ADDON_X, ADDON_Y = 2.5, -0.5
@@ -63,7 +75,9 @@ ADDON_X, ADDON_Y = 2.5, -0.5
 
 @kernel
 def pay(s: Any, p: int, minerals: float, vespene: float) -> int:
-    """Take the price from the player's bank, or say what is missing."""
+    """Take the price from the player's bank, or return what is missing."""
+    if s.cheats[p] & CHEAT_FREE:
+        return SUCCESS
     if s.minerals[p] < minerals:
         return NOT_ENOUGH_MINERALS
     if s.vespene[p] < vespene:
@@ -77,17 +91,14 @@ def pay(s: Any, p: int, minerals: float, vespene: float) -> int:
 
 @kernel
 def start_building(s: Any, t: Any, r: Any, i: int, kind: int, x: float, y: float) -> int:
-    """The builder is there: pay and lay the foundation. The new structure's slot, or a negative ActionResult."""
+    """The builder is there: lay the foundation. The new structure's slot, or a negative ActionResult."""
     p = s.owner[i]
-    allowed = can_place(s, t, r, p, kind, x, y)
+    allowed = can_place(s, t, r, p, kind, x, y, True)
     if allowed != SUCCESS:
         return -allowed
     tumor = kind in (TUMOR, TUMOR_QUEEN)
     if tumor and s.kind[i] == QUEEN and s.energy[i] < TUMOR_ENERGY:
         return -NOT_ENOUGH_ENERGY
-    paid = pay(s, p, r.minerals[s.kind[i], kind], r.vespene[s.kind[i], kind])
-    if paid != SUCCESS:
-        return -paid
     geyser = geyser_at(s, r, x, y) if r.gas[kind] else -1
     b = spawn(s, r, kind, p, snap(r, kind, x), snap(r, kind, y), 0.0)
     if b < 0:
@@ -104,10 +115,15 @@ def start_building(s: Any, t: Any, r: Any, i: int, kind: int, x: float, y: float
 
 @kernel
 def build(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """A builder's order: walk there, start, and (Terran) stay until it is done."""
+    """One loop of a build order: walk there, start, and (Terran) stay until it is finished."""
     kind, x, y = s.argument[i, 0], s.order_x[i, 0], s.order_y[i, 0]
     if s.phase[i] == 1:
         stay_and_build(s, r, i)
+        return
+    j = s.order_target[i, 0]
+    resumed = j >= 0 and s.owner[j] == s.owner[i]  # an SCV goes on with what another one began
+    if resumed and (not same(s, j, s.order_generation[i, 0]) or s.progress[j] >= 1.0):
+        pop_order(s, i)
         return
     near = 0.6 if s.kind[i] == DRONE else r.footprint[kind] / 2.0 + 1.2
     if s.kind[i] == QUEEN:
@@ -117,11 +133,20 @@ def build(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     if r.speed[s.kind[i]] > 0.0 and length(s.x[i] - x, s.y[i] - y) > near:
         go(s, t, r, w, i, x, y, near)
         return
+    if resumed:
+        s.phase[i], s.moving[i] = 1, 0
+        return
     b = start_building(s, t, r, i, kind, x, y)
+    minerals, vespene = r.minerals[s.kind[i], kind], r.vespene[s.kind[i], kind]
     if b < 0:
+        give_back(s, i, minerals, vespene)
         fail(s, i, BUILD_AT, kind, -b)
         pop_order(s, i)
-    elif s.kind[i] == DRONE:
+        return
+    s.reserved_minerals[i] -= minerals
+    s.reserved_vespene[i] -= vespene
+    if s.kind[i] == DRONE:
+        clear_orders(s, i)
         s.alive[i] = 0
     elif s.kind[i] == SCV:
         s.phase[i], s.moving[i] = 1, 0
@@ -137,7 +162,7 @@ def stay_and_build(s: Any, r: Any, i: int) -> None:
     if not same(s, b, s.order_generation[i, 0]) or s.progress[b] >= 1.0:
         pop_order(s, i)
         return
-    raise_building(s, r, b, 1.0 / r.time[s.kind[b]])
+    raise_building(s, r, b, quick(s, s.owner[i]) / r.time[s.kind[b]])
     if s.progress[b] >= 1.0:
         gas = bool(r.gas[s.kind[b]])
         pop_order(s, i)
@@ -147,7 +172,7 @@ def stay_and_build(s: Any, r: Any, i: int) -> None:
 
 @kernel
 def raise_building(s: Any, r: Any, i: int, part: float) -> None:
-    """One loop of construction: progress, and the health that comes with it."""
+    """One loop of construction: progress and health."""
     k = s.kind[i]
     s.progress[i] = min(1.0, s.progress[i] + part)
     if s.progress[i] > 1.0 - 1e-9:
@@ -163,13 +188,39 @@ def raise_building(s: Any, r: Any, i: int, part: float) -> None:
 
 
 @kernel
+def quick(s: Any, p: int) -> float:
+    """How many times as fast a player makes things: 1, or more with the debug switch."""
+    return FAST if s.cheats[p] & CHEAT_FAST else 1.0
+
+
+@kernel
+def merge(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
+    """One loop of a templar that looks for another one to become an archon with."""
+    j, best = -1, 1e18
+    for n in range(s.top):
+        if n != i and s.alive[n] and s.owner[n] == s.owner[i] and s.orders[n] > 0 and s.order[n, 0] == MERGE:
+            d = (s.x[n] - s.x[i]) ** 2 + (s.y[n] - s.y[i]) ** 2
+            if d < best:
+                best, j = d, n
+    if j < 0:
+        return
+    if best > MERGE_WITHIN * MERGE_WITHIN:
+        go(s, t, r, w, i, s.x[j], s.y[j], MERGE_WITHIN)
+        return
+    x, y, p = (s.x[i] + s.x[j]) / 2.0, (s.y[i] + s.y[j]) / 2.0, s.owner[i]
+    remove(s, r, i)
+    remove(s, r, j)
+    spawn(s, r, ARCHON, p, x, y, 1.0 / ARCHON_LOOPS)
+
+
+@kernel
 def construct(s: Any, r: Any, i: int) -> None:
-    """Structures of Zerg and Protoss, and addons, grow by themselves; warped units arrive."""
-    k = s.kind[i]
+    """One loop of what is built without a worker: Zerg and Protoss structures, addons, warp-ins."""
+    k, part = s.kind[i], quick(s, s.owner[i])
     if not r.structure[k]:
-        raise_building(s, r, i, 1.0 / WARP_LOOPS)
+        raise_building(s, r, i, part / (ARCHON_LOOPS if k == ARCHON else WARP_LOOPS))
     elif r.race[k] != 1 or s.host[i] >= 0:
-        raise_building(s, r, i, 1.0 / r.time[k])
+        raise_building(s, r, i, part / r.time[k])
 
 
 @kernel
@@ -188,7 +239,7 @@ def exit_of(s: Any, t: Any, r: Any, i: int, kind: int) -> tuple[float, float]:
 
 @kernel
 def send_to_rally(s: Any, r: Any, i: int, source: int) -> None:
-    """A new unit follows its building's rally point."""
+    """Send a new unit to the rally point of its building."""
     if s.rally_x[source] < 0.0 or r.speed[s.kind[i]] == 0.0:
         return
     j = s.rally_target[source]
@@ -236,7 +287,7 @@ def train(s: Any, t: Any, r: Any, i: int) -> None:
     if not s.powered[i]:
         return
     p, lines = s.owner[i], 2 if has_reactor(s, r, i) else 1
-    faster = 1.5 if s.chrono_until[i] > s.loop else 1.0
+    faster = (1.5 if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
     q = 0
     while q < min(lines, s.orders[i]):
         kind = s.argument[i, q]
@@ -259,7 +310,7 @@ def train(s: Any, t: Any, r: Any, i: int) -> None:
 
 @kernel
 def change_kind(s: Any, r: Any, i: int, kind: int) -> None:
-    """A unit becomes another and keeps its share of health."""
+    """Change the kind of a unit; it keeps its share of health."""
     old, p = s.kind[i], s.owner[i]
     share = s.health[i] / (r.health[old] + s.health_bonus[p, old])
     if r.structure[old]:
@@ -278,7 +329,8 @@ def morph(s: Any, t: Any, r: Any, i: int) -> None:
     """One loop of an egg, a cocoon, or a unit or structure that changes its shape."""
     kind = s.argument[i, 0]
     s.moving[i] = 0
-    s.order_progress[i, 0] += 1.0 / max(1.0, r.time[kind] if s.timer[i] <= 0.0 else s.timer[i])
+    part = quick(s, s.owner[i])
+    s.order_progress[i, 0] += part / max(1.0, r.time[kind] if s.timer[i] <= 0.0 else s.timer[i])
     if s.order_progress[i, 0] < 1.0:
         return
     egg = s.kind[i] == EGG
@@ -300,7 +352,7 @@ def research(s: Any, r: Any, i: int) -> None:
     u, p = s.argument[i, 0], s.owner[i]
     if not s.powered[i]:
         return
-    faster = 1.5 if s.chrono_until[i] > s.loop else 1.0
+    faster = (1.5 if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
     s.order_progress[i, 0] += faster / max(1.0, r.upgrade_time[u])
     if s.order_progress[i, 0] >= 1.0:
         pop_order(s, i)
@@ -309,7 +361,7 @@ def research(s: Any, r: Any, i: int) -> None:
 
 @kernel
 def finish_upgrade(s: Any, r: Any, p: int, u: int) -> None:
-    """Change the player's numbers as the upgrade says."""
+    """Apply the effects of an upgrade to the player's numbers."""
     if s.upgrade[p, u]:
         return
     s.upgrade[p, u], s.pending[p, u] = 1, 0
@@ -318,13 +370,15 @@ def finish_upgrade(s: Any, r: Any, p: int, u: int) -> None:
             continue
         k, stat, amount = r.effect_kind[n], r.effect_stat[n], r.effect_amount[n]
         if stat == SPEED:
-            s.speed[p, k] += amount / 16.0
+            s.speed[p, k] += amount / LOOPS_PER_DATA_SECOND
         elif stat == RANGE:
             s.range_bonus[p, k] += amount
         elif stat == ARMOR:
             s.armor_bonus[p, k] += amount
-        elif stat == DAMAGE:
-            s.damage_bonus[p, k] += amount
+        elif stat in (DAMAGE, DAMAGE_AIR):
+            s.damage_bonus[p, k, 1 if stat == DAMAGE_AIR else 0] += amount
+        elif stat in (BONUS, BONUS_AIR):
+            s.bonus_bonus[p, k, 1 if stat == BONUS_AIR else 0] += amount
         elif stat == COOLDOWN:
             s.cooldown_factor[p, k] *= amount
         elif stat == SHIELD_ARMOR:
@@ -342,7 +396,7 @@ def add_on(s: Any, t: Any, r: Any, i: int, kind: int) -> int:
     if s.host[i] >= 0:
         return -CANT_ALLOCATE
     x, y = s.x[i] + ADDON_X, s.y[i] + ADDON_Y
-    allowed = can_place(s, t, r, s.owner[i], kind, x, y)
+    allowed = can_place(s, t, r, s.owner[i], kind, x, y, True)
     if allowed != SUCCESS:
         return -allowed
     paid = pay(s, s.owner[i], r.minerals[s.kind[i], kind], r.vespene[s.kind[i], kind])

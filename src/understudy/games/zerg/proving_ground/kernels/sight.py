@@ -1,4 +1,4 @@
-"""What one player sees of the units, as columns: for those who play without the protocol."""
+"""The units that one player sees, as columns, for players without the protocol."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from understudy.games.zerg.proving_ground.state import (
 
 @door
 def own_units(states: Any, rules: Any, p: int, verbs: Any) -> Any:
-    """A player's units: tag, kind, verb and product as whole numbers; place, health, energy, progress and goal.
+    """A player's units: tag, kind, verb and product as integers; position, health, energy, progress and goal.
 
-    `verbs` translates orders. The goal of a unit that goes nowhere is its own place.
+    `verbs` translates orders. The goal of a unit that does not move is its own position.
     """
     s, r = states[0], rules[0]
     count = 0

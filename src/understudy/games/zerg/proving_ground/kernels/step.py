@@ -1,4 +1,4 @@
-"""One game loop after another: every unit does what it was told."""
+"""Advances the game: every unit executes its orders."""
 
 # ruff: noqa: PLR0912 - kernels pass plain numbers and leave early
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import door, kernel
-from understudy.games.zerg.proving_ground.kernels.casting import cast_on_ground, work_areas
+from understudy.games.zerg.proving_ground.kernels.casting import cast_on_ground, work_areas, wound
 from understudy.games.zerg.proving_ground.kernels.combat import ACQUIRE, defend, engage, gap
 from understudy.games.zerg.proving_ground.kernels.economy import (
     INJECT_LOOPS,
@@ -17,12 +17,15 @@ from understudy.games.zerg.proving_ground.kernels.economy import (
     recover,
 )
 from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, separate
-from understudy.games.zerg.proving_ground.kernels.production import build, construct, morph, research, train
+from understudy.games.zerg.proving_ground.kernels.production import build, construct, merge, morph, research, train
+from understudy.games.zerg.proving_ground.kernels.table_spells import cast_table_spell, follow_shade
 from understudy.games.zerg.proving_ground.kernels.transports import land, meet, unload
 from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, remove, same
 from understudy.games.zerg.proving_ground.kernels.vision import grow_creep, look, power
+from understudy.games.zerg.proving_ground.spells import BUFFS, CLOAK, DISABLED, FIRST_SPELL, LIFTED, LOCKED, OVERCHARGED
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,
+    BATTERY,
     BUILD_AT,
     CAST,
     COLLECTED_MINERALS,
@@ -38,6 +41,7 @@ from understudy.games.zerg.proving_ground.state import (
     LOAD,
     MAKE,
     MEDIVAC,
+    MERGE,
     MORPH_INTO,
     MOVE,
     NEUTRAL,
@@ -47,19 +51,23 @@ from understudy.games.zerg.proving_ground.state import (
     REPAIR,
     RESEARCH,
     RETURN,
+    SHADE_UNIT,
+    STOP,
     TRANSFUSE,
     UNLOAD,
 )
+from understudy.games.zerg.starcraft import DEFEAT, LOOPS_PER_SECOND, TIE, VICTORY
 
-SLOW = 16  # loops between the things that need not happen every loop
-VICTORY, DEFEAT, TIE = 1, 2, 3
+SLOW = 16  # loops between the updates that are not needed every loop
 ARRIVED = 0.5
-STUCK = 96  # loops without progress at a crowded goal after which a unit calls it arrived
+CLOAK_ENERGY, LOCK_DAMAGE = 0.055, 1.25  # a loop
+BATTERY_REACH, BATTERY_RATE = 6.0, 1.6  # shields a loop
+STUCK = 96  # a unit has arrived after this many loops without progress at a crowded goal
 
 
 @door
 def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int, see: bool) -> None:
-    """Advance the game by this many loops, or until it is over; `see` brings sight up to date at the end."""
+    """Advance the game by this many loops, or until it is over; `see` updates sight at the end."""
     s, t, r, w = states[0], terrains[0], rules[0], scratches[0]
     for _ in range(loops):
         if s.over:
@@ -90,7 +98,11 @@ def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         construct(s, r, i)
         return
     if s.dies_at[i] and s.loop >= s.dies_at[i]:
+        if k == SHADE_UNIT:
+            follow_shade(s, i)
         remove(s, r, i)
+        return
+    if s.buffs[i] & (1 << DISABLED | 1 << LIFTED):
         return
     if s.orders[i] == 0:
         s.moving[i] = 0
@@ -121,6 +133,12 @@ def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         unload(s, t, r, w, i)
     elif order == LAND:
         land(s, t, r, w, i)
+    elif order == STOP:
+        pop_order(s, i)
+    elif order == MERGE:
+        merge(s, t, r, w, i)
+    elif order == CAST and s.argument[i, 0] >= FIRST_SPELL:
+        cast_table_spell(s, t, r, w, i)
     elif order == CAST:
         cast_on_ground(s, t, r, w, i)
     else:
@@ -129,10 +147,13 @@ def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def idle(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """A unit without orders defends itself and what is near; workers and buildings without weapons do nothing."""
+    """A unit without orders fights enemies nearby; workers and buildings without weapons do nothing."""
     k = s.kind[i]
     if k == MEDIVAC:
         heal_somebody(s, t, r, w, i)
+        return
+    if k == BATTERY:
+        restore_shields(s, r, i)
         return
     if r.worker[k] or (r.damage[k, 0] == 0.0 and r.damage[k, 1] == 0.0) or not s.powered[i]:
         return
@@ -144,7 +165,7 @@ def idle(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def goal_reached(s: Any, r: Any, i: int, near: float) -> bool:
-    """Whether a unit is where its order leads, or as close as the crowd lets it."""
+    """Whether a unit is at the goal of its order, or as close as the crowd allows."""
     d = length(s.order_x[i, 0] - s.x[i], s.order_y[i, 0] - s.y[i])
     if d <= near:
         return True
@@ -175,7 +196,7 @@ def move(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def attack(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """Attack a unit until it is gone, or go to a point and fight what comes in between."""
+    """Attack a unit until it is gone, or go to a point and fight enemies on the way."""
     j = s.order_target[i, 0]
     if j >= 0:
         seen = same(s, j, s.order_generation[i, 0]) and (s.seen[s.owner[i], j] == 1 or s.known[s.owner[i], j] == 1)
@@ -194,7 +215,7 @@ def attack(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
-    """A medivac mends the nearest hurt biological unit around it."""
+    """A medivac heals the nearest damaged biological unit."""
     if s.energy[i] < 1.0:
         return False
     j = s.target[i]
@@ -229,8 +250,25 @@ def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
 
 
 @kernel
+def restore_shields(s: Any, r: Any, i: int) -> None:
+    """A shield battery restores the shields of one damaged unit or structure nearby."""
+    over = s.buffs[i] & (1 << OVERCHARGED)
+    if not s.powered[i] or (s.energy[i] < 1.0 and not over) or (s.loop + i) & 3:
+        return
+    for j in range(s.top):
+        k = s.kind[j]
+        hurt = s.alive[j] and s.owner[j] == s.owner[i] and s.progress[j] >= 1.0 and s.shield[j] < r.shields[k]
+        if hurt and k != BATTERY and gap(s, r, i, j) <= BATTERY_REACH:
+            given = min(r.shields[k] - s.shield[j], BATTERY_RATE * 4.0 * (2.0 if over else 1.0))
+            s.shield[j] += given
+            if not over:
+                s.energy[i] = max(0.0, s.energy[i] - given / 3.0)
+            return
+
+
+@kernel
 def cast_at(s: Any, t: Any, r: Any, w: Any, i: int, order: int) -> None:
-    """Spells and repairs that need the unit beside its target."""
+    """Spells and repairs that need the caster next to its target."""
     j = s.order_target[i, 0]
     if not same(s, j, s.order_generation[i, 0]):
         pop_order(s, i)
@@ -256,7 +294,7 @@ def cast_at(s: Any, t: Any, r: Any, w: Any, i: int, order: int) -> None:
 
 @kernel
 def slow(s: Any, t: Any, r: Any, w: Any) -> None:
-    """What happens every sixteenth loop: recovery, larva, sight, creep, power, rates, and whether somebody has won."""
+    """Updates of every 16th loop: regeneration, larvae, sight, creep, power, rates, and the result."""
     look(s, t, r, w)
     count_workers(s, r)
     power(s, r)
@@ -265,12 +303,14 @@ def slow(s: Any, t: Any, r: Any, w: Any) -> None:
     for i in range(s.top):
         if s.alive[i] and s.owner[i] < NEUTRAL:
             recover(s, r, i, SLOW)
+            if s.buffs[i]:
+                end_buffs(s, r, i)
             if r.townhall[s.kind[i]]:
                 hatch_larva(s, t, r, i, SLOW)
                 if s.progress[i] >= 1.0 and s.orders[i] == 0:
-                    s.score[s.owner[i], IDLE_PRODUCTION] += SLOW / 22.4
+                    s.score[s.owner[i], IDLE_PRODUCTION] += SLOW / LOOPS_PER_SECOND
             if r.worker[s.kind[i]] and s.orders[i] == 0:
-                s.score[s.owner[i], IDLE_WORKERS] += SLOW / 22.4
+                s.score[s.owner[i], IDLE_WORKERS] += SLOW / LOOPS_PER_SECOND
     rates(s)
     while s.top > 0 and not s.alive[s.top - 1]:
         s.top -= 1
@@ -278,8 +318,23 @@ def slow(s: Any, t: Any, r: Any, w: Any) -> None:
 
 
 @kernel
+def end_buffs(s: Any, r: Any, i: int) -> None:
+    """Drop buffs whose time is over; lock-on hurts, and a cloak uses energy."""
+    for b in range(BUFFS):
+        if s.buffs[i] & (1 << b) and s.buff_until[i, b] <= s.loop:
+            s.buffs[i] &= ~(1 << b)
+    if s.buffs[i] & (1 << CLOAK):
+        s.energy[i] -= CLOAK_ENERGY * SLOW
+        if s.energy[i] <= 0.0:
+            s.energy[i] = 0.0
+            s.buffs[i] &= ~(1 << CLOAK)
+    if s.buffs[i] & (1 << LOCKED):
+        wound(s, r, i, LOCK_DAMAGE * SLOW, 1 - s.owner[i])
+
+
+@kernel
 def rates(s: Any) -> None:
-    """Collection rates a minute, smoothed over about half a minute; two spare score rows hold the last sums."""
+    """Collection rates per minute, smoothed over about half a minute; two spare score rows hold the last sums."""
     for p in range(2):
         for row, rate, last in ((COLLECTED_MINERALS, RATE_MINERALS, 21), (COLLECTED_VESPENE, RATE_VESPENE, 22)):
             now = (s.score[p, row] - s.score[p, last]) * 1344.0 / SLOW
@@ -290,7 +345,7 @@ def rates(s: Any) -> None:
 @kernel
 def judge(s: Any, r: Any) -> None:
     """A player without structures has lost."""
-    if s.over:
+    if s.over or s.endless:
         return
     left0, left1 = 0, 0
     for i in range(s.top):

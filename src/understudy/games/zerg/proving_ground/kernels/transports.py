@@ -15,7 +15,7 @@ from understudy.games.zerg.proving_ground.kernels.paths import nearest_walkable
 from understudy.games.zerg.proving_ground.kernels.placement import can_place, snap
 from understudy.games.zerg.proving_ground.kernels.production import ADDON_X, ADDON_Y, change_kind
 from understudy.games.zerg.proving_ground.kernels.units import clear_orders, fail, length, pop_order, same, take
-from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.rules import MORPH
 from understudy.games.zerg.proving_ground.state import (
     BUNKER,
@@ -32,8 +32,9 @@ from understudy.games.zerg.proving_ground.state import (
     SUCCESS,
     UNLOAD,
 )
+from understudy.games.zerg.starcraft import TERRAN
 
-TERRAN, BIOLOGICAL, INFANTRY = 1, 8, 2
+BIOLOGICAL, INFANTRY = 8, 2
 TOUCH, THERE, OUT = 0.6, 0.4, 5.0
 
 
@@ -74,7 +75,7 @@ def begin_transport(s: Any, r: Any, i: int, order: int, j: int, x: float, y: flo
 
 @kernel
 def board(s: Any, r: Any, i: int, j: int) -> None:
-    """Unit i is in transport j from now on, out of everybody's sight."""
+    """Put unit i into transport j."""
     clear_orders(s, i)
     s.carrier[i] = j + 1
     s.loaded[j] += r.cargo[s.kind[i]]
@@ -121,22 +122,22 @@ def unload(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def begin_landing(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float, queued: bool) -> int:
-    """Fly to a place and stand there as the building it was."""
+    """Order a flying building to land at a point."""
     if r.how[kind, s.kind[i]] != MORPH or not r.flying[s.kind[i]]:
         return NOT_SUPPORTED
-    if x < 0.0 or can_place(s, t, r, p, kind, x, y) != SUCCESS:
+    if x < 0.0 or can_place(s, t, r, p, kind, x, y, False) != SUCCESS:
         return CANT_LAND
     return take(s, i, LAND, kind, -1, snap(r, kind, x), snap(r, kind, y), queued)
 
 
 @kernel
 def land(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """One loop of a landing; an addon that waits beside the place becomes the building's own."""
+    """One loop of landing; a free addon next to the place becomes the building's."""
     kind, x, y = s.argument[i, 0], s.order_x[i, 0], s.order_y[i, 0]
     if length(x - s.x[i], y - s.y[i]) > THERE:
         go(s, t, r, w, i, x, y, 0.0)
         return
-    if can_place(s, t, r, s.owner[i], kind, x, y) != SUCCESS:
+    if can_place(s, t, r, s.owner[i], kind, x, y, True) != SUCCESS:
         fail(s, i, LAND, kind, CANT_LAND)
         pop_order(s, i)
         return

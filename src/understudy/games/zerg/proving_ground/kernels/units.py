@@ -1,4 +1,4 @@
-"""Units come and go; what a player owns, pays and may build."""
+"""Creating and removing units; orders, tech and supply of a player."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.state import (
     BUNKER,
+    CHEAT_FOOD,
+    CHEAT_TECH,
     DEAD_RING,
     EGG,
     GHOSTS,
@@ -24,6 +26,8 @@ from understudy.games.zerg.proving_ground.state import (
     QUEUE,
     QUEUE_IS_FULL,
     SLOTS,
+    SPENT_MINERALS,
+    SPENT_VESPENE,
     STRUCTURES_VALUE,
     SUCCESS,
     UNITS_VALUE,
@@ -65,8 +69,22 @@ def stamp(s: Any, r: Any, i: int, value: int) -> None:
 
 
 @kernel
+def give_back(s: Any, i: int, minerals: float, vespene: float) -> None:
+    """Return the price of a build order that did not start."""
+    p = s.owner[i]
+    s.reserved_minerals[i] -= minerals
+    s.reserved_vespene[i] -= vespene
+    s.minerals[p] += minerals
+    s.vespene[p] += vespene
+    s.score[p, SPENT_MINERALS] -= minerals
+    s.score[p, SPENT_VESPENE] -= vespene
+
+
+@kernel
 def clear_orders(s: Any, i: int) -> None:
-    """Forget all orders of a unit."""
+    """Forget all orders of a unit; the price of build orders that have not started is returned."""
+    if s.reserved_minerals[i] > 0.0 or s.reserved_vespene[i] > 0.0:
+        give_back(s, i, s.reserved_minerals[i], s.reserved_vespene[i])
     s.orders[i] = 0
     for q in range(QUEUE):
         s.order[i, q] = NONE
@@ -80,7 +98,7 @@ def clear_orders(s: Any, i: int) -> None:
 
 @kernel
 def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: float) -> int:
-    """Put a unit into the first free slot; -1 when the game is full."""
+    """Put a unit into the first free slot; -1 if there is none."""
     i = 0
     while i < SLOTS and s.alive[i]:
         i += 1
@@ -104,6 +122,7 @@ def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: f
     s.seen[0, i], s.seen[1, i], s.known[0, i], s.known[1, i] = 0, 0, 0, 0
     s.way_until[i] = 0
     s.carrier[i], s.loaded[i], s.spell_at[i], s.rooted_until[i] = 0, 0, 0, 0
+    s.reserved_minerals[i], s.reserved_vespene[i], s.buffs[i] = 0.0, 0.0, 0
     clear_orders(s, i)
     if r.structure[kind] or r.minerals_here[kind] or r.geyser[kind]:
         stamp(s, r, i, i + 1)
@@ -131,7 +150,7 @@ def category(r: Any, kind: int) -> int:
 
 @kernel
 def remember(s: Any, p: int, i: int) -> None:
-    """Let a player keep the picture of a structure that was lost out of sight."""
+    """Let a player remember a structure that was destroyed out of sight."""
     n = s.ghosts[p]
     if n == GHOSTS:
         return
@@ -147,9 +166,11 @@ def remember(s: Any, p: int, i: int) -> None:
 
 @kernel
 def remove(s: Any, r: Any, i: int) -> None:
-    """Take a unit out of the game, with no one to blame: used up, spent, or gone."""
+    """Remove a unit from the game without counting a loss."""
     k = s.kind[i]
     s.alive[i] = 0
+    if s.reserved_minerals[i] > 0.0 or s.reserved_vespene[i] > 0.0:
+        give_back(s, i, s.reserved_minerals[i], s.reserved_vespene[i])
     if r.structure[k] or r.minerals_here[k] or r.geyser[k]:
         stamp(s, r, i, 0)
         for p in range(2):
@@ -172,7 +193,7 @@ def remove(s: Any, r: Any, i: int) -> None:
 
 @kernel
 def lose_cargo(s: Any, r: Any, i: int) -> None:
-    """A transport is gone: the crew of a bunker steps out, everybody else goes down with it."""
+    """A transport was destroyed: units in a bunker get out, all others die."""
     for j in range(s.top):
         if s.alive[j] and s.carrier[j] == i + 1:
             s.carrier[j] = 0
@@ -186,7 +207,7 @@ def lose_cargo(s: Any, r: Any, i: int) -> None:
 
 @kernel
 def vanish(s: Any, i: int) -> None:
-    """Take out a unit that goes with another: larva with their hatchery, passengers with their transport."""
+    """Remove a unit together with another: larvae with their hatchery, passengers with their transport."""
     s.alive[i] = 0
     at = s.deaths % DEAD_RING
     s.dead_slot[at], s.dead_generation[at] = i, s.generation[i]
@@ -195,7 +216,7 @@ def vanish(s: Any, i: int) -> None:
 
 @kernel
 def count_loss(s: Any, r: Any, i: int, by: int) -> None:
-    """Write a lost unit into the scores of its owner and of who has killed it (2 for nobody)."""
+    """Add a lost unit to the scores of its owner and its killer (2: nobody)."""
     k, p = s.kind[i], s.owner[i]
     if p < NEUTRAL:
         value = s.becomes[i] if s.becomes[i] else k
@@ -209,7 +230,7 @@ def count_loss(s: Any, r: Any, i: int, by: int) -> None:
 
 @kernel
 def destroy(s: Any, r: Any, i: int, by: int) -> None:
-    """A unit is killed by a player (2 for nobody); the score says so."""
+    """Kill a unit and count it for its killer (2: nobody)."""
     count_loss(s, r, i, by)
     remove(s, r, i)
 
@@ -245,7 +266,7 @@ def push_order(s: Any, i: int, order: int, argument: int, target: int, x: float,
 
 @kernel
 def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
-    """Put an accepted order into the queue: behind the others, or in their place. The order it has already changes
+    """Put an accepted order into the queue: behind the others, or in their place. Repeating the current order changes
     nothing.
     """
     if not queued:
@@ -260,7 +281,7 @@ def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, 
 
 @kernel
 def has_building(s: Any, r: Any, p: int, kind: int) -> bool:
-    """Whether the player has this building, or one that counts as it, standing."""
+    """Whether the player has this building, or one that counts as it, finished."""
     for i in range(s.top):
         if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0 and r.counts_as[s.kind[i], kind]:
             return True
@@ -269,7 +290,9 @@ def has_building(s: Any, r: Any, p: int, kind: int) -> bool:
 
 @kernel
 def tech_met(s: Any, r: Any, p: int, kind: int) -> bool:
-    """Whether all buildings stand that this kind asks for."""
+    """Whether the player has all buildings that this kind requires."""
+    if s.cheats[p] & CHEAT_TECH:
+        return True
     for q in range(2):
         need = r.needs[kind, q]
         if need and not has_building(s, r, p, need):
@@ -297,7 +320,9 @@ def supply_used(s: Any, r: Any, p: int) -> float:
 
 @kernel
 def supply_cap(s: Any, r: Any, p: int) -> float:
-    """Supply that standing structures and overlords provide, at most 200."""
+    """Supply that standing structures and overlords provide, at most 200; no limit with the debug switch."""
+    if s.cheats[p] & CHEAT_FOOD:
+        return 10000.0
     cap = 0.0
     for i in range(s.top):
         if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0:
@@ -307,7 +332,7 @@ def supply_cap(s: Any, r: Any, p: int) -> float:
 
 @kernel
 def fail(s: Any, i: int, order: int, argument: int, result: int) -> None:
-    """Note that an order could not be carried out, for the player's next observation."""
+    """Report a failed order in the player's next observation."""
     at = s.failures % 256
     s.failed_slot[at], s.failed_generation[at], s.failed_order[at] = i, s.generation[i], order
     s.failed_argument[at], s.failed_result[at] = argument, result

@@ -9,32 +9,38 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.maps import SIZE
+from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.rules import SCAN, SCAN_RADIUS
-from understudy.games.zerg.proving_ground.state import AREAS, NEUTRAL, PYLON, ROOF
+from understudy.games.zerg.proving_ground.spells import CLOAK
+from understudy.games.zerg.proving_ground.state import AREAS, CHEAT_MAP, NEUTRAL, PRISM_PHASING, PYLON, ROOF, TOWER
 
-HIGHER = 9  # a ground unit does not see cells that lie this much above it
-POWER = 6.5
+TOWER_REACH = 6.25  # the square of how near a unit must be to a watch tower
+HIGHER = 9  # a ground unit does not see cells this much above it
+POWER, PRISM_POWER = 6.5, 3.75
 CREEP_GROWTH = 0.35  # cells every 32 loops
 
 
 @kernel
 def look(s: Any, t: Any, r: Any, w: Any) -> None:
-    """Bring the visibility grids and the lists of seen units up to date."""
+    """Update the visibility grids and the lists of visible units."""
     for p in range(2):
         for y in range(SIZE):
             for x in range(SIZE):
                 s.visibility[p, y, x] = min(s.visibility[p, y, x], 1)
+        if s.cheats[p] & CHEAT_MAP:
+            s.visibility[p] = 2
     w.stamped[:] = 0
     for i in range(s.top):
         p = s.owner[i]
+        if s.kind[i] == TOWER and s.alive[i]:
+            look_from_tower(s, r, i)
         if not s.alive[i] or p >= NEUTRAL or s.carrier[i]:
             continue
         k = s.kind[i]
         reach = r.sight[k]
         if s.progress[i] < 1.0:
             reach = min(reach, 5.0)
-        column, row = int(s.x[i]) // 2, int(s.y[i]) // 2  # units that stand together see the same
+        column, row = int(s.x[i]) // 2, int(s.y[i]) // 2  # units in the same cell see the same
         if w.stamped[p, row, column] >= reach + 20 * r.flying[k]:
             continue
         w.stamped[p, row, column] = int(reach) + 20 * r.flying[k]
@@ -63,8 +69,28 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
 
 
 @kernel
+def look_from_tower(s: Any, r: Any, i: int) -> None:
+    """A watch tower shows its surroundings to the only player with a ground unit beside it."""
+    beside0, beside1 = False, False
+    for j in range(s.top):
+        near = s.alive[j] and s.owner[j] < NEUTRAL and (s.x[j] - s.x[i]) ** 2 + (s.y[j] - s.y[i]) ** 2 < TOWER_REACH
+        if near and not r.flying[s.kind[j]] and not r.structure[s.kind[j]]:
+            if s.owner[j] == 0:
+                beside0 = True
+            else:
+                beside1 = True
+    if beside0 == beside1:
+        return
+    p, sight, cx, cy = 0 if beside0 else 1, r.sight[TOWER], s.x[i], s.y[i]
+    for y in range(max(0, int(cy - sight)), min(SIZE, int(cy + sight) + 1)):
+        for x in range(max(0, int(cx - sight)), min(SIZE, int(cx + sight) + 1)):
+            if (x + 0.5 - cx) ** 2 + (y + 0.5 - cy) ** 2 <= sight * sight:
+                s.visibility[p, y, x] = 2
+
+
+@kernel
 def look_by_scans(s: Any) -> None:
-    """What scans show."""
+    """Add the sight of scans."""
     for n in range(AREAS):
         if s.area_until[n] > s.loop and s.area_spell[n] == SCAN:
             p, cx, cy = s.area_owner[n], s.area_x[n], s.area_y[n]
@@ -82,7 +108,7 @@ def see(s: Any, r: Any, p: int, i: int) -> None:
         return
     k = s.kind[i]
     visible = s.visibility[p, int(s.y[i]), int(s.x[i])] == 2 and s.carrier[i] == 0
-    if visible and r.cloaked[k] and s.owner[i] < NEUTRAL:
+    if visible and (r.cloaked[k] or s.buffs[i] & (1 << CLOAK)) and s.owner[i] < NEUTRAL and not s.cheats[p] & CHEAT_MAP:
         visible = detected(s, r, p, s.x[i], s.y[i])
     s.seen[p, i] = 1 if visible else 0
     if visible and r.structure[k]:
@@ -129,7 +155,7 @@ def forget(s: Any) -> None:
 
 @kernel
 def grow_creep(s: Any, t: Any, r: Any) -> None:
-    """Every source spreads a little further; where no source reaches any more, creep is gone."""
+    """Every source spreads creep a little further; creep out of reach of all sources disappears."""
     s.creep_grid[:] = 0
     for i in range(s.top):
         full = r.creep_radius[s.kind[i]]
@@ -150,6 +176,16 @@ def power_at(s: Any, p: int, x: float, y: float) -> bool:
     for j in range(s.top):
         if s.alive[j] and s.owner[j] == p and s.kind[j] == PYLON and s.progress[j] >= 1.0:
             if (s.x[j] - x) ** 2 + (s.y[j] - y) ** 2 <= POWER * POWER:
+                return True
+    return False
+
+
+@kernel
+def prism_at(s: Any, p: int, x: float, y: float) -> bool:
+    """Whether a warp prism in phasing mode allows warp-ins at the point."""
+    for j in range(s.top):
+        if s.alive[j] and s.owner[j] == p and s.kind[j] == PRISM_PHASING:
+            if (s.x[j] - x) ** 2 + (s.y[j] - y) ** 2 <= PRISM_POWER * PRISM_POWER:
                 return True
     return False
 

@@ -1,4 +1,4 @@
-"""How a built-in opponent leads its army: gather, defend, attack, turn back."""
+"""The army of a built-in opponent: gather, defend, attack, retreat."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import state as names
-from understudy.games.zerg.proving_ground.maps import Point
-from understudy.games.zerg.proving_ground.opponents.plans import Plan
+from understudy.games.zerg.proving_ground.map_parts import Point
+from understudy.games.zerg.proving_ground.opponents.plans import OpponentPlan
 from understudy.games.zerg.proving_ground.rules import rules
 from understudy.games.zerg.proving_ground.simulation import Simulation
 
@@ -25,15 +25,15 @@ def _armed() -> NDArray[np.bool_]:
 
 
 def _median(values: NDArray[np.float64]) -> float:
-    """NumPy's median, without what it does for arrays of any shape."""
+    """The median; much faster than NumPy's general one."""
     ordered, half = np.sort(values), len(values) // 2
     return float(ordered[half]) if len(values) % 2 else float(ordered[half - 1] + ordered[half]) / 2
 
 
-class Army:
+class OpponentArmy:
     """All units of a player that fight and do not work."""
 
-    def __init__(self, game: Simulation, player: int, plan: Plan) -> None:
+    def __init__(self, game: Simulation, player: int, plan: OpponentPlan) -> None:
         self._game, self._player, self._plan = game, player, plan
         self._attacking = False
         self._waves = 0
@@ -65,7 +65,7 @@ class Army:
             self._send(fighters, self._camp)
 
     def _send(self, fighters: Any, goal: Point) -> None:
-        """Attack towards a point; only those who are not on their way there already."""
+        """Attack-move to a point, only for units that are not on their way."""
         state = self._game.state
         first = state["order"][fighters, 0]
         off = np.abs(state["order_x"][fighters, 0] - goal[0]) + np.abs(state["order_y"][fighters, 0] - goal[1]) > 4

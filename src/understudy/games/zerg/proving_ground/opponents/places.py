@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from understudy.games.zerg.proving_ground.maps import Base, Point
+from understudy.games.zerg.proving_ground.map_parts import Base, Point
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import SUCCESS
 from understudy.games.zerg.proving_ground.unit_data import kind

@@ -1,7 +1,7 @@
-"""The plans of the built-in opponents: what to have, in which order, and when to attack.
+"""The plans of the built-in opponents: what to build, in which order, and when to attack.
 
-A goal is a name and a count: "have so many of these". Goals are met in their order; an upgrade is named by its number. What is left over
-goes into the army, in the shares given.
+A goal is a name and a count to reach; an upgrade is named by its number. Goals are worked on in order. The rest of
+the money goes into the army, in the given shares.
 """
 
 # ruff: noqa: E501 - tables
@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG
-
-RANDOM_BUILD, RUSH, TIMING, POWER, MACRO, AIR = 1, 2, 3, 4, 5, 6
+from understudy.games.zerg.starcraft import AIR, MACRO, POWER, PROTOSS, RUSH, TERRAN, TIMING, ZERG
 
 
-class Plan(NamedTuple):
-    """`attack_at`: army supply at which to go; `retreat_at`: the share of it left at which to turn back."""
+class OpponentPlan(NamedTuple):
+    """`attack_at`: army supply that starts an attack; `retreat_at`: the share of it below which the army retreats."""
 
     goals: tuple[tuple[str | int, int], ...]
     army: tuple[tuple[str, float], ...]
@@ -29,31 +27,31 @@ def _goals(text: str) -> tuple[tuple[str | int, int], ...]:
     return tuple((int(name) if name.isdigit() else name, int(count)) for name, count in pairs)
 
 
-PLANS: dict[int, dict[int, Plan]] = {
+PLANS: dict[int, dict[int, OpponentPlan]] = {
     ZERG: {
-        RUSH: Plan(_goals("SpawningPool:1 Drone:14 Queen:1 Extractor:1 66:1"), (("Zergling", 1.0),), 8, 0.2),
-        TIMING: Plan(
+        RUSH: OpponentPlan(_goals("SpawningPool:1 Drone:14 Queen:1 Extractor:1 66:1"), (("Zergling", 1.0),), 8, 0.2),
+        TIMING: OpponentPlan(
             _goals(
                 "Drone:14 Drone:17 Hatchery:2 SpawningPool:1 Drone:20 Extractor:1 Queen:2 RoachWarren:1 Drone:32 Extractor:3 59:1"
             ),
             (("Roach", 0.85), ("Zergling", 0.15)),
             32,
         ),
-        POWER: Plan(
+        POWER: OpponentPlan(
             _goals(
                 "Drone:16 SpawningPool:1 Hatchery:2 Queen:3 SpineCrawler:3 Extractor:2 RoachWarren:1 Drone:38 SpineCrawler:5 Lair:1 59:1 HydraliskDen:1 Drone:50"
             ),
             (("Roach", 0.5), ("Hydralisk", 0.5)),
             70,
         ),
-        MACRO: Plan(
+        MACRO: OpponentPlan(
             _goals(
                 "Drone:17 Hatchery:2 SpawningPool:1 Extractor:1 Queen:2 66:1 Drone:32 RoachWarren:1 Hatchery:3 Drone:44 Lair:1 Extractor:4 59:1 56:1 2:1 Drone:60"
             ),
             (("Roach", 0.6), ("Hydralisk", 0.25), ("Zergling", 0.15)),
             60,
         ),
-        AIR: Plan(
+        AIR: OpponentPlan(
             _goals(
                 "Drone:17 Hatchery:2 SpawningPool:1 Extractor:2 Queen:3 SpineCrawler:1 Drone:32 Lair:1 Extractor:4 Spire:1 Drone:44 68:1"
             ),
@@ -62,29 +60,29 @@ PLANS: dict[int, dict[int, Plan]] = {
         ),
     },
     TERRAN: {
-        RUSH: Plan(_goals("SCV:14 SupplyDepot:1 Barracks:3 SCV:18"), (("Marine", 1.0),), 10, 0.2),
-        TIMING: Plan(
+        RUSH: OpponentPlan(_goals("SCV:14 SupplyDepot:1 Barracks:3 SCV:18"), (("Marine", 1.0),), 10, 0.2),
+        TIMING: OpponentPlan(
             _goals(
                 "SCV:15 SupplyDepot:1 Barracks:1 Refinery:1 SCV:19 CommandCenter:2 Barracks:3 BarracksTechLab:1 16:1 Factory:1 SCV:34 7:1 BarracksReactor:1"
             ),
             (("Marine", 0.6), ("Marauder", 0.3), ("SiegeTank", 0.1)),
             32,
         ),
-        POWER: Plan(
+        POWER: OpponentPlan(
             _goals(
                 "SCV:15 SupplyDepot:1 Barracks:1 Refinery:1 Bunker:1 CommandCenter:2 Factory:1 FactoryTechLab:1 Bunker:3 SCV:38 Barracks:3 BarracksTechLab:1 EngineeringBay:1 7:1"
             ),
             (("Marine", 0.5), ("SiegeTank", 0.35), ("Marauder", 0.15)),
             70,
         ),
-        MACRO: Plan(
+        MACRO: OpponentPlan(
             _goals(
                 "SCV:16 SupplyDepot:1 Barracks:1 Refinery:1 CommandCenter:2 SCV:24 Barracks:3 BarracksTechLab:1 Factory:1 BarracksReactor:1 Starport:1 16:1 15:1 EngineeringBay:1 7:1 SCV:44 CommandCenter:3 Barracks:5 Refinery:4 SCV:60"
             ),
             (("Marine", 0.55), ("Marauder", 0.3), ("Medivac", 0.15)),
             60,
         ),
-        AIR: Plan(
+        AIR: OpponentPlan(
             _goals(
                 "SCV:16 SupplyDepot:1 Barracks:1 Refinery:2 CommandCenter:2 Factory:1 Bunker:1 Starport:2 StarportTechLab:1 SCV:38 Refinery:3"
             ),
@@ -93,29 +91,29 @@ PLANS: dict[int, dict[int, Plan]] = {
         ),
     },
     PROTOSS: {
-        RUSH: Plan(_goals("Probe:14 Pylon:1 Gateway:3 Probe:18"), (("Zealot", 1.0),), 10, 0.2),
-        TIMING: Plan(
+        RUSH: OpponentPlan(_goals("Probe:14 Pylon:1 Gateway:3 Probe:18"), (("Zealot", 1.0),), 10, 0.2),
+        TIMING: OpponentPlan(
             _goals(
                 "Probe:15 Pylon:1 Gateway:1 Assimilator:1 Probe:19 CyberneticsCore:1 Nexus:2 Gateway:3 Assimilator:2 Probe:34 RoboticsFacility:1 Forge:1 39:1"
             ),
             (("Stalker", 0.5), ("Zealot", 0.3), ("Immortal", 0.2)),
             32,
         ),
-        POWER: Plan(
+        POWER: OpponentPlan(
             _goals(
                 "Probe:15 Pylon:1 Gateway:1 Assimilator:1 CyberneticsCore:1 Forge:1 PhotonCannon:2 Nexus:2 Gateway:3 RoboticsFacility:1 Probe:38 PhotonCannon:4 ShieldBattery:2 39:1 Assimilator:3"
             ),
             (("Stalker", 0.35), ("Immortal", 0.4), ("Zealot", 0.25)),
             70,
         ),
-        MACRO: Plan(
+        MACRO: OpponentPlan(
             _goals(
-                "Probe:16 Pylon:1 Gateway:1 Assimilator:1 Nexus:2 CyberneticsCore:1 Probe:26 Gateway:3 RoboticsFacility:1 Assimilator:3 Forge:1 39:1 TwilightCouncil:1 86:1 Probe:44 Nexus:3 Gateway:6 Probe:60"
+                "Probe:16 Pylon:1 Gateway:1 Assimilator:1 Nexus:2 CyberneticsCore:1 Probe:26 Gateway:3 Zealot:2 Stalker:4 RoboticsFacility:1 Assimilator:3 Forge:1 39:1 TwilightCouncil:1 86:1 Probe:44 Nexus:3 Gateway:6 Probe:60"
             ),
             (("Zealot", 0.4), ("Stalker", 0.3), ("Immortal", 0.3)),
             60,
         ),
-        AIR: Plan(
+        AIR: OpponentPlan(
             _goals(
                 "Probe:16 Pylon:1 Gateway:1 Assimilator:2 CyberneticsCore:1 Nexus:2 Stargate:2 Probe:38 ShieldBattery:1 Assimilator:3 Stargate:3"
             ),

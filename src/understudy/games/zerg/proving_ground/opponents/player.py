@@ -1,6 +1,7 @@
-"""A scripted player: it follows a plan as well as its skill allows, with what its own units see.
+"""A scripted player: it follows a plan as well as its skill allows.
 
-It uses the same orders as everybody else and pays for everything; only its income depends on the difficulty.
+It gives the same orders as a bot and pays for everything. Of the enemy it knows the start location and what its own
+units have seen. The difficulty sets how often it thinks, how far it grows and how much its workers earn.
 """
 
 from __future__ import annotations
@@ -12,24 +13,25 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground import state as names
-from understudy.games.zerg.proving_ground.maps import Point
-from understudy.games.zerg.proving_ground.opponents.army import Army
+from understudy.games.zerg.proving_ground.map_parts import Point
+from understudy.games.zerg.proving_ground.opponents.army import OpponentArmy
 from understudy.games.zerg.proving_ground.opponents.places import find_place
-from understudy.games.zerg.proving_ground.opponents.plans import PLANS, RANDOM_BUILD, Plan
+from understudy.games.zerg.proving_ground.opponents.plans import PLANS, OpponentPlan
 from understudy.games.zerg.proving_ground.opponents.skill import SKILLS, Skill
 from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, HATCH, KINDS, MORPH, TRAIN, rules
 from understudy.games.zerg.proving_ground.simulation import TOWNHALL, WORKER, Simulation
 from understudy.games.zerg.proving_ground.state import SUCCESS
-from understudy.games.zerg.proving_ground.unit_data import PROTOSS, TERRAN, ZERG, kind
+from understudy.games.zerg.proving_ground.unit_data import kind
+from understudy.games.zerg.starcraft import PROTOSS, RANDOM_BUILD, TERRAN, ZERG
 
 SUPPLY = {ZERG: "Overlord", TERRAN: "SupplyDepot", PROTOSS: "Pylon"}
 WORKERS_MIND, WORKER_PRICE = 9.0, 50.0
 DONE, SKIP, WAIT = "done", "skip", "wait"
-TOO_DEAR = (names.NOT_ENOUGH_MINERALS, names.NOT_ENOUGH_VESPENE, names.NOT_ENOUGH_FOOD)  # for any other maker, too
+TOO_DEAR = (names.NOT_ENOUGH_MINERALS, names.NOT_ENOUGH_VESPENE, names.NOT_ENOUGH_FOOD)  # for every producer
 
 
 def make_opponent(game: Simulation, player: int, difficulty: int, build: int, seed: int) -> ScriptedPlayer:
-    """The built-in opponent of this difficulty; without a plan asked for, the seed chooses one."""
+    """The built-in opponent of this difficulty; without a build, the seed chooses one."""
     plans = PLANS[int(game.state["race"][player])]
     if build == RANDOM_BUILD or build not in plans:
         build = random.Random(seed * 31 + player).choice(sorted(plans))
@@ -46,7 +48,7 @@ def producers(product: int) -> tuple[tuple[int, int], ...]:
 class ScriptedPlayer:
     """One built-in opponent in one game."""
 
-    def __init__(self, game: Simulation, player: int, skill: Skill, plan: Plan) -> None:
+    def __init__(self, game: Simulation, player: int, skill: Skill, plan: OpponentPlan) -> None:
         self._game, self._player, self._skill, self._plan = game, player, skill, plan
         self._race = int(game.state["race"][player])
         self._worker, self._hall, self._supply = (
@@ -54,14 +56,14 @@ class ScriptedPlayer:
             kind(TOWNHALL[self._race]),
             kind(SUPPLY[self._race]),
         )
-        self._army = Army(game, player, plan)
+        self._army = OpponentArmy(game, player, plan)
         self._next = 0
         game.state["income_factor"][player] = skill.income
         start = np.array(game.map.starts[player])
         self._bases = sorted(game.map.bases, key=lambda base: float(np.hypot(*(np.array(base.center) - start))))
 
     def act(self) -> None:
-        """Think, if it is time to."""
+        """Act, if it is time to."""
         if self._game.loop < self._next:
             return
         self._next = self._game.loop + self._skill.pace
@@ -72,11 +74,11 @@ class ScriptedPlayer:
         intruders, away = self._army.intruders(self._mine, self._kinds)
         self._pull_workers(intruders[away <= WORKERS_MIND])
         self._spend()
-        self._use_spells()
+        self._inject()
         self._army.command(self._mine, self._kinds, intruders)
 
     def _look(self) -> None:
-        """Count what there is and what is on its way."""
+        """Count what exists and what is coming."""
         state = self._game.state
         top = int(state["top"])
         self._mine = ((state["owner"][:top] == self._player) & (state["alive"][:top] == 1)).nonzero()[0]
@@ -125,7 +127,7 @@ class ScriptedPlayer:
                     game.order(self._player, worker, names.GATHER, target=int(gas))
 
     def _pull_workers(self, intruders: Any) -> None:
-        """Workers fight intruders at home that the army cannot deal with, and go back to work when they are gone."""
+        """Workers fight intruders that the army cannot handle, and return to work afterwards."""
         game, state = self._game, self._game.state
         workers = self._mine[self._kinds == self._worker]
         enemy = float(game.tables["value_minerals"][state["kind"][intruders]].sum())
@@ -191,7 +193,7 @@ class ScriptedPlayer:
         self._raise_army()
 
     def _reach(self, name: str | int, wanted: int) -> str:
-        """Work on one goal: it is met, cannot be worked on yet, or is being saved for."""
+        """Work on one goal: DONE, SKIP (not possible yet) or WAIT (save money for it)."""
         if isinstance(name, int):
             return self._upgrade(name)
         unit = kind(name)
@@ -210,7 +212,7 @@ class ScriptedPlayer:
         return DONE if have + 1 >= wanted else SKIP
 
     def _short_of(self, unit: int) -> bool:
-        """Whether money is what is missing."""
+        """Whether the player lacks the money for it."""
         return any(not self._can_pay(maker, unit) for maker, _ in producers(unit) if self._count[maker])
 
     def _can_pay(self, maker: int, unit: int) -> bool:
@@ -235,7 +237,7 @@ class ScriptedPlayer:
         return SKIP
 
     def _have(self, unit: int) -> bool:
-        """Order one more of this kind from whoever can make it."""
+        """Order one more of this kind from any unit that can make it."""
         for maker, how in producers(unit):
             if not self._count[maker]:
                 continue
@@ -253,7 +255,7 @@ class ScriptedPlayer:
         return False
 
     def _build(self, maker: int, unit: int) -> bool:
-        if maker != self._worker or not self._can_pay(maker, unit):  # asked first: looking for a place takes longer
+        if maker != self._worker or not self._can_pay(maker, unit):  # checked first, since finding a place takes longer
             return False
         place = self._place_for(unit)
         if place is None:
@@ -301,7 +303,7 @@ class ScriptedPlayer:
         )
 
     def _raise_army(self) -> None:
-        """Keep the shares of the plan, as far as there is anybody to train them."""
+        """Train units by the shares of the plan."""
         block = self._game.tables
         army = [(kind(name), share) for name, share in self._plan.army]
         army = [(unit, share) for unit, share in army if self._game.tech_met(self._player, unit)]
@@ -310,8 +312,8 @@ class ScriptedPlayer:
             if not any(self._have(unit) for _, unit in sorted(shares)):
                 return
 
-    def _use_spells(self) -> None:
-        """Queens inject, orbital commands call MULEs."""
+    def _inject(self) -> None:
+        """Queens inject larvae. It is the only spell that built-in opponents use."""
         state = self._game.state
         if self._race != ZERG:
             return

@@ -1,4 +1,4 @@
-"""What a difficulty means: how often an opponent thinks, how far it grows, and what its workers bring home."""
+"""Difficulties: how often an opponent acts, how far it grows, and how much its workers earn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Skill(NamedTuple):
     """One difficulty.
 
-    `pace`: loops between two thoughts. `income`: what a load is worth to this player. `orders`: new units a thought.
+    `pace`: loops between two turns. `income`: multiplies every load of a worker. `orders`: new units per turn.
     """
 
     pace: int
@@ -19,8 +19,8 @@ class Skill(NamedTuple):
     upgrades: bool
 
 
-# The API's ten difficulties, from VeryEasy (1) to CheatInsane (10). Below VeryHard the income is a handicap, above it
-# a gift.
+# The API's ten difficulties, from VeryEasy (1) to CheatInsane (10). Below VeryHard the income is
+# reduced, above it increased.
 SKILLS: dict[int, Skill] = {
     1: Skill(320, 14, 1, 0.46, 1, False),
     2: Skill(224, 18, 1, 0.55, 2, False),

@@ -1,0 +1,73 @@
+"""Spells as a table: who casts them, what they cost, and what they do. Stim, blink, storms and injects are in `casting`.
+
+Times are in game loops. A spell's number in orders is FIRST_SPELL plus its row.
+"""
+
+# ruff: noqa: E501 - tables
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FIRST_SPELL, MOST_SPELLS = 200, 48
+SELF, POINT, UNIT = range(3)  # what a spell is cast on
+OWN, ENEMY, ANYBODY = 1, 2, 3  # whose units
+(BUFF, DAMAGE, DRAIN, FEEDBACK, PULL, SUMMON, JUMP, BOMB, SHADE, CLOAK_ON, CLOAK_OFF, RECALL) = range(12)
+
+# Buffs: bits of a unit's `buffs`.
+(ARMOR_DOWN, GUARDED, CLOAK, ALIGNED, OVERCHARGED, BOOSTED, DISABLED, BLINDED, LOCKED, LIFTED) = range(10)
+BUFFS = 10
+BUFF_IDS = (279, 18, 7, 122, 301, 89, 277, 83, 116, 5)  # the API's, in the same order
+
+
+class Spell(NamedTuple):
+    """One spell."""
+
+    abilities: tuple[int, ...]
+    casters: tuple[str, ...]
+    energy: float
+    cooldown: int
+    reach: float
+    target: int
+    side: int
+    effect: int
+    amount: float = 0.0  # damage
+    radius: float = 0.0  # of the area that is hit; 0 for one unit
+    loops: int = 0  # how long a buff or a summoned unit lasts, or how long a bomb takes
+    buff: int = 0
+    upgrade: int = 0  # that it needs
+    summons: str = ""
+    attributes: int = 0  # one of these bits is needed in the target's attributes
+
+
+_BIOLOGICAL, _MECHANICAL_OR_PSIONIC = 1 << 3, 1 << 4 | 1 << 6
+SPELLS: tuple[Spell, ...] = (
+    Spell((3753,), ("Raven",), 75, 0, 10, UNIT, ENEMY, BUFF, radius=2.88, loops=470, buff=ARMOR_DOWN),
+    Spell(
+        (3747,), ("Raven",), 75, 0, 9, UNIT, ENEMY, BUFF, loops=246, buff=DISABLED, attributes=_MECHANICAL_OR_PSIONIC
+    ),
+    Spell((1764, 349), ("Raven",), 50, 0, 2, POINT, 0, SUMMON, loops=224, summons="AutoTurret"),
+    Spell((76,), ("Sentry",), 75, 0, 0, SELF, OWN, BUFF, radius=4.5, loops=246, buff=GUARDED),
+    Spell((2393,), ("VoidRay",), 0, 960, 0, SELF, OWN, BUFF, loops=320, buff=ALIGNED),
+    Spell((4107,), ("Nexus",), 50, 1344, 500, UNIT, OWN, BUFF, loops=314, buff=OVERCHARGED),
+    Spell((2116,), ("Medivac",), 0, 314, 0, SELF, OWN, BUFF, loops=94, buff=BOOSTED),
+    Spell((173,), ("Phoenix",), 50, 0, 4, UNIT, ENEMY, BUFF, loops=160, buff=LIFTED),
+    Spell((2063,), ("Viper",), 100, 0, 10, POINT, ENEMY, BUFF, radius=2.0, loops=128, buff=BLINDED),
+    Spell((2350,), ("Cyclone",), 0, 96, 7, UNIT, ENEMY, BUFF, loops=320, buff=LOCKED),
+    Spell((140,), ("HighTemplar",), 50, 0, 10, UNIT, ENEMY, FEEDBACK),
+    Spell((401,), ("Battlecruiser",), 0, 1600, 10, UNIT, ENEMY, DAMAGE, amount=240, upgrade=76),
+    Spell((2714,), ("Ghost",), 50, 0, 10, UNIT, ENEMY, DAMAGE, amount=170, attributes=_BIOLOGICAL),
+    Spell((1628,), ("Ghost",), 75, 0, 10, POINT, ENEMY, DRAIN, amount=100, radius=1.5),
+    Spell((2542,), ("Viper",), 125, 0, 8, UNIT, ENEMY, BOMB, amount=120, radius=3.0, loops=112),
+    Spell((2067,), ("Viper",), 75, 0, 9, UNIT, ANYBODY, PULL),
+    Spell((2346,), ("Disruptor",), 0, 480, 13, POINT, 0, BOMB, amount=145, radius=1.5, loops=47),
+    Spell((2588,), ("Reaper",), 0, 314, 5, POINT, 0, BOMB, amount=5, radius=2.0, loops=45, summons="KD8Charge"),
+    Spell((181,), ("Overseer", "OverseerSiegeMode"), 50, 0, 0, SELF, OWN, SUMMON, loops=3360, summons="Changeling"),
+    Spell((2358,), ("Battlecruiser",), 0, 1600, 500, POINT, 0, JUMP),
+    Spell((2544,), ("Adept",), 0, 246, 500, POINT, 0, SHADE, loops=157, summons="AdeptPhaseShift"),
+    Spell((392, 3676), ("Banshee",), 25, 0, 0, SELF, OWN, CLOAK_ON, upgrade=20),
+    Spell((393, 3677), ("Banshee",), 0, 0, 0, SELF, OWN, CLOAK_OFF),
+    Spell((382, 3676), ("Ghost",), 25, 0, 0, SELF, OWN, CLOAK_ON, upgrade=25),
+    Spell((383, 3677), ("Ghost",), 0, 0, 0, SELF, OWN, CLOAK_OFF),
+    Spell((3757, 142, 3686), ("Nexus", "Mothership"), 50, 2912, 500, POINT, OWN, RECALL, radius=2.5),
+)

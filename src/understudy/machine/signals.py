@@ -1,0 +1,82 @@
+"""Ctrl-C and SIGTERM: a process that ends in order, and children that leave both to their parent.
+
+Both signals reach every process of a terminal or a service. A child that hears them while it still imports would print
+a traceback, or end before its parent could ask it to finish its work.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_REPEATED = 1.0  # seconds: `timeout` sends SIGTERM twice, to the process and to its group
+
+
+def interrupt_on_end_signals() -> threading.Event:
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt and set this event.
+
+    The event is for loops: a library may swallow an exception that is raised while it is being imported.
+    """
+    asked = threading.Event()
+
+    def interrupt() -> None:
+        asked.set()
+        raise KeyboardInterrupt
+
+    handler = _unless_repeated(interrupt, interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as with nohup
+        signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGTERM, handler)
+    return asked
+
+
+def on_end_signals(finish: Callable[[], None]) -> None:
+    """Call `finish` at the first Ctrl-C or SIGTERM. One that comes later ends the process at once."""
+
+    def end_now() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+
+    handler = _unless_repeated(finish, end_now)
+    signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGTERM, handler)
+
+
+def _unless_repeated(first: Callable[[], None], later: Callable[[], None]) -> Callable[[int, object], None]:
+    began: list[float] = []
+
+    def handle(_number: int, _frame: object) -> None:
+        now = time.monotonic()
+        if not began:
+            began.append(now)
+            first()
+        elif now - began[0] > _REPEATED:
+            later()
+
+    return handle
+
+
+def apart() -> dict[str, Any]:
+    """Arguments of `subprocess.Popen` for a child that gets no signals from the terminal or the process group."""
+    if os.name == "nt":
+        return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    return {"start_new_session": True}
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes that are started inside never hear SIGINT or SIGTERM; their parent ends them with `kill`."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

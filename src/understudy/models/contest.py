@@ -1,0 +1,140 @@
+"""The contest between the champion and the learner's line: what each comparison changes, and when it is decided.
+
+Pure values and functions; `gate.py` keeps them on disk and acts on the verdict.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from understudy.models.evidence import Budget, SequentialTest
+
+Mode = Literal["off", "guard", "strict"]
+Stage = Literal["line", "champion"]
+"""Who plays most games. The other one plays a share of them: the champion as control, the line as challenger."""
+Verdict = Literal["harm", "promote", "drop"]
+
+_LOOSE = 4.0  # a challenger is dropped at this many times the error level: that costs little
+_TIGHT = 0.2  # the line becomes champion at this part of it: there is no hurry
+_SUSPICION = 1.0  # evidence of harm from which the control plays every second game
+_LEAST_CAPITAL = 0.02  # of its stake: a challenger whose test has lost more than that is not better
+_MOST_COMPARISONS = 300  # a challenger that is not shown to be better by then gives way to a newer one
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """The comparisons of one champion with one line or challenger.
+
+    `harm` tests "the line is not worse". `worth` tests "the challenger is not better" (strict), or "the line is worse
+    by more than the margin" (guard).
+    """
+
+    mode: Mode
+    stage: Stage
+    harm: SequentialTest
+    worth: SequentialTest
+    budget: Budget = field(default_factory=Budget)
+    stake: float = 1.0
+    total: float = 0.0
+    harms: int = 0
+    """How often the line was taken off since there was another champion."""
+
+    @property
+    def seen(self) -> int:
+        """Comparisons so far."""
+        return self.worth.seen
+
+    @property
+    def mean(self) -> float:
+        """The mean of the comparisons so far: above zero, the line did better."""
+        return self.total / self.seen if self.seen else 0.0
+
+    @property
+    def suspected(self) -> bool:
+        """Whether there is some evidence of harm, though not enough, or the line was taken off before."""
+        return self.harm.capital >= _SUSPICION or self.harms > 0
+
+    def after(self, comparison: float) -> Contest:
+        """The contest after one more comparison (line or challenger minus champion)."""
+        return dataclasses.replace(
+            self,
+            harm=self.harm.after(-comparison),
+            worth=self.worth.after(comparison),
+            total=self.total + comparison,
+        )
+
+    @property
+    def least_mean(self) -> float:
+        """What the comparisons must show on average, besides being evidence.
+
+        Not shown to be worse is not enough to replace a champion: the line must also have done at least as well. A line
+        that returns after harm replaces nobody: half of the margin below is enough.
+        """
+        return 0.0 if self.stage == "line" else self.worth.margin / 2
+
+    def levels(self, error: float) -> tuple[float, float]:
+        """The error levels of harm and of promotion. Harm is tested at the looser one.
+
+        A line that returns after harm is promoted to nothing, and goes on being tested: a loose level is enough the
+        first time. Each time it was taken off again, it needs twice the evidence. The error level says how often a good
+        line is ever taken off; a line that has been taken off, and is watched after its return, is at the loose level.
+        """
+        if self.stage == "line":
+            return (_LOOSE if self.harms else 1.0) * error, _TIGHT * error
+        return _LOOSE * error, error if self.mode == "strict" else _LOOSE * error / 2 ** max(self.harms - 1, 0)
+
+    def verdict(self, error: float) -> Verdict | None:
+        """What the evidence says; None while it says nothing."""
+        for_harm, for_promotion = self.levels(error)
+        if self.harm.refutes(for_harm):
+            return "harm"
+        if self.worth.refutes(for_promotion) and self.mean >= self.least_mean:
+            return "promote"
+        if self.stage == "champion" and (
+            self.worth.capital < _LEAST_CAPITAL * self.stake or self.seen >= _MOST_COMPARISONS
+        ):
+            return "drop"
+        return None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+def contest_from(values: Mapping[str, Any]) -> Contest:
+    """The contest of plain values."""
+    made = dict(values)
+    for name in ("harm", "worth"):
+        made[name] = SequentialTest(**{**made[name], "accounts": tuple(made[name]["accounts"])})
+    made["budget"] = Budget(**made["budget"])
+    return Contest(**made)
+
+
+def line_on_stage(margin: float, harm: SequentialTest | None = None, harms: int = 0) -> Contest:
+    """Guard: the line plays, the champion is its control. The test of harm goes on from champion to champion."""
+    harm = harm or (SequentialTest.fixed() if harms else SequentialTest.moving())
+    return Contest("guard", "line", harm, SequentialTest.moving(margin=-margin), harms=harms)
+
+
+def challenger(mode: Mode, margin: float, budget: Budget | None = None, harms: int = 0) -> Contest:
+    """The champion plays, and a challenger has to show that it is better (strict) or not worse (guard, after harm)."""
+    budget = budget or Budget()
+    strict = mode == "strict"
+    stake = budget.stake if strict else 1.0
+    worth = SequentialTest.fixed(stake=stake, margin=0.0 if strict else -margin)
+    budget = budget.began() if strict else budget
+    return Contest(mode, "champion", SequentialTest.fixed(), worth, budget, stake, harms=harms)
+
+
+def block_size(share: float) -> int:
+    """Games of a block in which the one that plays the smaller share plays exactly one."""
+    return max(round(1.0 / share), 2)
+
+
+def place_in_block(size: int, chance: random.Random) -> int:
+    """Which game of a block the smaller share gets: every one is equally likely, so that time favours nobody."""
+    return chance.randrange(size)

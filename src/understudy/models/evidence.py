@@ -1,0 +1,155 @@
+"""Is one model better than another? Sequential tests that stay valid however often one looks.
+
+A comparison is a number between -1 and 1: what the candidate scored minus what the champion scored, in games against
+the same opponent. A test bets against its null hypothesis ("on average not above zero") with capital that starts at 1.
+If the hypothesis is true, the capital reaches 1 / error with a probability of at most `error`, at any time in the whole
+run (Ville's inequality). Stopping early, looking after every game and going on for longer change nothing about that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BETS = np.array((0.08, 0.2, 0.35, 0.5, 0.7, 0.9))  # shares of the capital that are bet, each on its own account
+_WEIGHTS = np.array((0.5, 1.75, 2, 1.5, 1.75, 1)) / 8.5
+_DEPOSIT_BLOCKS = 20.0  # the reserve falls to half over this many comparisons, then ever more slowly
+_FIRST_STAKE = 0.9  # of the capital, on a champion's first candidate
+_MEANS = np.linspace(-1.0, 1.0, 401)  # of which an interval is the part that is not refuted
+
+_SCORES = {"victory": 1.0, "win": 1.0, "tie": 0.5, "draw": 0.5, "defeat": 0.0, "loss": 0.0}
+_CUT = 0.5  # a game that was ended by a limit, before it was decided
+_CRASHED = 0.0  # a game whose bot died: a model that crashes its bot must not profit from it
+
+
+def score(result: str, *, truncated: bool = False, crashed: bool = False) -> float | None:
+    """What a game is worth: 1 won, 0.5 drawn or cut, 0 lost or crashed; None if its result is not one of these."""
+    if crashed:
+        return _CRASHED
+    known = _SCORES.get(result.strip().lower())
+    return _CUT if known is None and truncated else known
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One finished game of a comparison. Without a score, the sum of its rewards is compared."""
+
+    score: float | None
+    reward: float = 0.0
+
+
+def difference(candidate: Sequence[Played], champion: Sequence[Played]) -> float:
+    """The mean of all pairs of a block: difference of scores, or which sum of rewards is higher; in [-1, 1]."""
+    return math.fsum(_pair(ours, theirs) for ours in candidate for theirs in champion) / (
+        len(candidate) * len(champion)
+    )
+
+
+def _pair(ours: Played, theirs: Played) -> float:
+    if ours.score is not None and theirs.score is not None:
+        return ours.score - theirs.score
+    return float(np.sign(ours.reward - theirs.reward))
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialTest:
+    """The capital of a test of "the mean is at most `margin`", after `seen` comparisons.
+
+    `reserve` is what has not been bet yet. A test of something that changes with time, as a model that goes on
+    learning, pays its reserve in little by little: what was lost while nothing was wrong does not delay the discovery
+    of what goes wrong later.
+    """
+
+    accounts: tuple[float, ...]
+    margin: float = 0.0
+    reserve: float = 0.0
+    seen: int = 0
+
+    @classmethod
+    def fixed(cls, *, stake: float = 1.0, margin: float = 0.0) -> SequentialTest:
+        """A test of something that stays the same: everything is staked at once."""
+        return cls(tuple((stake * _WEIGHTS).tolist()), margin)
+
+    @classmethod
+    def moving(cls, *, margin: float = 0.0) -> SequentialTest:
+        """A test of something that may change: half is staked now, the rest is paid in over time."""
+        return cls(tuple((0.5 * _WEIGHTS).tolist()), margin, 0.5)
+
+    @property
+    def capital(self) -> float:
+        """The evidence against the null hypothesis: at least 1 / error refutes it."""
+        return math.fsum(self.accounts)
+
+    def refutes(self, error: float) -> bool:
+        """Whether the null hypothesis is refuted at this error level."""
+        return self.capital >= 1.0 / error
+
+    def after(self, comparison: float) -> SequentialTest:
+        """The test after one more comparison in [-1, 1]."""
+        if not -1.0 <= comparison <= 1.0:
+            raise ValueError(f"A comparison is between -1 and 1, not {comparison}.")
+        left = self.reserve * _kept(self.seen + 1) / _kept(self.seen) if self.reserve else 0.0
+        paid_in = np.array(self.accounts) + (self.reserve - left) * _WEIGHTS
+        accounts = paid_in * (1.0 + _BETS / (1.0 + self.margin) * (comparison - self.margin))
+        return SequentialTest(tuple(accounts.tolist()), self.margin, left, self.seen + 1)
+
+
+def _kept(seen: int) -> float:
+    """The part of the reserve that is still there after `seen` comparisons."""
+    return 1.0 / (1.0 + math.log2(1.0 + seen / _DEPOSIT_BLOCKS))
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The capital for all candidates that one champion meets, so that the error level holds for all of them together.
+
+    Each candidate gets a part of what is left, and gives back what its test did not lose. The sum never exceeds what a
+    single bettor would have, so that Ville's inequality holds for the whole sequence.
+    """
+
+    cash: float = 1.0
+    candidates: int = 0
+
+    @property
+    def stake(self) -> float:
+        """What the next candidate gets."""
+        return self.cash * (_FIRST_STAKE if self.candidates == 0 else 1.0 / (self.candidates + 1))
+
+    def began(self) -> Budget:
+        """The budget after the next candidate has been given its stake."""
+        return Budget(self.cash - self.stake, self.candidates + 1)
+
+    def ended(self, left: float) -> Budget:
+        """The budget after a candidate was dropped whose test had this capital left; gains are not passed on."""
+        return Budget(min(self.cash + left, 1.0), self.candidates)
+
+
+def interval(comparisons: Iterable[float], error: float = 0.05) -> tuple[float, float]:
+    """A confidence interval of the mean that may be looked at after every comparison.
+
+    It holds every mean that a bet on either side does not refute, now or earlier (Waudby-Smith and Ramdas 2024).
+    """
+    above = np.tile(_WEIGHTS[:, None], len(_MEANS))
+    below = above.copy()
+    alive = np.ones(len(_MEANS), np.bool_)
+    # Bets stay below what a comparison of -1 or 1 would lose entirely.
+    up, down = _BETS[:, None] / (1.0 + _MEANS + 1e-9), _BETS[:, None] / (1.0 - _MEANS + 1e-9)
+    with np.errstate(over="ignore"):
+        for comparison in comparisons:
+            above *= 1.0 + up * (comparison - _MEANS)
+            below *= 1.0 - down * (comparison - _MEANS)
+            alive &= _hedged(above, below) < 1.0 / error
+    if not alive.any():  # no single mean explains what changed on the way
+        return -1.0, 1.0
+    kept = _MEANS[alive]
+    step = _MEANS[1] - _MEANS[0]
+    return max(float(kept[0] - step), -1.0), min(float(kept[-1] + step), 1.0)
+
+
+def _hedged(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    capital: NDArray[np.float64] = (above.sum(axis=0) + below.sum(axis=0)) / 2
+    return capital

@@ -1,0 +1,337 @@
+"""The gate: which version plays the next game, and what its result means for who is on stage.
+
+`off`     the newest version of the learner's line plays.
+`guard`   it plays, and the champion plays a share of the games as control. If the line is shown to be worse, the
+          champion goes on stage, the line begins again from it, and has to show in a few games that it is not worse
+          before it returns. If the line is shown not to be worse, its newest version becomes the champion.
+`strict`  the champion plays, and a candidate plays a share of the games as challenger until it is shown to be better.
+
+Every process of a run (bots, learner, commands) uses the same state, in the ledger. One transaction records a result
+with the decision that follows from it. Files are changed after it (`_agree`), as often as it takes: whoever opens the
+gate next finishes what a killed process began.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import sqlite3
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from understudy.ledger import gate as table
+from understudy.ledger.gate import GateLedger
+from understudy.models.contest import Contest, Verdict, block_size, line_on_stage, place_in_block
+from understudy.models.evidence import Played, difference
+from understudy.models.gate_state import (
+    GateState,
+    appointed,
+    begin,
+    crowned,
+    first_state,
+    in_mode,
+    required,
+    state_from,
+    taken_off,
+    told,
+)
+from understudy.models.store import ModelStore
+from understudy.settings import GateSettings
+
+Role = Literal["line", "champion", "control", "challenger"]
+_LINES: tuple[Role, ...] = ("line", "challenger")  # the side of a comparison that wants to be champion
+_CAREFUL_BLOCK = 20  # after harm, the line plays one game of so many at first
+_CAREFUL_COMPARISONS = 3
+_BEGINNING_SECONDS = 60.0  # a bot needs some time between its assignment and its journal
+_RECENT, _BEFORE, _WORSE = 8, 60, 1.0  # games, games before them, standard errors: what makes the line suspicious
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Who plays a game: a role, and the version, None for the newest of the line."""
+
+    role: Role
+    version: int | None = None
+
+
+class Gate:
+    """The gate of one run, for one process of it."""
+
+    def __init__(self, ledger: Path, store: ModelStore, *, chance: random.Random | None = None) -> None:
+        self._path = ledger
+        self._store = store
+        self._chance = chance or random.Random()
+
+    def look(self) -> GateState | None:
+        """The state as it is; None if there was never a gate."""
+        with GateLedger(self._path) as ledger:
+            found = ledger.state()
+        return None if found is None else state_from(found)
+
+    def use(self, settings: GateSettings) -> GateState | None:
+        """Work by these settings from now on; None while there is no model."""
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            head = table.head_of(db)
+            if head is None:
+                return None
+            if state is None:
+                sentence = f"Version {head} is the first champion; the mode is {settings.mode}."
+                table.add_event(db, "began", head, head, sentence)
+                return first_state(head, settings)
+            if state.settings.mode != settings.mode:
+                table.add_event(db, "mode", None, state.champion, f"The mode of the gate is now {settings.mode}.")
+                state = in_mode(state, settings, head)
+            return dataclasses.replace(state, settings=settings)
+
+        return self._change(change)
+
+    def unfinished(self) -> list[str]:
+        """The games that have no result yet, without those that have just begun."""
+        with GateLedger(self._path) as ledger:
+            return ledger.unfinished(time.time() - _BEGINNING_SECONDS)
+
+    def assign(self, game: str, opponent: str, *, appoint: bool = True) -> Part:
+        """Who plays this game against this opponent. With `appoint`, the newest version may become the challenger."""
+        part = Part("line")
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            nonlocal part
+            if state is None or state.settings.mode == "off":
+                return state
+            head = table.head_of(db) or state.champion
+            if appoint:
+                state = appointed(state, head, table.games_learned_since(db, state.asked_from))
+            part, state = self._part(db, state, head, game, opponent)
+            return state
+
+        self._change(change)
+        return part
+
+    def record(self, game: str, played: Played) -> None:
+        """Take in the result of a game; one that was taken in before, or belongs to no comparison, changes nothing."""
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            block = table.finish_game(db, game, played.score, played.reward)
+            complete = None if block is None else table.complete_block(db, block)
+            if state is None or block is None or complete is None:
+                return state
+            contest, games = complete
+            ours = [Played(score, reward) for role, score, reward in games if role in _LINES]
+            theirs = [Played(score, reward) for role, score, reward in games if role not in _LINES]
+            found = difference(ours, theirs)
+            table.close_block(db, block, found)
+            if state.contest is None or contest != state.number:  # that contest is over
+                return state
+            state = dataclasses.replace(state, contest=state.contest.after(found))
+            return self._decided(db, state)
+
+        self._change(change)
+
+    def appoint(self) -> int | None:
+        """Make the newest version the challenger if one is wanted and it has learned enough; return the challenger."""
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            if state is None:
+                return None
+            learned = table.games_learned_since(db, state.asked_from)
+            return appointed(state, table.head_of(db) or state.champion, learned)
+
+        state = self._change(change)
+        return None if state is None else state.challenger
+
+    # ---- by hand ----------------------------------------------------------------------------------------------------
+
+    def promote(self, version: int, by: str) -> GateState:
+        """Make a version the champion, because somebody says so."""
+        self._store.load_version(version)
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            state = required(state)
+            sentence = f"Version {version} was made champion by {by}, in place of version {state.champion}."
+            table.add_event(db, "promoted", version, state.champion, sentence)
+            return crowned(state, version)
+
+        return required(self._change(change))
+
+    def demote(self, by: str) -> GateState:
+        """Take the line off, because somebody says so: it begins again from the champion."""
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            state = required(state)
+            head = table.head_of(db)
+            sentence = (
+                f"The line (version {head}) was taken off by {by}; it begins again from version {state.champion}."
+            )
+            return taken_off(state, table.add_event(db, "demoted", head, state.champion, sentence))
+
+        return required(self._change(change))
+
+    def pin(self, version: int, by: str) -> None:
+        """Keep a version for good."""
+        self._store.load_version(version)
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            table.pin(db, [version])
+            table.add_event(
+                db,
+                "pinned",
+                version,
+                None if state is None else state.champion,
+                f"Version {version} was pinned by {by}.",
+            )
+            return state
+
+        self._change(change)
+
+    def unpin(self, version: int, by: str) -> bool:
+        """Let a version be pruned that somebody pinned; False if nobody did."""
+        was_pinned = False
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            nonlocal was_pinned
+            was_pinned = table.unpin(db, version)
+            if was_pinned:
+                champion = None if state is None else state.champion
+                table.add_event(db, "unpinned", version, champion, f"Version {version} was unpinned by {by}.")
+            return state
+
+        self._change(change)
+        return was_pinned
+
+    def went_back(self, version: int, head: int, by: str) -> None:
+        """Take note that somebody rolled back to a version: published again as `head`, it is the champion."""
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            if state is None or state.settings.mode == "off":
+                return state
+            sentence = f"Rolled back to version {version} by {by}; it is champion as version {head}."
+            table.add_event(db, "rolled back", head, state.champion, sentence)
+            return dataclasses.replace(crowned(state, head), line_from=head, asked_from=head)
+
+        self._change(change)
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _change(self, change: Callable[[sqlite3.Connection, GateState | None], GateState | None]) -> GateState | None:
+        """Change the state in one transaction, then make the files agree with it."""
+        with GateLedger(self._path) as ledger, ledger.transaction() as db:
+            found = ledger.state()
+            before = None if found is None else state_from(found)
+            after = change(db, before)
+            if after is not None and after != before:
+                table.save_state(db, after.as_json(), after.pins())
+        if after is not None and not after.agreed:
+            after = self._agree(after)
+        return after
+
+    def _agree(self, state: GateState) -> GateState:
+        """Make the files be as the state wants them. Each step may be done twice."""
+        line_from = state.line_from
+        if state.restart is not None:
+            line_from = self._store.restart(state.champion, state.restart).version
+        if state.stage == "line":
+            self._store.put_line_on_stage()
+        else:
+            self._store.put_on_stage(state.champion)
+        changes: dict[str, Any] = {"restart": None, "agreed": True, "line_from": line_from}
+        if state.restart is not None:
+            changes["asked_from"] = line_from
+        with GateLedger(self._path) as ledger, ledger.transaction() as db:
+            found = ledger.state()
+            now = None if found is None else state_from(found)
+            if now is None or (now.stage, now.champion, now.restart) != (state.stage, state.champion, state.restart):
+                return now or state  # somebody decided again meanwhile, and acts on it
+            now = dataclasses.replace(now, **changes)
+            table.save_state(db, now.as_json(), now.pins())
+        return now
+
+    def _part(
+        self, db: sqlite3.Connection, state: GateState, head: int, game: str, opponent: str
+    ) -> tuple[Part, GateState]:
+        on_stage = Part("line") if state.stage == "line" else Part("champion", state.champion)
+        if state.stage == "line" and head == state.line_from:
+            return on_stage, state  # both have the same weights
+        if state.stage == "line" and state.contest is None:
+            state = begin(state, line_on_stage(state.settings.margin, harms=state.harms))
+        if state.contest is None:
+            return on_stage, state
+        block = table.open_block(db, state.number, opponent)
+        if block is None:
+            size = self._block_size(db, state, state.contest)
+            block = table.add_block(db, state.number, opponent, size, place_in_block(size, self._chance))
+        part = on_stage
+        if block.assigned == block.place:
+            small = state.stage == "line"
+            part = Part("control", state.champion) if small else Part("challenger", state.challenger)
+        table.add_game(db, game, block.number, part.role, head if part.version is None else part.version)
+        return part, state
+
+    def _block_size(self, db: sqlite3.Connection, state: GateState, contest: Contest) -> int:
+        settings = state.settings
+        if state.stage == "line":
+            return 2 if contest.suspected or _suspicious(db) else block_size(settings.control_share)
+        if settings.mode == "strict" or (contest.seen >= _CAREFUL_COMPARISONS and contest.mean >= -settings.margin):
+            return block_size(settings.challenger_share)
+        return _CAREFUL_BLOCK
+
+    def _decided(self, db: sqlite3.Connection, state: GateState) -> GateState:
+        contest = state.contest
+        assert contest is not None
+        verdict = contest.verdict(state.settings.error)
+        if verdict is None:
+            return state
+        if state.stage == "line":
+            return self._decided_on_line(db, state, contest, verdict)
+        version = state.challenger
+        words = told(state, contest, verdict)
+        if verdict == "promote" and state.settings.mode == "strict":
+            assert version is not None
+            table.add_event(db, "promoted", version, state.champion, f"Version {version} is on stage: {words}")
+            return crowned(state, version)
+        ended = dataclasses.replace(
+            state, contest=None, challenger=None, budget=contest.budget.ended(contest.worth.capital)
+        )
+        if verdict == "promote":
+            table.add_event(db, "returned", version, state.champion, f"The line is on stage again: {words}")
+            return dataclasses.replace(ended, stage="line", agreed=False)
+        if verdict == "harm":
+            sentence = f"Candidate {version} was refused, and the line begins again from the champion: {words}"
+            return taken_off(ended, table.add_event(db, "refused", version, state.champion, sentence))
+        table.add_event(
+            db, "dropped", version, state.champion, f"Candidate {version} gives way to a newer one: {words}"
+        )
+        return ended
+
+    def _decided_on_line(
+        self, db: sqlite3.Connection, state: GateState, contest: Contest, verdict: Verdict
+    ) -> GateState:
+        head = table.head_of(db)
+        played = table.last_version_of(db, state.number, "line") or head
+        words = told(state, contest, verdict)
+        if verdict == "harm":
+            sentence = f"The line (version {played}) was taken off the stage: {words}"
+            return taken_off(state, table.add_event(db, "demoted", played, state.champion, sentence))
+        version = played if played is not None and self._store.version_path(played).exists() else head
+        assert version is not None
+        table.add_event(db, "promoted", version, state.champion, f"Version {version} is champion: {words}")
+        return begin(crowned(state, version), line_on_stage(state.settings.margin, contest.harm))
+
+
+def _suspicious(db: sqlite3.Connection) -> bool:
+    """Whether the line's last games went much worse than those before: then the control plays more of them.
+
+    This decides only how games are shared out, before they are played; the verdict does not depend on it.
+    """
+    query = "SELECT score, reward FROM gate_games WHERE role = 'line' AND finished IS NOT NULL ORDER BY finished DESC"
+    rows = db.execute(f"{query} LIMIT ?", (_RECENT + _BEFORE,)).fetchall()
+    values = [reward if score is None else score for score, reward in rows]
+    recent, before = values[:_RECENT], values[_RECENT:]
+    if len(before) < _RECENT:
+        return False
+    error = statistics.pstdev(values) * (1 / len(recent) + 1 / len(before)) ** 0.5
+    return bool(statistics.fmean(recent) < statistics.fmean(before) - _WORSE * error)

@@ -1,0 +1,148 @@
+"""The state of the gate, and how each decision changes it. Pure; `gate.py` keeps it on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from understudy.errors import RunDirError
+from understudy.models.contest import Contest, Stage, Verdict, challenger, contest_from
+from understudy.models.evidence import Budget
+from understudy.settings import GateSettings
+
+_FORMER_CHAMPIONS = 3  # that stay pinned
+
+
+@dataclass(frozen=True, slots=True)
+class GateState:
+    """Who is on stage, and what is being compared. It is in the ledger as JSON."""
+
+    settings: GateSettings
+    champion: int
+    since: float
+    stage: Stage
+    line_from: int
+    """The version from which the line last began, with the champion's weights."""
+    asked_from: int
+    """Games learned from after this version count towards the next candidate."""
+    contest: Contest | None = None
+    number: int = 0
+    """Of the contest."""
+    challenger: int | None = None
+    budget: Budget = field(default_factory=Budget)
+    former: tuple[int, ...] = ()
+    restart: int | None = None
+    """The event after which the line has to begin again from the champion, until that is done."""
+    harms: int = 0
+    """How often the line was taken off since there was another champion."""
+    agreed: bool = False
+    """Whether the files are as this state wants them."""
+
+    def pins(self) -> dict[int, str]:
+        """What must not be pruned."""
+        pins = dict.fromkeys(self.former[-_FORMER_CHAMPIONS:], "former champion")
+        if self.challenger is not None:
+            pins[self.challenger] = "challenger"
+        return pins | {self.champion: "champion"}
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return values | {
+            "settings": dataclasses.asdict(self.settings),
+            "contest": None if self.contest is None else self.contest.as_json(),
+            "budget": dataclasses.asdict(self.budget),
+        }
+
+
+def state_from(values: Mapping[str, Any]) -> GateState:
+    """The state of plain values."""
+    made = dict(values)
+    made["settings"] = GateSettings(**made["settings"])
+    made["contest"] = None if made["contest"] is None else contest_from(made["contest"])
+    made["budget"] = Budget(**made["budget"])
+    made["former"] = tuple(made["former"])
+    return GateState(**made)
+
+
+def first_state(head: int, settings: GateSettings) -> GateState:
+    """The state of a run that had no gate: its newest version is the first champion."""
+    stage: Stage = "champion" if settings.mode == "strict" else "line"
+    return GateState(settings, head, time.time(), stage, head, head)
+
+
+def in_mode(state: GateState, settings: GateSettings, head: int) -> GateState:
+    """The state after a change of mode. What the line was while no gate looked becomes the first champion."""
+    stage: Stage = "champion" if settings.mode == "strict" else "line"
+    state = dataclasses.replace(
+        state, stage=stage, contest=None, challenger=None, budget=Budget(), restart=None, agreed=False
+    )
+    if state.settings.mode == "off":
+        return dataclasses.replace(crowned(state, head), line_from=head, asked_from=head)
+    return state
+
+
+def begin(state: GateState, contest: Contest) -> GateState:
+    """The state with another contest."""
+    return dataclasses.replace(state, contest=contest, number=state.number + 1)
+
+
+def appointed(state: GateState, head: int, learned: int) -> GateState:
+    """The state with the newest version as challenger, if one is wanted and `learned` games are enough."""
+    wanted = state.stage == "champion" and state.contest is None and state.settings.mode != "off"
+    if not wanted or learned < state.settings.candidate_games:
+        return state
+    contest = challenger(state.settings.mode, state.settings.margin, state.budget, state.harms)
+    return dataclasses.replace(begin(state, contest), challenger=head, asked_from=head, budget=contest.budget)
+
+
+def crowned(state: GateState, version: int) -> GateState:
+    """The state with another champion; what was compared with the one before is over."""
+    if version == state.champion:
+        return state
+    line_from = version if state.stage == "line" else state.line_from
+    return dataclasses.replace(
+        state,
+        champion=version,
+        since=time.time(),
+        former=(*state.former, state.champion)[-_FORMER_CHAMPIONS:],
+        line_from=line_from,
+        contest=None,
+        challenger=None,
+        budget=Budget(),
+        harms=0,
+        agreed=False,
+    )
+
+
+def taken_off(state: GateState, event: int) -> GateState:
+    """The state after harm: the champion is on stage, and the line begins again from it."""
+    return dataclasses.replace(
+        state,
+        stage="champion",
+        contest=None,
+        challenger=None,
+        restart=event,
+        harms=state.harms + 1,
+        agreed=False,
+    )
+
+
+def required(state: GateState | None) -> GateState:
+    """The state of a gate that is in use; RunDirError if there is none."""
+    if state is None or state.settings.mode == "off":
+        raise RunDirError("There is no gate in this run: gate.mode is off, so that the newest version plays.")
+    return state
+
+
+def told(state: GateState, contest: Contest, verdict: Verdict) -> str:
+    """The evidence, in words."""
+    test, level = (contest.harm, 0) if verdict == "harm" else (contest.worth, 1)
+    needed = 1 / contest.levels(state.settings.error)[level]
+    return (
+        f"in {contest.seen} comparisons against the same opponents it scored {contest.mean:+.2f} points a game beside "
+        f"version {state.champion} (evidence {test.capital:.3g}, {needed:.3g} is enough)."
+    )

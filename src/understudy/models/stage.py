@@ -1,0 +1,105 @@
+"""Which model a bot plays each game with, and how the gate gets to know the result.
+
+Nothing here raises into a game: while the ledger cannot be used, the bot plays what it would load without a gate.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+
+from understudy.errors import ModelError, ModelMissing, RunDirError
+from understudy.experience.episode import Episode, EpisodeMeta
+from understudy.models.carry_over import fitted
+from understudy.models.evidence import Played, score
+from understudy.models.gate import Gate
+from understudy.models.live import LiveModel
+from understudy.models.state import ModelState, read_model
+from understudy.models.store import ModelStore
+from understudy.rundir import RunDir
+from understudy.settings import GateSettings
+
+logger = logging.getLogger(__name__)
+
+_LOOK_EVERY = 50  # games, between two looks for games whose bot has died
+_NO_RESULT = "Unknown"  # of a game whose bot died
+
+
+class Stage:
+    """The gate, as one bot sees it. `settings` other than the defaults change the gate of the run."""
+
+    def __init__(
+        self, run: RunDir, store: ModelStore, settings: GateSettings | None, chance: random.Random | None = None
+    ) -> None:
+        self._run = run
+        self._store = store
+        self._gate = Gate(run.ledger, store, chance=chance)
+        self._settings = settings or GateSettings()
+        self._games = 0
+        self._other: LiveModel | None = None  # the model of the last game that the line did not play
+
+    def model_for(self, meta: EpisodeMeta, line: LiveModel, *, counts: bool) -> LiveModel:
+        """The model that plays this game: the line, or another version.
+
+        A game that does not count (`counts`) takes no part in a comparison; it is played with what is on stage.
+        """
+        try:
+            if not counts:
+                return line if not self._store.separate else self._version(line, None)
+            self._open()
+            part = self._gate.assign(meta.id, meta.opponent_id)
+            return line if part.role == "line" else self._version(line, part.version)
+        except (ModelError, OSError, RunDirError) as error:
+            logger.warning("The gate cannot be asked who plays (%s); version %d plays.", error, line.version)
+            return line
+
+    def report(self, episode: Episode) -> None:
+        """Give the result of a game to the gate. A second report of a game changes nothing."""
+        meta = episode.meta
+        self._gate.record(meta.id, Played(score(meta.result, truncated=meta.truncated), float(episode.rewards.sum())))
+
+    def report_unusable(self, game: str, result: str) -> None:
+        """Give the result of a game that cannot be learned from: a model that breaks its games must not profit."""
+        try:
+            self._gate.record(game, Played(score(result), -math.inf))
+        except (OSError, RunDirError) as error:
+            logger.warning("The result of game %s was not recorded: %s", game, error)
+
+    def _open(self) -> None:
+        if self._games == 0:
+            state = self._gate.look()
+            if state is None or self._settings not in (GateSettings(), state.settings):
+                self._gate.use(self._settings)
+        if self._games % _LOOK_EVERY == 0:
+            for game in self._gate.unfinished():
+                if not (self._run.live / f"{game}.journal").exists():
+                    self._gate.record(game, self._ending(game))
+        self._games += 1
+
+    def _ending(self, game: str) -> Played:
+        """How a game ended whose bot died before it reported. The name of its file has the result, if there was one."""
+        for folder in (self._run.buffer, self._run.archive):
+            for path in folder.glob(f"game_*_{game}.npz"):
+                result = path.name.split("_")[3]
+                if result != _NO_RESULT:
+                    return Played(score(result))
+        return Played(score("", crashed=True), -math.inf)
+
+    def _version(self, line: LiveModel, version: int | None) -> LiveModel:
+        """A model with the weights of a version, or of the file that bots load (None)."""
+        if version == line.version:
+            return line
+        if self._other is None or version is None or self._other.version != version:
+            state = fitted(self._load(version), line.base)  # a version from before the bot changed its features
+            if self._other is None or self._other.base.spec != state.spec:
+                self._other = LiveModel(state)
+            else:
+                self._other.adopt(state)
+        return self._other
+
+    def _load(self, version: int | None) -> ModelState:
+        try:
+            return read_model(self._store.model) if version is None else self._store.load_version(version)
+        except ModelMissing:  # somebody has removed the file of the version
+            return read_model(self._store.model)

@@ -1,0 +1,123 @@
+"""Evaluation during self-play: published versions play the evaluation games of their game, in a share of the time.
+
+Self-play against itself cannot show that a model gets better; the same games against fixed opponents can.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from understudy.errors import ModelMissing
+from understudy.games.spec import GameSpec, Reference, resolve
+from understudy.ledger.history import EVALUATION, PURPOSE
+from understudy.ledger.jobs import JobLedger
+from understudy.ledger.rows import LedgerGame
+from understudy.models.intervals import wilson
+from understudy.models.store import ModelStore
+from understudy.rundir import RunDir
+from understudy.settings import EvaluationSettings
+
+logger = logging.getLogger(__name__)
+
+SHARE = 0.1  # of the time of a run that evaluation may take
+_RESULTS = {"W": "Victory", "L": "Defeat", "T": "Tie"}
+
+
+class SelfPlayEvaluation:
+    """Plays evaluation games between updates, in this process. A game without an evaluator plays none;
+    `evaluation.function` replaces the evaluator of the game.
+
+    A version is evaluated to the end before the newest one is next. Results by axis go to the ledger's games, where the
+    dashboard finds them. An evaluator that fails is reported once and not called again: training continues.
+    """
+
+    def __init__(
+        self,
+        spec: GameSpec,
+        run: RunDir,
+        store: ModelStore,
+        settings: EvaluationSettings,
+        say: Callable[[str], None],
+    ) -> None:
+        self._spec, self._run, self._store, self._settings, self._say = spec, run, store, settings, say
+        self._evaluator: Reference = settings.function or spec.evaluator or ""
+        self._name = name_of(self._evaluator)
+        self._active = bool(self._evaluator)
+        self._began, self._spent = time.monotonic(), 0.0
+        self._version = 0
+        self._results = ""  # of that version
+
+    def turn(self) -> None:
+        """Play games of published versions until none is left to play, or until the share of the time is used up."""
+        while self._active and self._spent <= SHARE * (time.monotonic() - self._began) and self._choose_version():
+            started = time.monotonic()
+            try:
+                self._play()
+            except ModelMissing:  # it is no longer kept: evaluate the newest instead
+                self._version = 0
+            except Exception as error:  # noqa: BLE001 - the boundary to the code of a game
+                logger.warning("Evaluation ends: %s fails (%s: %s).", self._name, type(error).__name__, error)
+                self._active = False
+            self._spent += time.monotonic() - started
+
+    def _choose_version(self) -> bool:
+        """Whether a version has games left to play."""
+        if self._version and len(self._results) < self._settings.games:
+            return True
+        newest = max(self._store.kept_versions(), default=0)
+        if newest == self._version:
+            return False
+        with JobLedger(self._run.ledger) as ledger:
+            known = ledger.evaluations(self._name).get(newest, {})
+        self._version, self._results = newest, "".join(known[number] for number in sorted(known))
+        return len(self._results) < self._settings.games
+
+    def _play(self) -> None:
+        first = len(self._results)
+        games = min(self._settings.games_per_job, self._settings.games - first)
+        path = self._store.version_path(self._version)
+        began = time.time()
+        played = resolve(self._evaluator)(model=str(path), first=first, games=games)
+        results = str(played["results"])
+        if len(results) != games or set(results) - _RESULTS.keys():
+            raise ValueError(f"{games} letters W, L or T were expected as results, not {results!r}")
+        with JobLedger(self._run.ledger) as ledger:
+            ledger.record_evaluation(self._version, self._name, first, results, time.time() - began)
+            ledger.record_skipped(self._records(first, results, played.get("axes") or (), began), "evaluated")
+        self._results += results
+        if len(self._results) >= self._settings.games:
+            self._say(summary(self._version, self._results))
+
+    def _records(self, first: int, results: str, axes: Sequence[Mapping[str, Any]], began: float) -> list[LedgerGame]:
+        return [
+            LedgerGame(
+                id=f"evaluation {self._name} {self._version} {number}",
+                name="",
+                result=_RESULTS[result],
+                steps=0,
+                reward=0.0,
+                bytes=0,
+                game=self._spec.name,
+                played_by=self._version,
+                started=began,
+                ended=time.time(),
+                axes={PURPOSE: EVALUATION} | {str(axis): str(value) for axis, value in values.items()},
+            )
+            for number, (result, values) in enumerate(zip(results, axes, strict=bool(axes)), first)
+        ]
+
+
+def name_of(reference: Reference) -> str:
+    """A reference as text, "package.module:name"."""
+    return reference if isinstance(reference, str) else f"{reference.__module__}:{reference.__qualname__}"
+
+
+def summary(version: int, results: str) -> str:
+    """What a version won, in one sentence."""
+    won, games = results.count("W"), len(results)
+    low, high = wilson(won, games)
+    interval = f"95 % interval {low:.0%} to {high:.0%}"
+    return f"Version {version} won {won} of {games} evaluation games ({won / games:.0%}; {interval})."

@@ -1,0 +1,71 @@
+"""What a self-play run starts from: the shape of its game, and the model that is published or a new one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.games.game import open_game
+from understudy.models.live import Interface, LiveModel, open_model
+from understudy.models.store import ModelStore
+from understudy.parallel.player import PlayerSpec
+from understudy.parallel.rollout import RolloutShape
+from understudy.settings import NetworkSettings, Settings, TrainingSettings
+
+Given = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """All that the loop needs to know about game and model."""
+
+    model: LiveModel
+    shape: RolloutShape
+    players: PlayerSpec
+    identity: dict[str, Any]
+    """What saved matches must agree in with this run to be continued by it."""
+
+
+def open_start(game: str, settings: Settings, given: Given | None, store: ModelStore | None, seed: int) -> Start:
+    """Open the game once to learn its shape, and open its model. TrainingLoopManager explains the arguments."""
+    parallel = settings.parallel
+    matches, offset = parallel.games_per_worker, parallel.worker_seed_offset
+    opened = open_game(game, matches)
+    try:
+        shape = RolloutShape.of(opened, parallel)
+        name, recommended = opened.name, opened.model_settings()
+        interface = Interface(opened.state_dim, opened.actions, opened.features_hash, opened.features)
+    finally:
+        opened.close()
+    is_new = store is None or not store.model.exists()
+    network, training = _model_settings(given or _changed(settings), recommended if is_new else {})
+    model = open_model(store, interface, None, network, training, seed=seed, publish=True)
+    model.network.use_threads(parallel.learner_threads)
+    base = model.base
+    return Start(
+        model,
+        dataclasses.replace(shape, reach=model.network.reach),
+        PlayerSpec(game, matches, base.spec, base.training.normalize_states, seed, offset),
+        {"game": name, "seed": seed, "seed_offset": offset, "matches": matches},
+    )
+
+
+def _model_settings(given: Given, recommended: Given) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings of network and training: those given, and else what the game recommends."""
+    network, training = dict(recommended.get("network", {})), dict(recommended.get("training", {}))
+    if "policy" in network and given["network"].get("policy", network["policy"]) != network["policy"]:
+        network = {}  # it is advice for another kind of network
+    return network | dict(given["network"]), training | dict(given["training"])
+
+
+def _changed(settings: Settings) -> Given:
+    """The settings of network and training that differ from the defaults."""
+    defaults = Settings()
+    return {name: _changes(getattr(settings, name), getattr(defaults, name)) for name in ("network", "training")}
+
+
+def _changes(settings: NetworkSettings | TrainingSettings, default: object) -> Mapping[str, Any]:
+    values = {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings)}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}

@@ -1,0 +1,127 @@
+"""WorkerPool: the interface of everything that plays the matches of self-play, wherever its workers run.
+
+The loop calls `start_workers` once, then in turns `collect_experiences`, `sync_model_if_needed` and
+`release_experiences`, and `stop_workers` at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+from understudy.errors import WorkersFailed
+from understudy.models.live import LiveModel
+from understudy.parallel.player import PlayerSpec
+from understudy.parallel.rollout import Rollout, RolloutShape
+from understudy.parallel.shared import Block
+from understudy.parallel.synchronizer import ModelSynchronizer
+from understudy.settings import ParallelSettings
+
+logger = logging.getLogger(__name__)
+
+
+class WorkerPool(ABC):
+    """The `num_workers` workers of one run. The same seed gives the same matches in every kind of pool."""
+
+    def __init__(self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings) -> None:
+        self._players = players
+        self._shape = shape
+        self._settings = settings
+        self._synchronizer = ModelSynchronizer(settings)
+        self._saved: Sequence[bytes] = ()
+        self._incarnations = [0] * settings.workers  # how often each worker was replaced
+        self._deaths_in_a_row = [0] * settings.workers
+
+    @abstractmethod
+    def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
+        """Start all workers with the weights of this model; raises WorkersFailed if that is impossible.
+
+        With `saved` matches of this generation, each worker goes on with its own.
+        """
+
+    @abstractmethod
+    def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
+        """One rollout of each worker, in the order of workers; an empty list once `stop` is set.
+
+        The rollouts are valid until `release_experiences`. Raises WorkersFailed when a worker died more than
+        `max_restarts` times in a row.
+        """
+
+    @abstractmethod
+    def release_experiences(self) -> None:
+        """Let the workers overwrite what was collected: it has been learned from."""
+
+    def sync_model_if_needed(self, model: LiveModel, *, force: bool = False) -> bool:
+        """Deliver the weights if `sync_interval` decisions were learned from since the last time; True if so."""
+        steps = model.trainer.steps
+        if not (force or self._synchronizer.should_sync(steps)):
+            return False
+        block = self._synchronizer.prepare(model)
+        self._deliver(block)
+        self._synchronizer.mark_sync_completed(steps, len(block))
+        return True
+
+    @abstractmethod
+    def save_matches(self) -> list[bytes] | None:
+        """Snapshots of what all workers play, in their order; None if one is missing: the game cannot, or it died."""
+
+    @abstractmethod
+    def reset_workers(self, generation: int) -> None:
+        """Drop all matches and begin new ones, with the seeds of this generation."""
+
+    @abstractmethod
+    def pause_workers(self) -> None:
+        """Let all workers stand still; nothing is lost."""
+
+    @abstractmethod
+    def resume_workers(self) -> None:
+        """Let paused workers go on."""
+
+    @abstractmethod
+    def stop_workers(self) -> None:
+        """End all workers and free what they used. Rollouts that were not collected are dropped."""
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes of the workers on this machine, in their order; empty if they have none of their own."""
+        return []
+
+    def get_parallel_stats(self) -> dict[str, Any]:
+        """What the workers do, how many were replaced, and how weights reached them."""
+        workers = self._worker_facts()
+        sync = self._synchronizer.get_sync_stats()
+        return {"running": self._running, "restarts": sum(self._incarnations), "workers": workers, "sync": sync}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop_workers()
+
+    @property
+    @abstractmethod
+    def _running(self) -> bool:
+        """Whether workers beside this process are started."""
+
+    @abstractmethod
+    def _deliver(self, block: Block) -> None:
+        """Give the workers these weights, which are valid until the next call."""
+
+    def _worker_facts(self) -> list[dict[str, Any]]:
+        """What is known of each worker."""
+        return []
+
+    def _saved_for(self, worker: int) -> bytes | None:
+        """The matches a worker starts with. One that replaces another begins new ones."""
+        return self._saved[worker] if worker < len(self._saved) and not self._incarnations[worker] else None
+
+    def _count_death(self, worker: int, trouble: str) -> None:
+        """Prepare for a replacement of this worker; raises WorkersFailed if it died too often in a row."""
+        self._deaths_in_a_row[worker] += 1
+        if self._deaths_in_a_row[worker] > self._settings.max_restarts:
+            raise WorkersFailed(f"Worker {worker} {trouble}, {self._deaths_in_a_row[worker]} times in a row.")
+        logger.warning("Worker %d %s; another one takes its place.", worker, trouble)
+        self._incarnations[worker] += 1

@@ -1,0 +1,77 @@
+"""What a Ray actor does: it plays rollouts with the weights that it is given, and answers while it plays."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+import ray
+from numpy.typing import NDArray
+
+from understudy.parallel.player import PlayerSpec
+from understudy.parallel.rollout import Rollout, RolloutShape
+from understudy.parallel.shared import Block
+from understudy.parallel.synchronizer import ModelSynchronizer
+from understudy.settings import ParallelSettings
+
+
+class RayPlayer:
+    """One worker. `play` and `snapshot` run in one thread, the other methods in another one, at the same time."""
+
+    def __init__(
+        self,
+        players: PlayerSpec,
+        shape: RolloutShape,
+        settings: ParallelSettings,
+        worker: int,
+        incarnation: int,
+        saved: bytes | None,
+    ) -> None:
+        self._player = players.open(worker, incarnation, saved)
+        self._synchronizer = ModelSynchronizer(settings)
+        self._memory = np.zeros(shape.nbytes, np.uint8)
+        self._rollout = Rollout(shape, self._memory)
+        self._steps = self._games = self._decisions = 0
+        self._go = threading.Event()
+        self._go.set()
+
+    def play(self, block: Block, generation: int) -> NDArray[np.uint8]:
+        """The memory of the next rollout; a new generation begins new matches."""
+        self._synchronizer.restore(block, self._player)
+        if self._player.generation != generation:
+            self._player.begin(generation)
+        self._player.play(self._rollout, self._step)
+        self._decisions += self._rollout.decisions
+        self._games += self._rollout["games"]
+        return self._memory
+
+    def snapshot(self) -> bytes | None:
+        """Where the matches are, after the rollout under way."""
+        return self._player.snapshot()
+
+    def report(self) -> dict[str, Any]:
+        """A sign of life. `steps` grows while the worker plays."""
+        return {
+            "node": ray.get_runtime_context().get_node_id(),
+            "pid": os.getpid(),
+            "steps": self._steps,
+            "decisions": self._decisions,
+            "games": self._games,
+            "version": self._player.version,
+            "paused": not self._go.is_set(),
+        }
+
+    def pause(self) -> None:
+        """Stop before the next decision."""
+        self._go.clear()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._go.set()
+
+    def _step(self) -> bool:
+        self._steps += 1
+        self._go.wait()
+        return True

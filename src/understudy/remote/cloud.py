@@ -1,0 +1,162 @@
+"""Buckets of S3 and compatible servers, Google Cloud and Azure. The only module that imports obstore.
+
+Credentials come from the environment (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY …),
+from the files that the providers' own tools write, or from the machine's role. They are never stored or shown here.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import obstore
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    NotFoundError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+    UnknownConfigurationKeyError,
+)
+from obstore.store import from_url
+
+from understudy.errors import RemoteError, SettingsError
+from understudy.remote.objects import Entry, Found, TooLarge, checked_key
+
+T = TypeVar("T")
+_NOT_FOUND = (NotFoundError, FileNotFoundError)
+_TIMEOUT = "30s"
+_CONNECT = "10s"
+_AWS_KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token", "region", "endpoint_url")
+
+
+def open_cloud(url: str) -> CloudStore:
+    """The bucket at a URL."""
+    config: dict[str, Any] = {}
+    if url.lower().startswith("s3"):
+        config = _aws_files()
+        if os.environ.get("AWS_ENDPOINT_URL"):
+            config["endpoint"] = os.environ["AWS_ENDPOINT_URL"]
+    # Only servers of one's own, given by address, are spoken to without TLS.
+    options = {
+        "timeout": _TIMEOUT,
+        "connect_timeout": _CONNECT,
+        "allow_http": str(config.get("endpoint", "")).startswith("http://"),
+    }
+    try:
+        # Retries are made and counted by Bucket, which knows what a repeated conditional write means.
+        retries: Any = {"max_retries": 0, "retry_timeout": timedelta(seconds=30)}
+        store = from_url(url, config=config or None, client_options=options, retry_config=retries)  # type: ignore[call-overload]
+    except (BaseError, UnknownConfigurationKeyError, ValueError) as error:
+        raise SettingsError(f"The bucket {url} cannot be used: {error}") from error
+    return CloudStore(store, url)
+
+
+class CloudStore:
+    """One bucket, or a part of it."""
+
+    def __init__(self, store: Any, url: str) -> None:
+        self._store = store
+        self._url = url
+
+    def __str__(self) -> str:
+        return self._url
+
+    def get(self, key: str, most: int) -> Found | None:
+        """See Store."""
+
+        def load() -> Found:
+            result = obstore.get(self._store, checked_key(key))
+            if result.meta["size"] > most:
+                raise TooLarge(key, result.meta["size"], most)
+            return Found(bytes(result.bytes()), _tag(result.meta))
+
+        try:
+            return self._call(load)
+        except _NOT_FOUND:
+            return None
+
+    def put(self, key: str, data: bytes) -> None:
+        """See Store."""
+        self._call(lambda: obstore.put(self._store, checked_key(key), data))
+
+    def create(self, key: str, data: bytes) -> bool:
+        """See Store."""
+        try:
+            self._call(lambda: obstore.put(self._store, checked_key(key), data, mode="create"))
+        except (AlreadyExistsError, PreconditionError):
+            return False
+        return True
+
+    def replace(self, key: str, data: bytes, tag: str) -> bool:
+        """See Store."""
+        try:
+            self._call(lambda: obstore.put(self._store, checked_key(key), data, mode=json.loads(tag)))
+        except (PreconditionError, AlreadyExistsError, *_NOT_FOUND):
+            return False
+        return True
+
+    def list(self, prefix: str, after: str) -> Iterator[Entry]:
+        """See Store."""
+        pages = self._call(lambda: obstore.list(self._store, prefix.rstrip("/"), offset=after or None, chunk_size=1000))
+        while (page := self._call(lambda: next(pages, None))) is not None:
+            for meta in page:
+                yield Entry(meta["path"], meta["size"], _tag(meta))
+
+    def delete(self, key: str) -> None:
+        """See Store."""
+        try:
+            self._call(lambda: obstore.delete(self._store, checked_key(key)))
+        except _NOT_FOUND:
+            return
+
+    def _call(self, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except (AlreadyExistsError, PreconditionError, *_NOT_FOUND):
+            raise
+        except (PermissionDeniedError, UnauthenticatedError) as error:
+            raise RemoteError(
+                f"The bucket {self._url} refuses access. Check the credentials in the environment: {_brief(error)}"
+            ) from None
+        except BaseError as error:
+            raise OSError(_brief(error)) from None
+
+
+def _tag(meta: Any) -> str:
+    """Stores differ in which of the two they compare."""
+    return json.dumps({name: meta[name] for name in ("e_tag", "version") if meta.get(name)})
+
+
+def _brief(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _aws_files() -> dict[str, Any]:
+    """What ~/.aws/config and ~/.aws/credentials say of the profile in use; the environment goes before them."""
+    profile = os.environ.get("AWS_PROFILE", "default")
+    found: dict[str, Any] = {}
+    for variable, default, section in (
+        ("AWS_CONFIG_FILE", "config", profile if profile == "default" else f"profile {profile}"),
+        ("AWS_SHARED_CREDENTIALS_FILE", "credentials", profile),
+    ):
+        parser = configparser.ConfigParser(interpolation=None)
+        try:
+            parser.read(Path(os.environ.get(variable) or Path.home() / ".aws" / default), encoding="utf-8")
+        except configparser.Error as error:
+            raise SettingsError(f"The AWS file {default} cannot be read: {type(error).__name__}.") from None
+        if parser.has_section(section):
+            found |= {name: parser[section][name] for name in _AWS_KEYS if name in parser[section]}
+    if "AWS_ACCESS_KEY_ID" in os.environ:
+        found = {name: value for name, value in found.items() if name in ("region", "endpoint_url")}
+    if "AWS_REGION" in os.environ or "AWS_DEFAULT_REGION" in os.environ:
+        found.pop("region", None)
+    if "endpoint_url" in found:
+        found["endpoint"] = found.pop("endpoint_url")
+    return found

@@ -1,0 +1,88 @@
+"""Where everything in a bucket is, and what the objects that machines exchange must look like.
+
+games/MACHINE/DAY/NUMBER-ID-HASH.npz   a game; written once. Each machine numbers its games, so keys only grow
+machines/MACHINE.json                  a machine's heartbeat: how many of its games are complete, what it does
+claims/MACHINE/NUMBER.json             a learner has taken games of this machine, from this number on
+models/NUMBER-HASH.npz                 a model; written once
+commits/NUMBER-NONCE.json              one step of the model: its model, the games in it, its parent; written once
+head.json                              the newest commit; replaced only by a commit that was made from it
+run.json                               which game is played here
+excluded.json                          machines whose games are not learned from
+
+No clock is compared with another one: a day is only part of a name, and a machine never goes back to an earlier day.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any, NamedTuple
+
+from understudy.errors import RemoteError
+
+HEAD, RUN, EXCLUDED = "head.json", "run.json", "excluded.json"
+GAMES, MACHINES, CLAIMS, COMMITS, MODELS = "games/", "machines/", "claims/", "commits/", "models/"
+DOCUMENT_BYTES = 16_000_000
+_MACHINE = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
+_GAME = re.compile(
+    r"games/([a-z0-9][a-z0-9-]{0,47})/(\d{4}-\d\d-\d\d)/(\d{10})-([A-Za-z0-9-]{1,64})-([0-9a-f]{32})\.npz"
+)
+
+
+class GameKey(NamedTuple):
+    """What the key of a game tells about it."""
+
+    machine: str
+    day: str
+    number: int
+    id: str
+    hash: str
+
+    @property
+    def key(self) -> str:
+        """The key in the bucket."""
+        return f"{GAMES}{self.machine}/{self.day}/{self.number:010d}-{self.id}-{self.hash}.npz"
+
+
+def parse_game_key(key: str) -> GameKey | None:
+    """The parts of a game's key; None if it is none."""
+    match = _GAME.fullmatch(key)
+    return match and GameKey(match[1], match[2], int(match[3]), match[4], match[5])
+
+
+def machine_key(machine: str) -> str:
+    """Where a machine's heartbeat is."""
+    return f"{MACHINES}{machine}.json"
+
+
+def machine_of(key: str) -> str | None:
+    """The machine of a heartbeat's key."""
+    name = key.removeprefix(MACHINES).removesuffix(".json")
+    return name if _MACHINE.fullmatch(name) else None
+
+
+def claim_key(machine: str, number: int) -> str:
+    """Where a claim on a machine's games from a number on is."""
+    return f"{CLAIMS}{machine}/{number:010d}.json"
+
+
+def hash_of(data: bytes) -> str:
+    """32 hex digits by which content is recognised."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def to_json(values: Any) -> bytes:
+    """The bytes of a document; the same values give the same bytes."""
+    return json.dumps(values, sort_keys=True, allow_nan=False).encode()
+
+
+def from_json(data: bytes, key: str) -> dict[str, Any]:
+    """A document that somebody wrote; RemoteError if it is no JSON object."""
+    try:
+        values = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise RemoteError(f"{key} in the bucket is no JSON: {error}.") from error
+    if not isinstance(values, dict):
+        raise RemoteError(f"{key} in the bucket is no JSON object.")
+    return values

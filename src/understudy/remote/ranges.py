@@ -1,0 +1,34 @@
+"""Sets of whole numbers as few ranges: which games of a machine have been dealt with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+Ranges = list[list[int]]
+"""Disjoint [first, last] pairs in order, with a gap between each two."""
+
+
+def contains(ranges: Ranges, number: int) -> bool:
+    """Whether a number is in one of the ranges."""
+    return any(first <= number <= last for first, last in ranges)
+
+
+def union(ranges: Ranges, numbers: Iterable[int]) -> Ranges:
+    """The ranges with more numbers in them."""
+    merged: Ranges = []
+    for first, last in sorted([*ranges, *([number, number] for number in numbers)]):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1][1] = max(merged[-1][1], last)
+        else:
+            merged.append([first, last])
+    return merged
+
+
+def numbers_in(ranges: Ranges) -> list[int]:
+    """Every number, in order."""
+    return [number for first, last in ranges for number in range(first, last + 1)]
+
+
+def size_of(ranges: Ranges) -> int:
+    """How many numbers there are."""
+    return sum(last - first + 1 for first, last in ranges)

@@ -1,0 +1,42 @@
+"""The object store at a URL.
+
+folder, file:///folder    a folder that all machines can reach                  (remote/folder.py)
+s3://  gs://  az://       a bucket, through obstore and the extra `remote`      (remote/cloud.py)
+memory://name             within one process, for tests                         (remote/memory.py)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from understudy.errors import SettingsError
+from understudy.remote.folder import FolderStore
+from understudy.remote.memory import memory_store
+from understudy.remote.objects import Store
+
+_CLOUDS = ("s3", "gs", "az")
+
+
+def open_store(url: str) -> Store:
+    """The store at a URL or in a folder; SettingsError if the URL is not understood."""
+    if "://" not in url:
+        return FolderStore(Path(url).absolute())
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query:
+        raise SettingsError(
+            "The URL of a bucket must not hold a user name, a password or a key: it is shown in logs. "
+            "Credentials come from the environment, or from the usual files of the provider."
+        )
+    scheme = parts.scheme.lower()
+    if scheme == "file":
+        return FolderStore(Path(url2pathname(parts.path)).absolute())
+    if scheme == "memory":
+        return memory_store(parts.netloc)
+    if scheme in _CLOUDS:
+        from understudy.remote.cloud import open_cloud  # noqa: PLC0415 - needs the extra `remote`
+
+        return open_cloud(url)
+    known = ", ".join(f"{cloud}://" for cloud in _CLOUDS)
+    raise SettingsError(f"{url!r} names no object store. Known: a folder, file://, {known}.")

@@ -1,0 +1,176 @@
+"""`understudy work`: one line makes a machine a self-play worker of a bucket.
+
+It plays the bucket's game with the newest model, and sends the games. It needs no open port: it only asks the bucket.
+While the bucket does not answer, games wait on the disk, up to `remote.outbox_bytes`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from understudy.agent import RLAgent
+from understudy.errors import RemoteError, RemoteUnavailable
+from understudy.games.game import Game, open_game
+from understudy.learner.process import BackgroundParallelLearner
+from understudy.remote.bucket import Bucket
+from understudy.remote.layout import DOCUMENT_BYTES, RUN, from_json, to_json
+from understudy.remote.sync import Sync
+from understudy.rundir import RunDir
+from understudy.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+_MOST_UNSENT = 1000  # games; more would only grow stale here
+_ADVICE = ("policy", "hidden", "algorithm", "learning_rate", "gamma")
+_LAST_SECONDS = 30.0  # to send the last games when the work ends
+
+
+def game_of(bucket: Bucket, game: str | None) -> str:
+    """The game that is played in a bucket. The first machine names it; RemoteError if another one is meant."""
+    if game is not None:
+        bucket.create(RUN, to_json({"game": game}))
+    found = bucket.get(RUN, DOCUMENT_BYTES)
+    if found is None:
+        raise RemoteError("No game is named in this bucket yet: add --game GAME on the first machine.")
+    named = from_json(found.data, RUN).get("game")
+    if not isinstance(named, str) or game not in (None, named):
+        raise RemoteError(f"The game of this bucket is {named!r}, not {game!r}. Use another prefix for another game.")
+    return named
+
+
+class Synchronizer(threading.Thread):
+    """Keeps the run in step with the bucket, in a thread of its own, until `stop` is set."""
+
+    def __init__(self, run: RunDir, url: str, settings: Settings, stop: threading.Event) -> None:
+        super().__init__(name="understudy-sync", daemon=True)
+        self._run_dir, self._url, self._settings, self._stop_event = run, url, settings, stop
+        self.first_pass = threading.Event()
+        self.facts: dict[str, Any] = {}
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """Synchronise; see Sync."""
+        try:
+            with Sync(self._run_dir, self._url, self._settings, stop=self._stop_event, told=self._told) as sync:
+                sync.run()
+                self._finish(sync)
+                self.facts = sync.facts()
+        except Exception as error:  # noqa: BLE001 - the boundary of the thread; `work` raises it
+            self.error = error
+        finally:
+            self.first_pass.set()
+            self._stop_event.set()
+
+    def _told(self, facts: dict[str, Any]) -> None:
+        self.facts = facts
+        if facts["state"] == "in step":
+            self.first_pass.set()
+
+    def _finish(self, sync: Sync) -> None:
+        """Send what is left; a game that cannot be sent now is sent by the next `work` here."""
+        timer = threading.Timer(_LAST_SECONDS, self._stop_event.set)
+        self._stop_event.clear()
+        timer.start()
+        try:
+            sync.all()
+        except RemoteUnavailable as error:
+            logger.warning("%s The last games are sent by the next start.", error)
+        finally:
+            timer.cancel()
+
+
+def work(
+    run: RunDir,
+    url: str,
+    settings: Settings,
+    stop: threading.Event,
+    *,
+    game: str | None = None,
+    games: int | None = None,
+    learn: bool = False,
+) -> dict[str, Any]:
+    """Play until `stop` is set or so many games are played; returns what was sent and received."""
+    name = game_of(Bucket(url, stop=stop), game)
+    opened = open_game(name, 1)
+    sync = Synchronizer(run, url, settings, stop)
+    with ExitStack() as stack:
+        stack.callback(opened.close)
+        run.create()
+        sync.start()
+        stack.callback(sync.join)
+        stack.callback(stop.set)
+        sync.first_pass.wait()
+        if sync.error is None and not stop.is_set():
+            if learn:
+                stack.enter_context(BackgroundParallelLearner(run_dir=run.root, verbose=False))
+            played = _play(opened, run, sync, stop, games)
+            logger.info("Played %d games of %s.", played, name)
+    if sync.error is not None:
+        raise sync.error
+    return sync.facts
+
+
+def _play(game: Game, run: RunDir, sync: Synchronizer, stop: threading.Event, most: int | None) -> int:
+    wanted: dict[str, Any] = {}
+    if not run.model.exists():  # this machine makes the first model
+        model = game.model_settings()
+        advised = {**model.get("network", {}), **model.get("training", {})}
+        wanted = {name: value for name, value in advised.items() if name in _ADVICE}
+    agents = [
+        RLAgent(game.state_dim, game.actions, run_dir=run.root, online_training=False, features=game.features, **wanted)
+        for _ in range(game.players)
+    ]
+    game.reset(np.random.SeedSequence(int.from_bytes(os.urandom(8))))
+    table = Table(game, agents)
+    played = 0
+    while not stop.is_set() and (most is None or played < most):
+        if sync.facts.get("games_unsent", 0) >= _MOST_UNSENT and stop.wait(1.0):
+            break
+        played += table.play_game(stop)
+    for agent in agents:
+        agent.close()
+    return played
+
+
+class Table:
+    """One match after the other; each player is an agent, and records its own decisions and rewards."""
+
+    def __init__(self, game: Game, agents: list[RLAgent]) -> None:
+        self._game, self._agents = game, agents
+        self._state = np.zeros((1, game.state_dim), np.float32)
+        self._legal = np.ones((1, len(game.actions)), np.bool_)
+
+    def play_game(self, stop: threading.Event) -> int:
+        """Play to the end; 1, or 0 if stopped before."""
+        returns = [0.0] * len(self._agents)
+        decided: set[int] = set()
+        while not stop.is_set():
+            self._game.observe(self._state)
+            if self._game.masked:
+                self._game.legal(self._legal)
+            side = int(self._game.to_move()[0])
+            decision = self._agents[side].select_action(self._state[0], self._legal[0] if self._game.masked else None)
+            decided.add(side)
+            step = self._game.step(np.array([decision.action], np.int64))
+            reward = float(step.rewards[0])
+            for player in decided:
+                mine = reward if player == side else -reward
+                self._agents[player].observe_reward(mine)
+                returns[player] += mine
+            if step.over[0] or step.cut[0]:
+                self._end(decided, returns, bool(step.cut[0]), step.finals[0], int(step.final_sides[0]))
+                return 1
+        return 0
+
+    def _end(self, decided: set[int], returns: list[float], cut: bool, final: Any, side: int) -> None:
+        for player in decided:
+            won = "Victory" if returns[player] > 0 else "Defeat" if returns[player] < 0 else "Tie"
+            result = won if len(self._agents) == 2 and not cut else "Unknown"
+            last = final if cut and player == side else None
+            self._agents[player].end_episode(result, final_state=last, game=self._game.name)

@@ -1,0 +1,183 @@
+"""What people ask of a learner that runs: `control.json` in the run directory, written whole, read by the learner.
+
+A pause lasts until it is resumed, restarts of the learner included. A stop is for the learner that runs now: each
+request has its own number, and a learner obeys only numbers that came after its start.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import getpass
+import json
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from understudy.errors import RunDirError
+from understudy.files.atomic import write_atomically
+from understudy.files.locks import FileLock
+from understudy.models.gate import Gate
+from understudy.models.state import ModelState
+from understudy.models.store import ModelStore
+from understudy.run.log import append_entry
+from understudy.rundir import RunDir
+
+_LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What is asked. `stop_mark` changes with every request to stop."""
+
+    paused: bool = False
+    stop_mark: str = ""
+    drain: bool = False
+    by: str = ""
+    at: float = 0.0
+
+
+def read_control(path: Path) -> Control:
+    """What is asked now; nothing, if the file is missing or cannot be understood."""
+    try:
+        content = json.loads(path.read_bytes())
+        return Control(
+            bool(content["paused"]),
+            str(content["stop_mark"]),
+            bool(content["drain"]),
+            str(content["by"]),
+            float(content["at"]),
+        )
+    except (OSError, ValueError, TypeError, KeyError):
+        return Control()
+
+
+def pause(run: RunDir, by: str) -> None:
+    """Ask the learner to stop taking games until `resume`; the batch under way is finished."""
+    _ask(run, "pause", by, paused=True)
+
+
+def resume(run: RunDir, by: str) -> None:
+    """Let the learner go on."""
+    _ask(run, "resume", by, paused=False)
+
+
+def stop(run: RunDir, by: str, *, drain: bool = False) -> None:
+    """Ask the learner that runs now to end after the batch under way (`drain`: after all that waits)."""
+    _ask(run, "stop", by, stop_mark=os.urandom(8).hex(), drain=drain)
+
+
+def roll_back(run: RunDir, version: int, by: str, *, keep: int = 20) -> ModelState:
+    """Publish an earlier version again, under a new number; bots and learner take it over by themselves."""
+    store = _store(run, keep)
+    head = store.rollback(version)
+    Gate(run.ledger, store).went_back(version, head.version, by)
+    _note(run, "Request: roll back", {"Asked By": by, "Back To": f"version {version}"}, head)
+    return head
+
+
+def average(run: RunDir, count: int, by: str, *, keep: int = 20) -> tuple[ModelState, int]:
+    """Publish the mean of the last versions' weights, `count` or all that are kept; the new head, and of how many."""
+    if count < 2:
+        raise RunDirError(f"A mean is of two versions or more, not of {count}.")
+    head, found = _store(run, keep).average(count)
+    _note(run, "Request: average", {"Asked By": by, "Versions": str(found)}, head)
+    return head, found
+
+
+def _store(run: RunDir, keep: int) -> ModelStore:
+    if not run.ledger.exists():
+        raise RunDirError(f"There is no run at {run.root}: no model has been published there.")
+    return ModelStore(run.model, run.ledger, keep=keep)
+
+
+def _note(run: RunDir, title: str, facts: dict[str, str], head: ModelState) -> None:
+    run.logs.mkdir(exist_ok=True)
+    append_entry(run.log, title, {**facts, "Model Version": str(head.version)}, time.time())
+
+
+class Orders:
+    """The learner's side: looks at the file, which costs a microsecond while it does not change."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._control = Control()
+        self._obeyed = self.look().stop_mark
+
+    def look(self) -> Control:
+        """What is asked now."""
+        try:
+            stat = self._path.stat()
+        except OSError:
+            self._seen, self._control = None, Control()
+            return self._control
+        signature = stat.st_mtime_ns, stat.st_size, stat.st_ino
+        if signature != self._seen:
+            self._seen, self._control = signature, read_control(self._path)
+        return self._control
+
+    def asked_to_stop(self) -> bool:
+        """True once for each request to stop that came after this object was made."""
+        mark = self.look().stop_mark
+        new = mark not in ("", self._obeyed)
+        self._obeyed = mark
+        return new
+
+
+class Steerable(Protocol):
+    """Whatever can be asked to pause, to go on and to end."""
+
+    event: threading.Event
+    paused_by: str
+
+    def pause(self, by: str) -> None:
+        """Ask to stand still."""
+
+    def resume(self) -> None:
+        """Let it go on."""
+
+    def stop(self, *, drain: bool = False) -> None:
+        """Ask for the end."""
+
+
+def pass_on(run: RunDir, request: Steerable) -> None:
+    """Pass requests on in a thread, for loops that do not look at the file themselves, as self-play's."""
+    orders = Orders(run.control)
+
+    def look() -> None:
+        asked = orders.look()
+        if asked.paused and not request.paused_by:
+            request.pause(asked.by or "somebody")
+        elif request.paused_by and not asked.paused:
+            request.resume()
+        if orders.asked_to_stop():
+            request.stop()
+
+    def watch() -> None:
+        while not request.event.wait(_LOOK_SECONDS):
+            look()
+
+    look()  # a pause lasts from one start to the next
+    threading.Thread(target=watch, name="control", daemon=True).start()
+
+
+def somebody() -> str:
+    """Who asks on the command line, for the log."""
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (OSError, KeyError, ImportError):  # a system that has no name for this user
+        return "the command line"
+
+
+def _ask(run: RunDir, what: str, by: str, **changes: bool | str) -> None:
+    if not run.root.is_dir():
+        raise RunDirError(f"There is no run directory at {run.root}; no process there can be asked to {what}.")
+    with FileLock(run.control_lock):
+        asked = dataclasses.replace(read_control(run.control), **changes, by=by, at=time.time())  # type: ignore[arg-type]
+        run.logs.mkdir(exist_ok=True)
+        append_entry(run.log, f"Request: {what}", {"Asked By": by}, asked.at)  # before anybody can answer it
+        text = json.dumps(dataclasses.asdict(asked)).encode()
+        write_atomically(run.control, lambda stream: stream.write(text))

@@ -1,0 +1,89 @@
+"""One learner holds a run, and this is how it is asked to pause or to end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from understudy.errors import LearnerBusy
+from understudy.files.locks import FileLock, read_holder
+from understudy.run import log
+from understudy.rundir import RunDir
+
+_FINISH_SECONDS = 1.5  # that a batch may go on when the learner is to end; what it has come to then is published
+_TAKEOVER_LOOK_SECONDS = 0.1
+LOCK_NOTE = "understudy sync, for a moment"
+"""The note of a process that holds the lock only while it moves games: a learner waits for it."""
+_TAKEOVER_SECONDS = 5.0  # a learner whose bot was killed ends within a second or two
+
+
+class StopRequest:
+    """How the outside asks a loop to end: after the batch under way, or after everything that waits.
+
+    A loop that does not look at `control.json` itself, as self-play's, is also asked to pause this way.
+    """
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+        self.attention = threading.Event()
+        """Set while a pause or the end is asked for."""
+        self.paused_by = ""
+        self.drain = False
+        self._at = 0.0
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether there is time to take over from another learner first: games are to be learned before the end."""
+        return self.drain and time.monotonic() < self._at + _TAKEOVER_SECONDS
+
+    @property
+    def overdue(self) -> bool:
+        """Whether what is under way has had its moment to finish and is to be cut short."""
+        return self.event.is_set() and not self.drain and time.monotonic() > self._at + _FINISH_SECONDS
+
+    def stop(self, *, drain: bool = False) -> None:
+        """Ask for the end."""
+        self.drain = drain
+        self._at = time.monotonic()
+        self.event.set()
+        self.attention.set()
+
+    def pause(self, by: str) -> None:
+        """Ask to stand still until `resume`."""
+        self.paused_by = by
+        self.attention.set()
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self.paused_by = ""
+        self.attention.clear()
+        if self.event.is_set():
+            self.attention.set()
+
+
+@contextmanager
+def hold_run(run: RunDir, request: StopRequest, *, wait: bool) -> Iterator[None]:
+    """Be the one learner of this run; raises LearnerBusy, or waits for the other one to end."""
+    lock = FileLock(run.learner_lock, what="understudy learner")
+    said = False
+    while not lock.acquire(blocking=False):
+        holder = read_holder(run.learner_lock) or {}
+        who = f"pid {holder.get('pid', '?')} on {holder.get('host', '?')}"
+        if since := holder.get("since"):
+            who += f", since {log.clock(since)}"
+        if not wait and holder.get("what") != LOCK_NOTE:
+            raise LearnerBusy(
+                f"Another learner holds {run.root} ({who}). End it first, or use --wait to take over after it."
+            )
+        if not said and wait:
+            log.say(f"Another learner holds {run.root} ({who}); waiting to take over.")
+            said = True
+        time.sleep(_TAKEOVER_LOOK_SECONDS)
+        if request.event.is_set() and not request.can_wait:
+            raise LearnerBusy(f"Stopped while waiting for the other learner of {run.root} ({who}).")
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,48 @@
+"""What a training process is doing: one of a few states, with a detail where there is one.
+
+`status.json` holds the state as text, the way people read it; `RunState.parse` is the way back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self
+
+
+class Activity(Enum):
+    """The states. The value is the text, with a place for the detail."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    TRAINING = "training"
+    NO_MODEL = "waiting for a model (the bot makes the first one)"
+    MEASURING = "measuring the load"
+    MACHINE_BUSY = "waiting for {}"
+    GAME_FIRST = "paused for the game"
+    TROUBLE = "waiting: {}"
+    PAUSED = "paused by request of {}"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """An activity and its detail: what the machine is short of, what the trouble is, who asked for the pause."""
+
+    activity: Activity
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return self.activity.value.format(self.detail)
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """The state that reads like this; None if there is none."""
+        for activity in Activity:
+            before, place, after = activity.value.partition("{}")
+            if place and text.startswith(before) and text.endswith(after):
+                return cls(activity, text.removeprefix(before).removesuffix(after))
+            if text == activity.value:
+                return cls(activity)
+        return None

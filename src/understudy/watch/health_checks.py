@@ -1,0 +1,324 @@
+"""What can be wrong with a run: each check looks at one thing and yields the troubles it finds.
+
+Pure functions of a `RunSnapshot`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from understudy.experience import outliers
+from understudy.experience.skipped import advice, summary
+from understudy.run.log import clock
+from understudy.run.state import Activity
+from understudy.run.status import FRESH_SECONDS
+from understudy.watch.formats import duration
+from understudy.watch.snapshot import RunSnapshot
+
+Light = Literal["grey", "green", "amber", "red"]
+
+FULL_DISK = 50_000_000
+LITTLE_SPACE = 500_000_000
+NO_GAMES_SECONDS = 600.0
+STALLED_SECONDS = 120.0
+LONG_BATCH_SECONDS = 600.0
+LONG_WAIT_SECONDS = 600.0
+LONG_QUEUE = 200
+LONG_QUEUE_BATCHES = 5
+REJECTED_SHARE = 0.1
+REJECTED_SHARE_RED = 0.5
+RECENT_SECONDS = 3600.0
+_NOT_FINITE = "NaN or infinity"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that is wrong, and what to do about it."""
+
+    name: str
+    light: Light
+    what: str
+    advice: str
+
+
+def all_troubles(seen: RunSnapshot) -> Iterator[Trouble]:
+    """Everything that is wrong with a run."""
+    if not seen.exists:
+        yield Trouble("missing", "red", f"There is no run directory at {seen.run_dir}.", _HOW_TO_BEGIN)
+        return
+    checks: tuple[Callable[[RunSnapshot], Iterator[Trouble]], ...] = (
+        _unreadable,
+        _disk,
+        _learner,
+        _model,
+        _gate,
+        _rejected,
+        _not_finite,
+        _skipped,
+        _outliers,
+        _queue,
+        _games,
+        _workers,
+    )
+    for check in checks:
+        yield from check(seen)
+
+
+_HOW_TO_BEGIN = "`python run_with_training.py`, or a bot with RLAgent(run_dir=...), makes one."
+
+
+def _unreadable(seen: RunSnapshot) -> Iterator[Trouble]:
+    for problem in seen.problems:
+        yield Trouble("unreadable", "red", problem, f"`understudy doctor {seen.run_dir}` says how to mend it.")
+
+
+def _disk(seen: RunSnapshot) -> Iterator[Trouble]:
+    refused = "No space left" in f"{seen.learner.state} {seen.learner.last_error}" and seen.learner.alive
+    free = seen.disk_free
+    if refused or (free is not None and free < FULL_DISK):
+        left = "" if free is None else f" ({free / 1e6:.0f} MB are free)"
+        yield Trouble(
+            "disk full",
+            "red",
+            f"The disk is full{left}: games and models cannot be saved.",
+            "Make room on it, or lower storage.archive_games and storage.archive_bytes; the learner goes on by itself.",
+        )
+    elif free is not None and free < LITTLE_SPACE:
+        yield Trouble(
+            "disk nearly full",
+            "amber",
+            f"Only {free / 1e6:.0f} MB are free on the disk.",
+            "Make room on it, or lower storage.archive_games and storage.archive_bytes.",
+        )
+
+
+def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
+    learner, waiting = seen.learner, seen.buffer.count
+    start = how_to_start(seen)
+    if not learner.seen:
+        if waiting:
+            yield Trouble("no learner", "red", f"{games_wait(waiting)}, and no learner has ever run here.", start)
+    elif learner.activity is Activity.STOPPED:
+        since = "" if learner.heartbeat is None else f" {duration(seen.at - learner.heartbeat)} ago"
+        newest = max((note.at for note in seen.buffer.recent), default=0.0)
+        if waiting and (seen.in_progress or newest > (learner.heartbeat or 0.0)):  # a bot still plays, for nobody
+            what = f"The learner stopped{since}, and {games_wait(waiting)}."
+            yield Trouble("learner stopped", "red", what, start)
+    elif not learner.alive:
+        silent = math.inf if learner.heartbeat is None else abs(seen.at - learner.heartbeat)
+        yield Trouble(
+            "stale heartbeat",
+            "red",
+            f"The learner (pid {learner.pid}) has been silent for {duration(silent)} "
+            f"(heartbeats come every second; {FRESH_SECONDS:g} s are allowed). It died or hangs; nothing is lost.",
+            f"End that process if it is still there. {start}",
+        )
+    elif learner.paused_by_request:
+        yield Trouble(
+            "paused by request",
+            "amber",
+            "Self-play was asked to pause."
+            if "selfplay" in learner.stats
+            else f"The learner was asked to pause; {games_wait(waiting)}.",
+            f"Let it go on: `understudy resume {seen.run_dir}`.",
+        )
+    elif learner.stats.get("model_trouble"):
+        return  # the model's own check says it
+    elif learner.activity is Activity.TROUBLE and "No space left" not in learner.state:
+        yield Trouble(
+            "learner in trouble",
+            "red",
+            f"The learner cannot go on: {learner.run_state.detail if learner.run_state else learner.state}",
+            "It tries again every few seconds and loses nothing; put right what it names.",
+        )
+
+
+def how_to_start(seen: RunSnapshot) -> str:
+    """The command that starts what learned here, for whoever has to."""
+    if "selfplay" in seen.learner.stats:
+        game = (seen.learner.stats["selfplay"] or {}).get("game") or "GAME"
+        return f"Start it again: `understudy selfplay {game} --run-dir {seen.run_dir}`."
+    if not seen.learner.seen and not seen.buffer.count:
+        return f"Start a bot with this run: `python run_with_training.py --run-dir {seen.run_dir}`."
+    return f"Start it: `understudy learn {seen.run_dir}`, or the bot that has it."
+
+
+def _model(seen: RunSnapshot) -> Iterator[Trouble]:
+    if trouble := seen.learner.stats.get("model_trouble"):
+        yield Trouble("model broken", "red", trouble["what"], trouble["advice"])
+
+
+def _gate(seen: RunSnapshot) -> Iterator[Trouble]:
+    """The line was shown to be worse, and has not been on stage since."""
+    harm = (seen.learner.stats.get("gate") or {}).get("last_harm")
+    if harm and seen.learner.alive:
+        yield Trouble(
+            "worse model taken off",
+            "red",
+            f"{clock(harm['at'])}: {harm['sentence']}",
+            "The champion plays, and learning began again from it. Look at rewards, features and training settings "
+            f"that changed before; the evidence: `understudy gate {seen.run_dir}`.",
+        )
+
+
+def _rejected(seen: RunSnapshot) -> Iterator[Trouble]:
+    """A few bad files are normal; a share of them is a defect of whatever writes them."""
+    if not seen.latest_files or not seen.reasons or seen.at - seen.reasons[0].at > RECENT_SECONDS:
+        return
+    share = seen.latest_rejected / seen.latest_files
+    if seen.latest_rejected >= 3 and share > REJECTED_SHARE:
+        yield Trouble(
+            "files rejected",
+            "red" if share > REJECTED_SHARE_RED else "amber",
+            f"The rejected folder grows: {seen.latest_rejected} of the last {seen.latest_files} files "
+            f"could not be used. The latest: {seen.reasons[0].reason}",
+            f"Look at what the bot records; the files and their reasons are in {seen.rejected.path}.",
+        )
+
+
+def _not_finite(seen: RunSnapshot) -> Iterator[Trouble]:
+    for reason in seen.reasons:
+        if _NOT_FINITE in reason.reason and seen.at - reason.at < RECENT_SECONDS:
+            yield Trouble(
+                "NaN batch",
+                "amber",
+                f"A batch gave NaN {duration(seen.at - reason.at)} ago; its update was undone, and {reason.name} "
+                "was rejected as the cause.",
+                "Look at the states and rewards of that game, or lower training.learning_rate.",
+            )
+            return
+    refused = (seen.learner.stats.get("selfplay") or {}).get("refused_updates")
+    if refused:
+        yield Trouble(
+            "NaN batch",
+            "amber",
+            f"The last {refused} update(s) of self-play gave NaN and were undone.",
+            "Lower training.learning_rate, or roll back: `understudy models RUN_DIR --rollback VERSION`.",
+        )
+
+
+def _skipped(seen: RunSnapshot) -> Iterator[Trouble]:
+    """Nothing is dropped silently."""
+    skipped, at = seen.learner.stats.get("skipped") or {}, seen.learner.stats.get("skipped_at")
+    if at is not None and seen.at - at < RECENT_SECONDS and (why := summary(skipped)):
+        yield Trouble(
+            "games skipped",
+            "amber",
+            f"Games were archived unlearned, the last of them {duration(seen.at - at)} ago: {why}.",
+            advice(skipped),
+        )
+
+
+def _outliers(seen: RunSnapshot) -> Iterator[Trouble]:
+    """The model is none the worse for them; the bot that made them may be."""
+    at = seen.learner.stats.get("outliers_at")
+    if at is not None and seen.at - at < RECENT_SECONDS:
+        yield Trouble(
+            "values out of range",
+            "green",  # it happens in healthy runs, whenever a bot gets further than before
+            f"A value far outside of the range of its feature was learned from {duration(seen.at - at)} ago: "
+            f"{outliers.summary(seen.learner.stats.get('outliers') or [])}.",
+            outliers.ADVICE,
+        )
+
+
+def _long_wait(seen: RunSnapshot, seconds: float) -> Trouble:
+    learner, waiting = seen.learner, games_wait(seen.buffer.count)
+    if learner.activity is Activity.NO_MODEL:
+        return Trouble(
+            "waiting for a model",
+            "amber",
+            f"There has been no model to train for {duration(seconds)}; {waiting}.",
+            "Play a game with the bot: it makes the first model.",
+        )
+    why = "the game needs the machine" if learner.activity is Activity.GAME_FIRST else learner.state
+    return Trouble(
+        "waiting for the machine",
+        "amber",
+        f"Nothing has been learned for {duration(seconds)} ({why}); {waiting}.",
+        "It goes on by itself once there is room; the thresholds are in [resources] of the settings.",
+    )
+
+
+def _queue(seen: RunSnapshot) -> Iterator[Trouble]:
+    learner, waiting = seen.learner, seen.buffer.count
+    if not learner.alive or not waiting or learner.activity in (Activity.PAUSED, Activity.TROUBLE):
+        return
+    worked = [seen.last_version_at or 0.0, learner.started_at or 0.0, _latest_rejection(seen)]
+    idle = seen.at - max(worked)
+    waits = seen.at - (seen.buffer.oldest_at or seen.at)
+    if learner.activity is Activity.TRAINING:
+        at_it = min(idle, waits)  # the batch cannot have begun before its games had come
+        if at_it > LONG_BATCH_SECONDS:
+            yield Trouble(
+                "long batch",
+                "amber",
+                f"The learner has been at one batch for {duration(at_it)}.",
+                "Lower learner.batch_games, or make the network smaller.",
+            )
+    elif learner.activity in (Activity.GAME_FIRST, Activity.MACHINE_BUSY, Activity.MEASURING, Activity.NO_MODEL):
+        if min(idle, waits) > LONG_WAIT_SECONDS:  # before that it is a state like any other, and no problem
+            yield _long_wait(seen, min(idle, waits))
+    elif min(idle, waits) > STALLED_SECONDS and waiting >= batch_wanted(seen):
+        yield Trouble(
+            "queue stalled",
+            "red",
+            f"{games_wait(waiting)}, and nothing has been learned for {duration(idle)} though the learner runs.",
+            f"Look at {seen.run_dir}/logs; end the learner and start it again: nothing is lost by that.",
+        )
+    # A bot that ends hundreds of games a second leaves as many during a batch: then a few batches are no long queue.
+    long = max(LONG_QUEUE, LONG_QUEUE_BATCHES * seen.metrics.get("games", 0))
+    if waiting > long and learner.activity in (Activity.RUNNING, Activity.TRAINING):
+        yield Trouble(
+            "queue long",
+            "amber",
+            f"{games_wait(waiting)}: the bot plays faster than the learner learns.",
+            "Call agent.wait_for_learner() after a game, play in fewer processes, or raise learner.batch_decisions.",
+        )
+
+
+def _games(seen: RunSnapshot) -> Iterator[Trouble]:
+    if "selfplay" in seen.learner.stats or seen.buffer.count:
+        return
+    times = [at for at in (seen.last_game_at, seen.last_move_at) if at is not None]
+    if not times:
+        started = seen.learner.started_at or seen.at
+        if seen.learner.alive and seen.at - started > NO_GAMES_SECONDS:
+            yield Trouble("no game yet", "amber", "No game has been recorded here yet.", "Start a bot with this run.")
+        return
+    quiet = seen.at - max(times)
+    if seen.learner.alive and quiet > NO_GAMES_SECONDS:
+        yield Trouble(
+            "no games coming",
+            "amber",
+            f"No game has come for {duration(quiet)}.",
+            "See whether the bot still plays, and whether it records into this run directory.",
+        )
+
+
+def _workers(seen: RunSnapshot) -> Iterator[Trouble]:
+    deaths = int(seen.learner.stats.get("worker_deaths") or 0)
+    if deaths and seen.learner.alive:
+        yield Trouble(
+            "workers died",
+            "amber",
+            f"{deaths} worker(s) died or were ended at their limits; they were replaced.",
+            "The log says what they were doing; the time and memory limits of a job are settings.",
+        )
+
+
+def _latest_rejection(seen: RunSnapshot) -> float:
+    return seen.reasons[0].at if seen.reasons else 0.0
+
+
+def batch_wanted(seen: RunSnapshot) -> int:
+    """How many games the learner waits for before it trains."""
+    return int(seen.learner.stats.get("batch_wanted") or 1)
+
+
+def games_wait(count: int) -> str:
+    """How many games wait, as the beginning of a sentence."""
+    return f"{count:,} game waits" if count == 1 else f"{count:,} games wait"

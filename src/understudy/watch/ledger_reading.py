@@ -1,0 +1,49 @@
+"""Opening the ledger of a run to read from it, whatever its version and wherever it is."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from understudy.errors import RunDirError
+from understudy.ledger.connection import Ledger
+
+
+@contextmanager
+def open_ledger(path: Path) -> Iterator[Ledger]:
+    """The ledger to read from; a copy of it where it is of an earlier version, or on a disk that cannot be written."""
+    ledger = _opened(path)
+    if ledger is not None:
+        with ledger:
+            yield ledger
+    else:
+        wal = path.with_name(f"{path.name}-wal")
+        yield _copied(path, stamp_of(path), stamp_of(wal), threading.get_ident())
+
+
+def _opened(path: Path) -> Ledger | None:
+    try:
+        ledger = Ledger(path, read_only=True)
+        if ledger.up_to_date:
+            return ledger
+        ledger.close()
+    except RunDirError:  # the copy says what is wrong, if it cannot be made either
+        pass
+    return None
+
+
+@functools.lru_cache(maxsize=4)
+def _copied(path: Path, _when: object, _wal_when: object, _thread: int) -> Ledger:
+    return Ledger.copy_of(path)
+
+
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """What changes when a file does; None if it cannot be asked."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size

@@ -1,0 +1,62 @@
+"""Where a run stands: not started, running, waiting, paused, finished or failed, with a detail and since when.
+
+A phase says what happens; `understudy.watch.health` says whether that is a problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from understudy.run.state import Activity, RunState
+from understudy.watch.formats import duration
+from understudy.watch.snapshot import RunSnapshot
+
+Word = Literal["not started", "running", "waiting", "paused", "finished", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """`detail` is what it waits for, who paused it, or how it failed; `since` is None where nobody noted it."""
+
+    word: Word
+    detail: str = ""
+    since: float | None = None
+
+    def sentence(self, now: float) -> str:
+        """The phase as a heading: `Waiting for CPU, for 12s`."""
+        text = f"{self.word.capitalize()} {self.detail}".strip()
+        if self.since is None:
+            return text
+        ago = duration(now - self.since)
+        return f"{text}, {ago} ago" if self.word in ("finished", "failed") else f"{text}, for {ago}"
+
+
+def phase_of(seen: RunSnapshot) -> Phase:
+    """Where a run stands, by one look at it."""
+    learner = seen.learner
+    if not learner.seen:
+        return Phase("not started")
+    state = RunState.parse(learner.state) or RunState(Activity.RUNNING)
+    if not learner.alive:
+        return Phase("finished" if state.activity is Activity.STOPPED else "failed", since=learner.heartbeat)
+    if state.activity is Activity.PAUSED:
+        return Phase("paused", f"by {state.detail}", learner.state_since)
+    if (waits := _WAITS.get(state.activity)) is not None:
+        return Phase("waiting", waits.format(state.detail), learner.state_since)
+    if state.activity is Activity.RUNNING and _without_games(seen):
+        return Phase("waiting", "for games" if seen.last_game_at else "for the first game", seen.last_game_at)
+    return Phase("running", since=learner.started_at)
+
+
+_WAITS = {
+    Activity.NO_MODEL: "for a model (the bot makes the first one)",
+    Activity.MACHINE_BUSY: "for {}",
+    Activity.GAME_FIRST: "for the game, which needs the machine",
+    Activity.TROUBLE: "after an error",
+}
+
+
+def _without_games(seen: RunSnapshot) -> bool:
+    """Beside a bot that plays no game at the moment, with all games learned from."""
+    return "selfplay" not in seen.learner.stats and not seen.buffer.count and not seen.in_progress

@@ -1,0 +1,150 @@
+"""Is the bot getting better? A light and a sentence, from the results that say most about it.
+
+The bot's own games say most: its latest games against those before, by the win rate, or by the return if the game has
+no winner. Without any, evaluation games do: the version that was evaluated last against the one that was evaluated
+first. Self-play without an evaluator has only the mean return, which says something if the game has one player.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, pvariance
+from typing import Literal
+
+from understudy.ledger.history import EVALUATION
+from understudy.models.intervals import Z95
+from understudy.watch.history import RunHistory, Series
+from understudy.watch.win_rates import Rates
+
+_FEW_GAMES = 20
+_FEW_UPDATES = 20
+Verdict = Literal["better", "no change shown", "worse", "unknown"]
+_WORDS: dict[Verdict, str] = {
+    "better": "Getting better",
+    "no change shown": "No change shown",
+    "worse": "Getting worse",
+    "unknown": "Not known yet",
+}
+_LIGHTS: dict[Verdict, str] = {"better": "green", "no change shown": "", "worse": "red", "unknown": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """The answer: a verdict at the 95 % level, and what it rests on in one sentence."""
+
+    verdict: Verdict
+    sentence: str
+
+    @property
+    def word(self) -> str:
+        """The answer in one or two words, for a heading."""
+        return _WORDS[self.verdict]
+
+    @property
+    def light(self) -> str:
+        """Green: better. Red: worse. Off: chance may explain the difference, or there is too little to compare."""
+        return _LIGHTS[self.verdict]
+
+
+def judge_progress(history: RunHistory) -> Improvement:
+    """Judge the results of a run."""
+    if history.win_rate.games:
+        return of_games(history.win_rate)
+    evaluated = history.others.get(EVALUATION)
+    if evaluated is not None and evaluated.by_version.games:
+        return _of_versions(evaluated.by_version)
+    if history.returns:
+        return of_returns(history.returns)
+    returns = history.metrics.get("mean_return")
+    if returns is not None and returns.x:
+        return _of_one_player(returns) if history.players == 1 else _of_mean_return(returns)
+    return Improvement("unknown", "No game with a winner yet.")
+
+
+def of_games(rates: Rates) -> Improvement:
+    """The last games against those before."""
+    last, n = rates.value[-1], rates.games[-1]
+    now = f"{last:.0%} of the last {n} games won"
+    start = rates.played[-1] - n  # the two spans share no game
+    before = next((i for i in range(len(rates.x) - 1, -1, -1) if rates.played[i] <= start), None)
+    if before is None or n < _FEW_GAMES:
+        return Improvement("unknown", f"{now}; too few games to compare.")
+    then, m = rates.value[before], rates.games[before]
+    verdict = _compared((last, n), (then, m))
+    return Improvement(verdict, f"{now}, {then:.0%} of the {m} before: {_IN_WORDS[verdict]}.")
+
+
+_IN_WORDS: dict[Verdict, str] = {
+    "better": "getting better",
+    "worse": "getting worse",
+    "no change shown": "the difference may be chance",
+}
+
+
+def _of_versions(rates: Rates) -> Improvement:
+    """The version that was evaluated last against the first."""
+    now = f"Version {rates.x[-1]} won {rates.value[-1]:.0%} of {rates.games[-1]} evaluation games"
+    if len(rates.x) < 2:
+        return Improvement("unknown", f"{now}; there is no other version to compare with yet.")
+    verdict = _compared((rates.value[-1], rates.games[-1]), (rates.value[0], rates.games[0]))
+    return Improvement(verdict, f"{now}, version {rates.x[0]} won {rates.value[0]:.0%}: {_IN_WORDS[verdict]}.")
+
+
+def _compared(now: tuple[float, int], before: tuple[float, int]) -> Verdict:
+    """Two win rates (rate, games), by the usual test of two proportions."""
+    (last, n), (then, m) = now, before
+    pooled = (last * n + then * m) / (n + m)
+    spread = math.sqrt(max(pooled * (1 - pooled), 1e-9) * (1 / n + 1 / m))
+    z = (last - then) / spread
+    return "better" if z > Z95 else "worse" if z < -Z95 else "no change shown"
+
+
+def of_returns(returns: Sequence[float]) -> Improvement:
+    """The latest returns against those before."""
+    n = len(returns) // 2
+    last = returns[-n:] if n else returns
+    now = f"The last {len(last)} games have a mean return of {fmean(last):.4g}"
+    if n < _FEW_GAMES:
+        return Improvement("unknown", f"{now}; too few games to compare.")
+    before = returns[-2 * n : -n]
+    verdict = _compared_means((last, n), (before, n))
+    return Improvement(verdict, f"{now}, the {n} before of {fmean(before):.4g}: {_IN_WORDS[verdict]}.")
+
+
+def _of_one_player(returns: Series) -> Improvement:
+    """The mean return of the last quarter of the updates against that of the first.
+
+    Each value is a mean over the last hundred games, so a quarter has as many independent values as it has hundreds
+    of games.
+    """
+    part = len(returns.x) // 4
+    if part < _FEW_UPDATES // 4:
+        return Improvement("unknown", f"The mean return is {returns.value[-1]:.4g}; too few updates to compare.")
+    first, last = returns.value[:part], returns.value[-part:]
+    counts = [
+        min(part, max(int((games[-1] - games[0]) / 100), 2)) for games in (returns.games[:part], returns.games[-part:])
+    ]
+    verdict = _compared_means((last, counts[1]), (first, counts[0]))
+    span = f"The mean return went from {fmean(first):.4g} in the first quarter to {fmean(last):.4g} in the last"
+    return Improvement(verdict, f"{span}: {_IN_WORDS[verdict]}.")
+
+
+def _compared_means(now: tuple[Sequence[float], int], before: tuple[Sequence[float], int]) -> Verdict:
+    """Two means of values, of which so many are independent, by Welch's test."""
+    difference = fmean(now[0]) - fmean(before[0])
+    spread = math.sqrt(sum(pvariance(values) / (n - 1) for values, n in (now, before)))
+    if abs(difference) <= Z95 * spread or difference == 0:
+        return "no change shown"
+    return "better" if difference > 0 else "worse"
+
+
+def _of_mean_return(returns: Series) -> Improvement:
+    """The mean return: of two players it says nothing about strength, so no verdict is given."""
+    text = f"The mean return is {returns.value[-1]:.4g}"
+    if len(returns.x) >= _FEW_UPDATES:
+        part = len(returns.x) // 4
+        first, last = sum(returns.value[:part]) / part, sum(returns.value[-part:]) / part
+        text = f"The mean return went from {first:.4g} in the first quarter to {last:.4g} in the last"
+    return Improvement("unknown", f"{text}. Evaluation games would show whether the bot gets better.")

@@ -1,0 +1,264 @@
+"""One look at a run directory: everything that a monitor shows, as far as it can be read.
+
+A part that is missing, damaged or locked leaves its figures empty and a sentence in `problems`; nothing raises, and
+nothing is written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import ModelDamaged, RunDirError
+from understudy.files.npz import read_npz
+from understudy.games.spec import WorkSummary, all_work, resolve
+from understudy.ledger.connection import Ledger
+from understudy.ledger.history import PURPOSE, finite_numbers, result_kind
+from understudy.models.state import MAX_BYTES
+from understudy.run.state import Activity, RunState
+from understudy.run.status import is_alive, read_status
+from understudy.rundir import RunDir
+from understudy.watch.ledger_reading import open_ledger
+from understudy.watch.run_files import NO_FOLDER, Folder, Rejection, files_in, parsed, read_folder, reasons_beside, tail
+
+_RECENT = 5
+_LOG_LINES = 12
+_LATEST_FILES = 100  # files dealt with, of which the share of rejected ones is counted
+_LATEST_GAMES = 100  # of the bot, whose results are counted
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNote:
+    """The model that bots load; None where there is none, or where its file does not say."""
+
+    path: str
+    exists: bool = False
+    version: int | None = None
+    publisher: str = ""
+    bytes: int = 0
+    at: float | None = None
+    updates: int | None = None
+    games: int | None = None
+    actions: tuple[str, ...] = ()
+    kept: tuple[int, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Of network and training, by their full names."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerNote:
+    """What the learner last said of itself. `stats` is `status.json` as it is."""
+
+    seen: bool = False
+    alive: bool = False
+    state: str = ""
+    pid: int | None = None
+    heartbeat: float | None = None
+    started_at: float | None = None
+    state_since: float | None = None
+    errors: int = 0
+    last_error: str | None = None
+    paused_by_request: bool = False
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def run_state(self) -> RunState | None:
+        """The state that `state` is the text of; None if it is not one that this version knows."""
+        return RunState.parse(self.state)
+
+    @property
+    def activity(self) -> Activity | None:
+        """What the learner is doing, without the detail."""
+        return None if self.run_state is None else self.run_state.activity
+
+
+@dataclass(frozen=True, slots=True)
+class RunSnapshot:
+    """A run at one moment."""
+
+    run_dir: str
+    at: float
+    exists: bool = False
+    problems: tuple[str, ...] = ()
+    buffer: Folder = NO_FOLDER
+    in_progress: int = 0
+    last_move_at: float | None = None
+    """When a game in progress last wrote a decision."""
+    archive: Folder = NO_FOLDER
+    rejected: Folder = NO_FOLDER
+    reasons: tuple[Rejection, ...] = ()
+    latest_files: int = 0
+    """How many of the last files dealt with are counted below."""
+    latest_rejected: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    results: dict[str, int] = field(default_factory=dict)
+    """Of the bot's own last hundred games: won, lost, tied, other."""
+    last_game_at: float | None = None
+    last_version_at: float | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    """Of the newest version that was trained."""
+    model: ModelNote = ModelNote("")
+    learner: LearnerNote = LearnerNote()
+    workers: tuple[str, ...] = ()
+    resources: dict[str, float | None] = field(default_factory=dict)
+    disk_free: int | None = None
+    disk_total: int | None = None
+    work: dict[str, WorkSummary] = field(default_factory=dict)
+    """What the background work of games has done, by its name."""
+    log: tuple[str, ...] = ()
+    events: tuple[dict[str, Any], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return dataclasses.asdict(self)
+
+
+def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES) -> RunSnapshot:
+    """Look at a run directory. It need not exist, be whole, or be writable."""
+    now = time.time()
+    if not run.root.is_dir():
+        return RunSnapshot(str(run.root), now)
+    problems: list[str] = []
+    status = read_status(run.status)
+    if not status and run.status.exists():
+        problems.append(f"{run.status.name} cannot be read.")
+    buffer = read_folder(run.buffer, recent, problems)
+    journals = list(files_in(run.live, ".journal", problems))
+    usage = _disk(run.root)
+    seen = RunSnapshot(
+        run_dir=str(run.root),
+        at=now,
+        exists=True,
+        buffer=buffer,
+        in_progress=len(journals),
+        last_move_at=max((note.at for note in journals), default=None),
+        archive=read_folder(run.archive, recent, problems),
+        rejected=read_folder(run.rejected, recent, problems),
+        reasons=reasons_beside(run.rejected, recent),
+        model=_model(run, problems),
+        learner=_learner(status),
+        workers=tuple(map(str, status.get("workers") or ())),
+        resources=_plain_numbers(status.get("resources")),
+        disk_free=None if usage is None else usage.free,
+        disk_total=None if usage is None else usage.total,
+        log=tuple(tail(run.log, log_lines)),
+        events=tuple(parsed(tail(run.events, log_lines))),
+    )
+    if run.ledger.exists():
+        try:
+            with open_ledger(run.ledger) as ledger:
+                seen = dataclasses.replace(seen, **_from_ledger(run, ledger, seen, recent))
+        except RunDirError as error:
+            problems.append(f"{error}")
+    return dataclasses.replace(seen, problems=tuple(dict.fromkeys(problems)))
+
+
+def _from_ledger(run: RunDir, ledger: Ledger, seen: RunSnapshot, recent: int) -> dict[str, Any]:
+    """What the ledger knows better than the folders."""
+    outcomes = ledger.games_by_outcome()
+    games = ledger.query("SELECT ended, at FROM games ORDER BY rowid DESC LIMIT ?", (_LATEST_FILES,))
+    rejections = ledger.query("SELECT name, reason, at FROM rejected ORDER BY at DESC LIMIT ?", (_LATEST_FILES,))
+    dealt_with = sorted([(at, False) for *_, at in games] + [(at, True) for *_, at in rejections], reverse=True)
+    latest = dealt_with[:_LATEST_FILES]
+    count, size = ledger.archive_size()
+    versions = ledger.query("SELECT at FROM versions ORDER BY version DESC LIMIT 1")
+    trained = ledger.query(
+        "SELECT seconds, loss, stats FROM versions WHERE loss IS NOT NULL ORDER BY version DESC LIMIT 1"
+    )
+    own = f"SELECT result FROM games WHERE json_extract(axes, '$.{PURPOSE}') IS NULL ORDER BY rowid DESC LIMIT ?"
+    kinds = Counter(result_kind(result) for (result,) in ledger.query(own, (_LATEST_GAMES,)))
+    return {
+        "archive": dataclasses.replace(seen.archive, count=count, bytes=size) if count else seen.archive,
+        "reasons": tuple(Rejection(*row) for row in rejections[:recent]) or seen.reasons,
+        "latest_files": len(latest),
+        "latest_rejected": sum(rejected for _, rejected in latest),
+        "outcomes": outcomes,
+        "results": {name: kinds[kind] for kind, name in enumerate(("won", "lost", "tied", "other"))},
+        "last_game_at": max((ended for ended, _ in games), default=None),
+        "last_version_at": versions[0][0] if versions else None,
+        "metrics": _metrics(*trained[0]) if trained else {},
+        "work": _work(run, ledger, seen.learner.stats),
+    }
+
+
+def _work(run: RunDir, ledger: Ledger, status: dict[str, Any]) -> dict[str, WorkSummary]:
+    waiting = int(_plain_numbers(status.get("jobs")).get("analyse waiting") or 0)
+    return {name: resolve(work.summary)(ledger, run, waiting) for name, work in all_work().items()}
+
+
+def _metrics(seconds: float, loss: float, stats: str) -> dict[str, float]:
+    return finite_numbers({**json.loads(stats), "seconds": seconds, "loss": loss})
+
+
+def _learner(status: dict[str, Any]) -> LearnerNote:
+    if not status:
+        return LearnerNote()
+    state = RunState.parse(str(status.get("state", "")))
+    return LearnerNote(
+        seen=True,
+        alive=is_alive(status),
+        state=str(status.get("state", "")),
+        pid=status.get("pid"),
+        heartbeat=_number(status.get("heartbeat")),
+        started_at=_number(status.get("started_at")),
+        state_since=_number(status.get("state_since")),
+        errors=int(_number(status.get("errors")) or 0),
+        last_error=status.get("last_error"),
+        paused_by_request=state is not None and state.activity is Activity.PAUSED,
+        stats=status,
+    )
+
+
+def _model(run: RunDir, problems: list[str]) -> ModelNote:
+    note = ModelNote(str(run.model), kept=_kept_versions(run.versions))
+    try:
+        stat = run.model.stat()
+    except OSError:
+        return note
+    note = dataclasses.replace(note, exists=True, bytes=stat.st_size, at=stat.st_mtime)
+    try:
+        arrays = read_npz(run.model, max_bytes=MAX_BYTES, error=ModelDamaged, wanted=("meta",))
+        meta = json.loads(arrays["meta"].item())
+        counters = meta["counters"]
+        return dataclasses.replace(
+            note,
+            version=int(meta["version"]),
+            publisher=str(meta["publisher"]),
+            updates=int(counters["updates"]),
+            games=int(counters["games"]),
+            actions=tuple(map(str, meta["actions"])),
+            settings={
+                f"{part}.{name}": value for part in ("network", "training") for name, value in meta[part].items()
+            },
+        )
+    except (ModelDamaged, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        problems.append(f"The model {run.model.name} cannot be read: {error}")
+        return note
+
+
+def _kept_versions(folder: Path) -> tuple[int, ...]:
+    try:
+        return tuple(sorted(int(file.stem) for file in folder.glob("*.npz") if file.stem.isdecimal()))
+    except OSError:
+        return ()
+
+
+def _disk(root: Path) -> Any:
+    try:
+        return shutil.disk_usage(root)
+    except OSError:
+        return None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _plain_numbers(values: object) -> dict[str, Any]:
+    return {str(key): _number(value) for key, value in values.items()} if isinstance(values, dict) else {}

@@ -1,0 +1,163 @@
+"""Mistakes that people make, and the message that each gets: no traceback, and it says what to do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from understudy.cli import main
+from understudy.games.zerg.training_run import main as run_with_training
+
+U, RUN = "understudy", "run_with_training"
+
+
+class Mistake(NamedTuple):
+    """A command line, what its message must contain, and its exit code."""
+
+    line: str
+    said: tuple[str, ...]
+    code: int = 2
+    variable: tuple[str, str] = ("", "")
+
+
+# In the folder of the test: a run `my_run`, a text `notes.txt`, and settings in `bad.toml` and `typo.toml`.
+MISTAKES = [
+    Mistake("understudy", ("COMMAND", "understudy --help")),
+    Mistake("understudy lern", ("no command 'lern'", "did you mean learn?")),
+    Mistake("understudy lean my_run", ("did you mean learn?",)),
+    Mistake("understudy dashbord", ("did you mean dashboard?",)),
+    Mistake("understudy learn --onec", ("no flag --onec", "did you mean --once?")),
+    Mistake("understudy learn my_run --drian", ("no flag --drian", "understudy learn --help")),
+    Mistake("understudy learn my_run again", ("'again' is one argument too many",)),
+    Mistake("understudy learn my_rum", ("no run at", "did you mean my_run?", "--new"), 1),
+    Mistake("understudy learn notes.txt", ("notes.txt is a file", "Name the folder of a run"), 1),
+    Mistake("understudy monitor my_rnu", ("no run at", "did you mean my_run?"), 1),
+    Mistake("understudy doctor my_rnu", ("no run at", "did you mean my_run?"), 1),
+    Mistake("understudy dashboard my_rnu", ("no run at", "did you mean my_run?"), 1),
+    Mistake("understudy pause nowhere/my_run", ("no run at", "no folder"), 1),
+    Mistake("understudy models my_rnu", ("no run at", "did you mean my_run?"), 1),
+    Mistake("understudy models my_run --rollback 99", ("No model has been published",), 1),
+    Mistake("understudy models my_run --rollback zero", ("'zero' is not a whole number of at least 1",)),
+    Mistake("understudy models my_run --average -4", ("'-4' is not a whole number of at least 1",)),
+    Mistake("understudy export my_run", ("--tensorboard --csv --onnx is required",)),
+    Mistake("understudy selfplay", ("Name a game to play", "--env ID"), 1),
+    Mistake("understudy selfplay tictactow", ("no game 'tictactow'", "did you mean tictactoe?"), 1),
+    Mistake("understudy selfplay --env CartPoll-v1", ("CartPole",), 1),
+    Mistake("understudy selfplay tictactoe --env CartPole-v1", ("Name a game to play, or",), 1),
+    Mistake("understudy selfplay tictactoe --import ale_py", ("--import goes with --env",), 1),
+    Mistake("understudy selfplay my_game:SPEC", ("my_game:SPEC cannot be imported",), 1),
+    Mistake("understudy selfplay tictactoe --updates -3", ("--updates", "'-3' is not a whole number")),
+    Mistake("understudy selfplay tictactoe --seconds -1", ("--seconds", "'-1' is not a number above 0")),
+    Mistake("understudy selfplay tictactoe --seconds nan", ("'nan' is not a number above 0",)),
+    Mistake("understudy selfplay tictactoe --workers two", ("'two' is not a whole number",)),
+    Mistake("understudy selfplay tictactoe --workers 0", ("'0' is not a whole number of at least 1",)),
+    Mistake("understudy selfplay tictactoe --training.lerning-rate 1", ("did you mean --training.learning-rate?",)),
+    Mistake(
+        "understudy selfplay tictactoe --training.learning-rate 1e30",
+        ("more than 10", "Default: 0.0006"),
+        1,
+    ),
+    Mistake("understudy selfplay tictactoe --training.learning-rate fast", ("must be a number", "0.0006"), 1),
+    Mistake("understudy selfplay tictactoe --network.hidden 9999999999", ("at least 1 and at most 65536",), 1),
+    Mistake("understudy selfplay tictactoe --network.policy mpl", ("nearest known one is 'mlp'",), 1),
+    Mistake("understudy selfplay tictactoe --settings no.toml", ("There is no settings file no.toml",), 1),
+    Mistake("understudy selfplay tictactoe --settings bad.toml", ("bad.toml cannot be read",), 1),
+    Mistake("understudy selfplay tictactoe --settings typo.toml", ("nearest known one is 'gamma'",), 1),
+    Mistake(
+        "understudy learn my_run",
+        ("nearest known one is 'learning_rate'",),
+        1,
+        ("UNDERSTUDY_TRAINING_LERNING_RATE", "1"),
+    ),
+    Mistake("understudy match random gredy", ("no player 'gredy'", "greedy"), 1),
+    Mistake("understudy match random greedy --games -2", ("'-2' is not a whole number",)),
+    Mistake("understudy usi nothing.npz", ("no checkpoint at nothing.npz",), 1),
+    Mistake("understudy play chess", ("cannot be 'chess'", "possible: shogi")),
+    Mistake("understudy replays nowhere", ("no replay folder", "REPLAY_ARCHIVE_DIR"), 1),
+    Mistake("understudy package my_rnu", ("no run at", "did you mean my_run?"), 1),
+    Mistake("understudy learn-check --suite genral", ("did you mean general?",)),
+    Mistake("understudy proving-ground ply bot.py", ("no command 'ply'", "did you mean play?")),
+    Mistake("understudy proving-ground play nothing.py", ("nothing.py is not a file", "BotAI"), 1),
+    Mistake("understudy proving-ground serve --port 70000", ("70000 is not a port", "65535")),
+    Mistake("understudy proving-ground play b.py --difficulty Esay", ("did you mean Easy?",)),
+    Mistake("run_with_training --games -1", ("'-1' is not a whole number of at least 0",)),
+    Mistake("run_with_training --gmaes 3", ("no flag --gmaes", "did you mean --games?")),
+    Mistake("run_with_training --map Automaton", ("no map 'Automaton'", "takes a number"), 1),
+    Mistake("run_with_training", ("ZERG_GAMES", "'ten' is not a whole number"), 1, ("ZERG_GAMES", "ten")),
+    Mistake("run_with_training", ("ZERG_RACE", "one of"), 1, ("ZERG_RACE", "Orc")),
+    Mistake("run_with_training", ("SC2PATH is '/nowhere'", "unset it"), 1, ("SC2PATH", "/nowhere")),
+    Mistake("run_with_training --game starcraft", ("not found", "--game proving-ground"), 1),
+]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: "=".join(m.variable).strip("=") + " " + m.line)
+def test_a_mistake_gets_a_message_that_says_what_to_do(
+    mistake: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my_run" / "models").mkdir(parents=True)
+    (tmp_path / "notes.txt").write_text("not a run")
+    (tmp_path / "bad.toml").write_text("[training\n")
+    (tmp_path / "typo.toml").write_text("[training]\ngama = 0.9\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SC2PATH", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if mistake.variable[0]:
+        monkeypatch.setenv(*mistake.variable)
+    program, *arguments = mistake.line.split()
+    before = _names(tmp_path)
+    try:
+        code = {"understudy": main, "run_with_training": run_with_training}[program](arguments)
+    except SystemExit as end:
+        code = end.code  # type: ignore[assignment]
+    shown = capsys.readouterr()
+    message = shown.err + shown.out
+    assert code == mistake.code, message
+    for part in mistake.said:
+        assert part in message
+    assert "Traceback" not in message
+    assert "usage:" not in message
+    assert len(message) < 600, message
+    assert (
+        sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == before
+    )  # a mistake leaves nothing behind
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))  # caches are hidden
+
+
+def test_a_missing_library_is_named_with_the_command_that_installs_it(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['rich'] = None; from understudy.cli import main; sys.exit(main(['monitor', '.']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "'rich" in done.stderr
+    assert f"{sys.executable} -m pip install" in done.stderr
+    assert "monitor]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+COMMANDS = "learn doctor selfplay dashboard models monitor export stop play usi match replays package"
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS.split()])
+def test_help_fits_a_screen_and_an_ascii_console(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "understudy", *command.split(), "--help"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert len(done.stdout.splitlines()) <= (40 if command else 50)  # the list of commands is longer
+
+
+def test_help_all_has_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["selfplay", "--help-all"])
+    assert "--training.learning-rate" in capsys.readouterr().out
