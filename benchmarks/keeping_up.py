@@ -36,7 +36,7 @@ SECONDS = 20.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class Throughput:
     """What a learner did while the bot played."""
 
     played: float
@@ -61,7 +61,7 @@ def rows() -> list[Row]:
     ]
 
 
-def _measured(settings: LearnerSettings | None = None) -> Found:
+def _measured(settings: LearnerSettings | None = None) -> Throughput:
     with tempfile.TemporaryDirectory() as folder:
         run = RunDir.at(folder)
         with RLAgent(FEATURES, ACTIONS, run_dir=run.root, online_training=False, seed=0):
@@ -87,12 +87,12 @@ def _look(run: RunDir) -> _Seen:
     return _Seen(time.time(), sum(1 for _ in run.buffer.glob("*.npz")))
 
 
-def _found(before: _Seen, after: _Seen, made: list[Version]) -> Found:
+def _found(before: _Seen, after: _Seen, made: list[Version]) -> Throughput:
     learned = sum(version.games for version in made)
     stale = sum(version.games * version.stats["staleness"] for version in made)
     seconds = after.at - before.at
     played = learned + after.waiting - before.waiting
-    return Found(played / seconds, learned / seconds, stale / max(learned, 1), after.waiting)
+    return Throughput(played / seconds, learned / seconds, stale / max(learned, 1), after.waiting)
 
 
 @contextlib.contextmanager

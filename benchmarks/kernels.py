@@ -24,7 +24,7 @@ ROUNDS = 9
 TOWER = NetworkSettings(policy="resnet", blocks=2, channels=32)
 
 
-class Job:
+class TrainingJob:
     """One round plays `matches` × `steps` decisions, learns from them, and hands the new weights to the player."""
 
     def __init__(self, game: str, matches: int, steps: int, network: NetworkSettings, minibatch: int) -> None:
@@ -51,9 +51,9 @@ class Job:
         return [(time.perf_counter() - start) / self.decisions]
 
 
-def drift(*kernels: str) -> Job:
+def drift(*kernels: str) -> TrainingJob:
     """An MLP that plays Drift, with some of the kernels of an update."""
-    job = Job("drift", 64, 128, NetworkSettings(), 256)
+    job = TrainingJob("drift", 64, 128, NetworkSettings(), 256)
     trainer = job.model.trainer
     if "layers" in kernels:
         trainer.network.compile()
@@ -64,14 +64,14 @@ def drift(*kernels: str) -> Job:
     return job
 
 
-def shogi(*kernels: str) -> Job:
+def shogi(*kernels: str) -> TrainingJob:
     """A tower that plays shogi, with or without the compiled convolutions."""
-    job = Job("shogi", 64, 32, dataclasses.replace(TOWER, backend="compiled" if kernels else "torch"), 512)
+    job = TrainingJob("shogi", 64, 32, dataclasses.replace(TOWER, backend="compiled" if kernels else "torch"), 512)
     job.model.network.use_threads(1)
     return job
 
 
-JOBS: Mapping[str, tuple[Callable[..., Job], tuple[str, ...]]] = {
+JOBS: Mapping[str, tuple[Callable[..., TrainingJob], tuple[str, ...]]] = {
     "MLP, Drift": (drift, ("layers", "objective", "Adam")),
     "2 × 32 tower, shogi": (shogi, ("Winograd",)),
 }

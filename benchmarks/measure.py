@@ -1,7 +1,7 @@
 """How the benchmarks measure: contenders take turns, medians are compared, and every row says what it was held against.
 
-A noisy neighbour hits whoever is running. Contenders that take turns in short rounds are hit alike, so the ratio of
-their medians holds on a shared machine where the figures themselves do not.
+A noisy neighbour slows down what runs at that moment. Contenders that take turns in short rounds are slowed alike, so
+the ratio of their medians holds on a shared machine where the figures themselves do not.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def clocked(bot: Any) -> Any:
 
 
 def contenders(run_dir: str) -> dict[str, Any]:
-    """The bots, made anew for each game."""
+    """The bots, new ones for each game."""
     names = ("zerg_macro", "zerg_rush")
     bots = {name: load_bot(BOTS / f"{name}.py").ai for name in names}
     # Untrained, and without the games that keep to one strategy: those go to the time limit with 585 units.

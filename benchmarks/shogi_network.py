@@ -70,7 +70,7 @@ class Update:
         return [(time.perf_counter() - start) / MINIBATCH]
 
 
-class Play:
+class Evaluations:
     """Inference of one batch, a few times."""
 
     def __init__(self, evaluate: Evaluator, batch: int) -> None:
@@ -106,7 +106,7 @@ def measure() -> list[Row]:
         made = {name: BACKENDS[name][0](network) for name in installed()}
         name = f"{blocks} blocks × {channels} channels"
         for batch in (1, 32):
-            results = take_turns({key: Play(evaluate, batch) for key, evaluate in made.items()}, ROUNDS)
+            results = take_turns({key: Evaluations(evaluate, batch) for key, evaluate in made.items()}, ROUNDS)
             rate = {key: 1e-3 / quantile([r[0] for r in rounds], 0.5) for key, rounds in results.items()}
             best = max(rate, key=lambda key: rate[key])
             rows.append(Row(f"play, {name}, batch {batch}: {best}", rate[best], "k/s", "torch", rate["torch"]))

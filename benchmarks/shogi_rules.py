@@ -16,7 +16,7 @@ from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper, actions_o
 GAMES, ROUNDS, STEPS = 64, 9, 40
 
 
-class Ours:
+class OurRules:
     """A batch of games: planes and masks into two arrays, a random legal action in each game."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Bare:
 
 def measure() -> list[Row]:
     """Steps a second, as the median of rounds taken in turns."""
-    results = take_turns({"ours": Ours(), "plain": Plain(), "bare": Bare()}, ROUNDS)
+    results = take_turns({"ours": OurRules(), "plain": Plain(), "bare": Bare()}, ROUNDS)
     rates = {name: 1e-3 / quantile([r[0] for r in rounds], 0.5) for name, rounds in results.items()}
     what = f"shogi, random play with planes and mask, {GAMES} games"
     return [

@@ -41,7 +41,7 @@ def only_itself(matches: int) -> ShogiMatches:
     return ShogiMatches(matches)
 
 
-class Ours(NamedTuple):
+class OurSpeed(NamedTuple):
     """Medians of rounds."""
 
     played: float  # steps a second of two workers that only play
@@ -50,7 +50,7 @@ class Ours(NamedTuple):
     share: float  # of the update's time that its convolutions, in plain form, would take in large matrix products
 
 
-def ours() -> Ours:
+def ours() -> OurSpeed:
     """Two workers that play, and an update on both cores, in turn."""
     each = GAMES // WORKERS
     settings = ParallelSettings(
@@ -76,11 +76,11 @@ def ours() -> Ours:
     # In the first round processes start.
     played, trained, learned = (GAMES * STEPS / quantile(s, 0.5) for s in zip(*rounds[1:], strict=True))
     # Not between the rounds: workers would play meanwhile.
-    return Ours(played, trained, learned, learned * update_flops(NETWORK) / peak(WORKERS))
+    return OurSpeed(played, trained, learned, learned * update_flops(NETWORK) / peak(WORKERS))
 
 
 def peak(threads: int) -> float:
-    """Floating-point operations a second of large matrix products, on so many threads."""
+    """Floating-point operations per second of large matrix products on `threads` threads."""
     size, times = 1024, 8
     a = torch.rand(size, size)
 

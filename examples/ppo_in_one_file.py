@@ -40,7 +40,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass
-class Batch:
+class Experience:
     """Decisions of several episodes, one after the other."""
 
     states: list[Floats] = field(default_factory=list)
@@ -71,7 +71,7 @@ def train(env_id: str, goal: float, most_steps: int, seed: int) -> float:
     normalizer, adam = StateNormalizer(state_dim), Adam(network.parameters, LEARNING_RATE)
     returns: deque[float] = deque(maxlen=100)
     began, steps = time.perf_counter(), 0
-    player = Player(env, seed)
+    player = Actor(env, seed)
     while steps < most_steps and (len(returns) < 100 or np.mean(returns) < goal):
         batch = player.play(network, normalizer, rng, returns)
         normalizer.update(np.array(batch.states))
@@ -81,7 +81,7 @@ def train(env_id: str, goal: float, most_steps: int, seed: int) -> float:
     return float(np.mean(returns))
 
 
-class Player:
+class Actor:
     """Plays episodes with the current policy. An episode may continue in the next batch."""
 
     def __init__(self, env: Any, seed: int) -> None:
@@ -91,9 +91,9 @@ class Player:
 
     def play(
         self, network: Network, normalizer: StateNormalizer, rng: np.random.Generator, returns: deque[float]
-    ) -> Batch:
+    ) -> Experience:
         """Make the decisions of one batch; the returns of episodes that end go to `returns`."""
-        batch = Batch(starts=[0])
+        batch = Experience(starts=[0])
         for number in range(1, STEPS + 1):
             logits, _ = network.step(normalizer.apply(self.state))
             choice = draw(logits, None, 0.0, rng.random())
@@ -113,7 +113,9 @@ class Player:
         return batch
 
 
-def update(network: Network, normalizer: StateNormalizer, adam: Adam, batch: Batch, rng: np.random.Generator) -> None:
+def update(
+    network: Network, normalizer: StateNormalizer, adam: Adam, batch: Experience, rng: np.random.Generator
+) -> None:
     """One PPO update (Schulman et al. 2017): several passes over the batch, in minibatches."""
     states = normalizer.apply(np.array(batch.states))
     actions, old = np.array(batch.actions), np.array(batch.log_probs, np.float32)

@@ -11,7 +11,7 @@ from understudy.rundir import RunDir
 
 
 def until(holds: Callable[[], object], seconds: float = 30.0) -> None:
-    """Wait until this holds; fail if it does not within so many seconds."""
+    """Wait until `holds()` is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -460,7 +460,7 @@ def test_random_state_files_that_are_broken_are_said_and_ignored(
     state.write_text("{")
     with caplog.at_level(logging.WARNING):
         agent_at(tmp_path)
-    assert "begin anew" in caplog.text
+    assert "start from a new seed" in caplog.text
 
 
 class Outcome(enum.Enum):

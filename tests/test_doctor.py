@@ -51,7 +51,7 @@ def test_a_missing_folder_is_made_again(run: RunDir, capsys: pytest.CaptureFixtu
     assert doctor(run, capsys)[0] == 1
     code, out = doctor(run, capsys, "--fix")
     assert code == 0
-    assert "mended" in out
+    assert "repaired" in out
     assert run.rejected.is_dir()
 
 

@@ -213,7 +213,7 @@ def read_only_run(run: RunDir, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> R
     """A run that may not be written to; root, whom no file mode stops, is told so too."""
     access = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK and access(path, mode))
-    disk.full = True  # whoever tries all the same must fail
+    disk.full = True  # writing fails all the same
     return run
 
 

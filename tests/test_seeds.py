@@ -10,6 +10,7 @@ import inspect
 import re
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -165,4 +166,6 @@ def test_every_row_of_the_table_is_checked_here() -> None:
 def test_settings_named_in_the_table_exist(tmp_path: Path) -> None:
     for arguments in re.findall(r"`BackgroundParallelLearner\(([a-z_]+=\d[^`]*)\)`", TABLE):
         given: dict[str, Any] = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", arguments)}
-        BackgroundParallelLearner(run_dir=tmp_path, **given)
+        learner = BackgroundParallelLearner(run_dir=tmp_path, **given)
+        chosen = asdict(learner.settings.learner) | asdict(learner.settings.resources)
+        assert chosen == chosen | given

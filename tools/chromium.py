@@ -90,12 +90,12 @@ class Browser:
             self._process.wait()
         self._profile.cleanup()
 
-    def open(self, url: str, width: int = 1280, height: int = 900, *, dark: bool = False, scale: float = 1.0) -> Page:
+    def open(self, url: str, width: int = 1280, height: int = 900, *, dark: bool = False, scale: float = 1.0) -> Tab:
         """A new tab of this size at this address, once the page has loaded; `dark` is what the system prefers."""
         request = urllib.request.Request(f"http://{self._address}/json/new?about:blank", method="PUT")
         with urllib.request.urlopen(request) as answer:
             target = json.load(answer)
-        page = Page(target["webSocketDebuggerUrl"])
+        page = Tab(target["webSocketDebuggerUrl"])
         self._pages.callback(page.disconnect)
         page.resize(width, height, scale)
         page.command("Page.enable")
@@ -121,7 +121,7 @@ class Browser:
         raise RuntimeError("Chromium did not open its DevTools port within 30 s.")
 
 
-class Page:
+class Tab:
     """One tab. `requested` holds every address it asked for, `complaints` what it wrote to its console as an error."""
 
     def __init__(self, address: str) -> None:

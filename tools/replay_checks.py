@@ -228,7 +228,7 @@ def _analyse(folder: Path, run: RunDir, workers: int, each_turn: Callable[[Dispa
 
 
 def _variants(replays: list[Path], folder: Path, count: int) -> Path:
-    """So many different files from a few: what follows the archive's end changes its hash and nothing else."""
+    """`count` different files from a few: what follows the archive's end changes its hash and nothing else."""
     folder.mkdir()
     ordinary = [path.read_bytes() for path in replays if path.stat().st_size < _ORDINARY_BYTES]
     for i in range(count):

@@ -24,7 +24,7 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tools.chromium import MISSING, Browser, Page, find_chromium
+from tools.chromium import MISSING, Browser, Tab, find_chromium
 
 from understudy.rundir import RunDir
 
@@ -100,7 +100,7 @@ def _photograph(browser: Browser, address: str, runs: list[str], only: list[str]
             opened.close()
 
 
-def _optional_tabs(page: Page, address: str, runs: list[str]) -> dict[str, str]:
+def _optional_tabs(page: Tab, address: str, runs: list[str]) -> dict[str, str]:
     """Where replays and shogi are shown: in the first run that has them."""
     found: dict[str, str] = {}
     for run in runs:
@@ -132,7 +132,7 @@ def _terminal(browser: Browser, run_dir: str, environment: dict[str, str]) -> No
     _save(page, IMAGES / "monitor.png")
 
 
-def _save(page: Page, target: Path) -> None:
+def _save(page: Tab, target: Path) -> None:
     """Save with a palette of the colours that matter most, exactly as they are: a third of the size, and no tint."""
     page.screenshot(target)
     with Image.open(target) as opened:

@@ -35,7 +35,7 @@ TINY_TOWER = ["--network.blocks", "1", "--network.channels", "8"]
 
 
 def start(run: RunDir, game: str, updates: int, workers: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """The command that people use, for so many more updates."""
+    """The command that people use, for `updates` more updates."""
     command = [sys.executable, "-m", "understudy", "selfplay", game, "--run-dir", str(run.root)]
     return subprocess.Popen(
         [*command, "--updates", str(updates), *SMALL, *workers, *(TINY_TOWER if game == "shogi" else ())],

@@ -153,7 +153,7 @@ class RLAgent:
     ) -> Decision:
         """Decide in this state and record the decision. `explore=False` takes the most probable action.
 
-        Features that are NaN or infinite count as 0, which is said in the log.
+        Features that are NaN or infinite count as 0; a warning is logged.
         """
         journal = self._begin_episode() if self._journal is None else self._journal
         if len(state) != self.state_dim:  # type: ignore[arg-type]
@@ -207,7 +207,7 @@ class RLAgent:
                 episode = journal.truncate(final, self._reward, time.time(), result, **notes)
         except EpisodeError as error:
             logger.warning("The game cannot be learned from: %s", error)
-            journal.close()  # whoever salvages it sets it aside, with the reason
+            journal.close()  # the learner salvages it and sets it aside, with the reason
             if self._stage is not None and self._record:
                 self._stage.report_unusable(journal.meta.id, result)
             return {"steps": len(journal), "result": result, "saved": None, "trained_online": False}
@@ -291,7 +291,7 @@ class RLAgent:
         self._playing = playing = self._model
         if self._stage is not None:
             self._playing = playing = self._stage.model_for(meta, self._model, counts=self._record)
-        self._exploring = self._model.exploration  # the same whoever plays, so that models are compared fairly
+        self._exploring = self._model.exploration  # the same for every version, so that versions are compared fairly
         self._step = playing.network.step
         self._normalize = playing.trainer.normalizer.apply
         values = playing.trainer.values

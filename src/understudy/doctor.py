@@ -51,7 +51,7 @@ def examine(run: RunDir, *, fix: bool) -> int:
         print(f"PROBLEM  {finding.what}")
         if fix and finding.mend is not None:
             finding.mend()
-            print("  mended")
+            print("  repaired")
             continue
         left += 1
         how = "`understudy doctor --fix` mends this: " if finding.mend is not None else ""
@@ -61,7 +61,7 @@ def examine(run: RunDir, *, fix: bool) -> int:
 
 
 def findings(run: RunDir) -> Iterator[Finding]:
-    """Everything that is wrong, in the order in which it is best mended."""
+    """Everything that is wrong, in the order in which to repair it."""
     yield from _folders(run)
     ledger_findings = list(_ledger(run))
     yield from ledger_findings

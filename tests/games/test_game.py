@@ -212,7 +212,7 @@ def test_an_environment_that_plays_another_game_the_second_time_begins_anew_and_
         del gymnasium.registry["Moody-v0"]
     assert going.tolist() == [True, False, True]
     assert "Moody-v0 cannot be resumed exactly" in caplog.text
-    assert "1 of 3 matches begin anew" in caplog.text
+    assert "1 of 3 matches start again" in caplog.text
     assert states_of(game).tolist() == [[0], [0], [0]]
 
 

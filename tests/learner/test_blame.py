@@ -82,7 +82,7 @@ def test_a_running_learner_goes_on_by_itself_with_a_healthy_model(run: RunDir) -
     ModelStore(run.model, run.ledger).rollback(1)
     assert loop._pass(request, 1) is True
     assert (loop.stats.model_trouble, outcomes(run)["learned"]) == (None, 1)
-    assert "] Model Mended\n" in run.log.read_text()
+    assert "] Model Recovered\n" in run.log.read_text()
 
 
 def test_a_setting_that_no_update_survives_is_not_the_fault_of_the_games(run: RunDir) -> None:

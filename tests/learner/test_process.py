@@ -517,7 +517,7 @@ def test_training_settings_given_to_the_learner_change_the_model(run: RunDir) ->
     after = read_model(run.model)
     assert (after.training.learning_rate, after.training.epochs, after.version) == (0.005, 2, 3)
     learn_once(run, "--training.learning-rate", "0.005")
-    assert read_model(run.model).version == 3  # nothing new was said
+    assert read_model(run.model).version == 3  # the same settings make no new version
 
 
 def test_the_shape_of_the_network_is_no_setting_of_the_learner(run: RunDir) -> None:

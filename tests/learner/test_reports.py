@@ -36,7 +36,7 @@ def stats() -> dict[str, object]:
     return known.as_dict()
 
 
-def in_order(wanted: list[str], text: str) -> None:
+def check_lines_in_order(wanted: list[str], text: str) -> None:
     """Each of the lines, whole, in this order."""
     lines = iter(text.splitlines())
     for line in wanted:
@@ -44,7 +44,7 @@ def in_order(wanted: list[str], text: str) -> None:
 
 
 def test_the_status_report_has_the_lines_that_users_know() -> None:
-    in_order(
+    check_lines_in_order(
         [
             "=" * 70,
             "[BACKGROUND LEARNER] STATUS REPORT",
@@ -72,7 +72,7 @@ def test_the_status_report_has_the_lines_that_users_know() -> None:
 
 
 def test_the_statistics_of_every_five_games_have_the_lines_that_users_know() -> None:
-    in_order(
+    check_lines_in_order(
         [
             "=" * 70,
             "[BACKGROUND LEARNING] STATISTICS",
@@ -88,7 +88,7 @@ def test_the_statistics_of_every_five_games_have_the_lines_that_users_know() -> 
         ],
         reports.statistics_table(stats()),
     )
-    in_order(
+    check_lines_in_order(
         ["Replays Analyzed: 0", "Models Trained: 5", "Total Processing Time: 6.15s"], reports.statistics_table(stats())
     )
 
@@ -99,7 +99,7 @@ def test_an_entry_of_the_log_has_the_lines_that_users_know_and_an_event_beside_i
     facts = {"total_steps": 200, "loss": 0.0234, "entropy": 1.0, "effective_sample_size": 1.0, "staleness": 0.0}
     entry = reports.batch_facts(3, {**facts, "seconds": 1.23}, {"files_processed": 8, "batches_trained": 3} | _VERSION)
     append_entry(run.log, "Batch Training Complete", entry, AT, facts)
-    in_order(
+    check_lines_in_order(
         [
             "[2026-01-25 14:32:05] Batch Training Complete",
             "  Batch Size:      3 games",

@@ -60,6 +60,7 @@ def test_a_worker_that_cannot_start_does_not_stop_training(run: RunDir, monkeypa
     for _ in range(6):
         schedule.ready = True
         until(lambda: try_batch(schedule, jobs), 10.0)
+        assert jobs.workers.running == 0
 
 
 def test_a_batch_gets_its_place_while_jobs_keep_all_workers_busy(run: RunDir) -> None:

@@ -369,4 +369,7 @@ def test_strict_follows_a_change_of_the_world(tmp_path: Path) -> None:
         run.publish()
         run.play(lambda _: 0.9)
     before = run.state.champion
-    run.play_until(lambda part: 0.6 if part.role == "challenger" else 0.1, lambda state: state.champion != before)
+    games = run.play_until(
+        lambda part: 0.6 if part.role == "challenger" else 0.1, lambda state: state.champion != before
+    )
+    assert run.events[-1] == "promoted", games

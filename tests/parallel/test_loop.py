@@ -518,7 +518,7 @@ def test_the_command_plays_and_resumes_environments_of_a_package_in_the_current_
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "ew matches" not in done.stderr
-        assert "begin anew" not in done.stderr
+        assert "start again" not in done.stderr
         assert read_model(RunDir.at(tmp_path / "run").model).counters["updates"] == updates
 
 

@@ -39,7 +39,7 @@ def cluster() -> Iterator[Any]:
 
 
 def train(game: str, on_update: OnUpdate | None = None, limit: int = 4, **parallel: Any) -> TrainingLoopManager:
-    """A run that is over after so many updates or, if it hangs, fails after a minute."""
+    """A run that ends after `limit` updates or, if it hangs, fails after a minute."""
     chosen = settings(**{"enabled": True, "backend": "ray", **parallel})
     loop = TrainingLoopManager(
         game, chosen, seed=3, on_update=lambda stats, rollouts: on_update(loop, stats, rollouts) if on_update else None

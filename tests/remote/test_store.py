@@ -84,6 +84,7 @@ def test_size_is_checked_before_the_object_is_loaded(store: Store) -> None:
 
 def test_deleting_what_is_not_there_is_no_error(store: Store) -> None:
     store.delete("games/none")
+    assert store.get("games/none", 1000) is None
 
 
 @pytest.mark.parametrize("key", ["", "../x", "a/../b", "/a", "a//b", ".hidden", "a/.hidden", "a b", "a\\b", "c:/x"])

@@ -52,7 +52,7 @@ def compiled_c(folder: Path) -> Path:
     return program
 
 
-def play(command: list[str | Path]) -> None:
+def check_learns(command: list[str | Path]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("reached ")
@@ -73,7 +73,7 @@ def test_the_header_is_also_cpp(tmp_path: Path) -> None:
 def test_c_learns_drift(run: RunDir, tmp_path: Path) -> None:
     program = compiled_c(tmp_path)
     with sidecar(run) as (port, _):
-        play([program, str(port)])
+        check_learns([program, str(port)])
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_csharp_learns_drift(run: RunDir, tmp_path: Path) -> None:
     sources = [CLIENTS / "csharp" / name for name in ("Understudy.cs", "Drift.cs")]
     subprocess.run([tool("mcs"), *sources, f"-out:{program}"], check=True)
     with sidecar(run) as (port, _):
-        play([tool("mono"), program, f"http://127.0.0.1:{port}"])
+        check_learns([tool("mono"), program, f"http://127.0.0.1:{port}"])
 
 
 @pytest.mark.slow
@@ -90,10 +90,10 @@ def test_csharp_learns_drift(run: RunDir, tmp_path: Path) -> None:
 def test_javascript_learns_drift(run: RunDir, way: str) -> None:
     program: list[str | Path] = [tool("node"), CLIENTS / "javascript" / "drift.mjs"]
     if way == "stdio":
-        play([*program, run.root, sys.executable, "-m", "understudy"])
+        check_learns([*program, run.root, sys.executable, "-m", "understudy"])
     else:
         with sidecar(run) as (port, _):
-            play([*program, f"http://127.0.0.1:{port}"])
+            check_learns([*program, f"http://127.0.0.1:{port}"])
 
 
 @pytest.mark.slow

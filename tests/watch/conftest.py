@@ -1,4 +1,4 @@
-"""One learned run, made once and copied for whoever changes it."""
+"""One learned run, made once and copied for tests that change it."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ STATE_DIM, N_ACTIONS = 4, 3
 
 
 class Notebook:
-    """What a process tells the torture run: lines that are on file when `write` returns, whoever is killed then."""
+    """What a process tells the torture run: lines that are on file when `write` returns, whatever is killed."""
 
     def __init__(self, path: str) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
@@ -34,7 +34,7 @@ class Notebook:
         os.write(self._descriptor, f"{line}\n".encode())
 
 
-class Ending:
+class TimeToEnd:
     """Becomes true when the torture run asks this process to end of itself."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Ending:
 def bot(run: str, notebook: str, online: str, pause: str) -> None:
     """Play short games for ever. A file `pause` makes it wait between two games, for as long as it is there."""
     logging.basicConfig(format="[%(levelname)s] %(message)s")
-    ending, notes = Ending(), Notebook(notebook)
+    ending, notes = TimeToEnd(), Notebook(notebook)
     rng = np.random.default_rng()
     # The network is of the default size: a model that were not written atomically should have time to show it.
     with RLAgent(STATE_DIM, N_ACTIONS, run_dir=run, online_training=online == "online") as agent:
@@ -73,7 +73,7 @@ def bot(run: str, notebook: str, online: str, pause: str) -> None:
 def reader(model: str, notebook: str) -> None:
     """Load the published model again and again; complain when it cannot be loaded, or is older than the last one."""
     os.nice(10)
-    ending, notes = Ending(), Notebook(notebook)
+    ending, notes = TimeToEnd(), Notebook(notebook)
     newest = loads = 0
     while not ending.asked:
         version = read_model(Path(model)).version
@@ -86,7 +86,7 @@ def reader(model: str, notebook: str) -> None:
 
 def publisher(run: str, index: str) -> None:
     """Publish for ever: each time, add exactly 1 to the parameter that is this publisher's own."""
-    place, slot, ending = RunDir.at(run), int(index), Ending()
+    place, slot, ending = RunDir.at(run), int(index), TimeToEnd()
     store = ModelStore(place.model, place.ledger)
     while not ending.asked:
         base = store.load()

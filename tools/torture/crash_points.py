@@ -185,6 +185,6 @@ def _after_recovery(root: Path) -> list[str]:
         "archive and ledger that differ": {path.name for path in run.archive.glob("*.npz")} ^ archived,
         "the bad file not rejected": {"game_20200101_000000_Defeat_bad.npz"} - rejected,
         "a damaged ledger": set(problems),
-        "losses mended": {v.publisher for v in versions} & {"restored", "by hand", "adopted"},
+        "losses repaired": {v.publisher for v in versions} & {"restored", "by hand", "adopted"},
     }
     return [f"{what}: {found}" for what, found in facts.items() if found]

@@ -38,7 +38,7 @@ class Chance:
             try:
                 self.restore(json.loads(self._file.read_bytes()))
             except (OSError, ValueError, TypeError, KeyError) as error:
-                logger.warning("The random numbers begin anew; %s cannot be read: %s", self._file, error)
+                logger.warning("The random numbers start from a new seed: %s cannot be read: %s", self._file, error)
 
     def _take_place(self, seed: int, folder: Path) -> int:
         """The first number that no living agent with this seed has; 0 where the folder takes no locks."""

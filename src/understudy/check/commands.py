@@ -49,7 +49,7 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
 
 
 def _add_evaluate(commands: Any) -> None:
-    text = "play games with the model of a run and print its score with a 95 %% interval"
+    text = "play games with the model of a run and print its score with a confidence interval"
     evaluate = commands.add_parser("evaluate", help=text, description=text[0].upper() + text[1:] + ".")
     evaluate.add_argument(
         "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"

@@ -63,7 +63,7 @@ class Watch:
         self._say(f"{self._task.name}, {self.outcome.learner}, seed {self.outcome.seed}: {text}")
 
     def game(self, steps: int, result: float) -> None:
-        """Note the return of a training game that ended after so many decisions in all."""
+        """Note the return of a training game that ended when `steps` decisions had been made in all."""
         out = self.outcome
         out.games += 1
         self._returns.append(result)

@@ -46,7 +46,7 @@ def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False
 def ended_games(rollouts: Sequence[Rollout], before: int) -> Iterator[tuple[int, float]]:
     """The games that ended in rollouts of the same time, in order: decisions made by then, and the return.
 
-    A game without a length is one that was begun anew on purpose; it has no result.
+    A game without a length was restarted on purpose; it has no result.
     """
     width = sum(rollout.shape.matches for rollout in rollouts)
     ended = []

@@ -39,7 +39,7 @@ class Steadiness:
     error: str = ""
 
     def note(self, decisions: int, mean: float) -> None:
-        """Note the mean return of the last hundred games after so many decisions in all."""
+        """Note the mean return of the last hundred games, at this total number of decisions."""
         if self.solved_at is not None:
             self.lowest = min(self.lowest, mean)
             self.below += decisions - self.decisions if mean < GOOD else 0
@@ -60,7 +60,7 @@ class Steadiness:
 
 
 def check(seeds: Sequence[int], decisions: int, *, at_once: int = 1, out: Path | None = None) -> bool:
-    """Train every seed for so many decisions, print the table, write the file; whether all stayed solved."""
+    """Train every seed for `decisions` decisions, print the table, write the file; whether all stayed solved."""
     require_defaults()
     outcomes: list[Steadiness] = []
     show(f"{len(seeds)} runs of {decisions:,} decisions, {at_once} at a time.")

@@ -34,7 +34,7 @@ class Task:
     compared: bool = False
     """Whether the steps to the goal are to be no more than those of Stable-Baselines3."""
     marks: tuple[tuple[int, float], ...] = ()
-    """After so many games, the greedy policy is to have this mean return."""
+    """(games, mean return): the greedy policy must reach this return after this many games."""
     package: str = ""
     """What has to be imported so that Gymnasium knows the environment."""
 

@@ -298,7 +298,7 @@ def _bools(name: str, array: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _n_actions(meta: EpisodeMeta, legal: NDArray[np.bool_] | None, expected: Expected | None) -> int | None:
-    """How many actions there are; whoever knows it must agree."""
+    """How many actions there are; all sources that say it must agree."""
     known: dict[str, int] = {}
     if expected is not None:
         known["the model"] = expected.n_actions

@@ -124,7 +124,7 @@ class Journal:
     def park(self) -> None:
         """Hold no file while the game waits in memory: thousands may wait for a disk that takes them.
 
-        A file that is not whole stays locked, since whoever salvaged it would take its part for the game.
+        A file that is not whole stays locked: a process that salvaged it would take the part for the whole game.
         """
         if self._ended and self._descriptor is not None:
             self.close()

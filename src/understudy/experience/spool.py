@@ -1,7 +1,7 @@
 """The spool: finished games wait in `buffer`, and each leaves it once, for `archive` or `rejected`.
 
-The ledger decides what has been learned. The spool only moves files after it, so that a kill between the two is mended
-by looking at the ledger again.
+The ledger decides what has been learned. The spool only moves files after it, so after a kill between the two,
+the next look at the ledger finishes the move.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BACKLOG_SHARE = 0.05
 _AT_A_TIME = 500  # games that one transaction sees off
 _NOT_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # errors that any other file would meet as well
 _FIRST_REST, _LONGEST_REST = 10.0, 3600.0  # seconds until a file that could not be read is tried again
-_READ_SECONDS = 1.0  # on a machine that is too busy for it a batch stays small, so that the learner heeds what is asked
+_READ_SECONDS = 1.0  # on a busy machine a batch stays small, so that the learner still answers commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,8 @@ class Spool:
     def next_batch(self, expected: Expected, most: int, max_age: float, decisions: int = 0) -> list[WaitingGame]:
         """The games to learn from next, at most `most`; whatever cannot be learned from leaves the buffer on the way.
 
-        With a backlog more of them, up to so many `decisions`. `max_age` is in seconds, 0 for no limit. The games stay
-        in the buffer until `settle`.
+        With a backlog more of them, up to a total of `decisions`. `max_age` is in seconds, 0 for no limit. The games
+        stay in the buffer until `settle`.
         """
         batch: dict[str, WaitingGame] = {}
         size = steps = 0

@@ -138,8 +138,8 @@ class GymnasiumGame(Game):
         same &= ((self._states == states) | (np.isnan(self._states) & np.isnan(states))).all(axis=1)
         if not same.all():
             logger.warning(
-                "%s cannot be resumed exactly: with the same seed and the same actions it shows something else. "
-                "%d of %d matches begin anew.",
+                "%s cannot be resumed exactly: the same seed and actions led to different observations. "
+                "%d of %d matches start again.",
                 self.name,
                 self.matches - int(same.sum()),
                 self.matches,
@@ -202,5 +202,5 @@ def _import(module: str, env_id: str) -> None:
     except Exception as error:  # it is somebody else's code, which may fail in any way
         raise SettingsError(
             f"--import {module} fails ({type(error).__name__}: {error}). "
-            "It must be a module that is installed or lies in the current folder."
+            "It must be an installed module or a file in the current folder."
         ) from error

@@ -19,7 +19,7 @@ _KERNEL = 3
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What an observation of three dimensions is: so many pixels, the channels of each first or last."""
+    """An observation of three dimensions as an image: its height and width, and where its channels are."""
 
     height: int
     width: int

@@ -1,7 +1,7 @@
 """The door to numba, and machine code for the inner loops of learning.
 
 numba's own cache notices a change in the file of a function, but not in the files of the functions it calls, nor in
-constants frozen into it. So machine code lies in folders that are named after a digest of all that goes into it.
+constants frozen into it. So machine code is kept in folders named after a digest of everything that goes into it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def once(what: str) -> Iterator[None]:
     if not done.exists():
         print(f"Compiling {what}, once (up to half a minute); kept in {_folder()}", file=sys.stderr, flush=True)
     yield
-    with suppress(OSError):  # then it is said again
+    with suppress(OSError):  # then the next start prints the message again
         done.touch()
 
 

@@ -71,7 +71,7 @@ class _Vectors:
 
 
 def tile(rows: int) -> Any:
-    """A function for kernels: so many rows of c = max(a·b, floor), 16 columns wide; or c = max(c + a·b, floor).
+    """A function for kernels: `rows` rows of c = max(a·b, floor), 16 columns wide; or c = max(c + a·b, floor).
 
     `a` may lie in any order; of `b` and `c`, the numbers of a row lie side by side.
     """
@@ -127,7 +127,7 @@ def tile(rows: int) -> Any:
 
 @contextmanager
 def _as_long_as_left(builder: Any, steps: Any, at_once: int) -> Iterator[None]:
-    """A loop that takes so many of the steps at a time, while there are that many."""
+    """A loop that takes `at_once` steps at a time, while there are that many."""
     look, body, end = (builder.append_basic_block(name) for name in ("look", "body", "end"))
     builder.branch(look)
     builder.position_at_end(look)

@@ -27,7 +27,7 @@ class ModelReport:
         if what is None:
             if self.trouble is not None:
                 say("The model can learn again.")
-                self._log("Model Mended", {"Version": str(training.version)})
+                self._log("Model Recovered", {"Version": str(training.version)})
             self.trouble = None
             return False
         if self.trouble is not None and self.trouble["what"] == what:

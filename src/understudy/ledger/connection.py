@@ -230,7 +230,7 @@ class Ledger:
     def forget_games(self, keep: int) -> None:
         """Let the rows of the oldest games go, some at a time, where there are more than `keep`; they stay counted.
 
-        A game whose file lies in the archive keeps its row.
+        A game whose file is in the archive keeps its row.
         """
         (row,) = self.query("SELECT min(rowid), max(rowid) FROM games")
         if row[0] is None or row[1] - row[0] < keep:

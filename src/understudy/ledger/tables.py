@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS games (
     reward   REAL NOT NULL,
     bytes    INTEGER NOT NULL,
     at       REAL NOT NULL,
-    archived INTEGER NOT NULL DEFAULT 0, -- 1 while its file lies in the archive
+    archived INTEGER NOT NULL DEFAULT 0, -- 1 while its file is in the archive
     game       TEXT NOT NULL DEFAULT '', -- which game was played, and on which map
     map        TEXT NOT NULL DEFAULT '',
     opponent   TEXT NOT NULL DEFAULT '',

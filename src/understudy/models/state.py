@@ -76,7 +76,7 @@ class ModelState:
     publisher: str = ""
     agent: Mapping[str, Any] = field(default_factory=dict)
     features: tuple[str, ...] | None = None
-    """The names of the state's features, if whoever plays has given them."""
+    """The names of the state's features, if the game gives them."""
 
     def require_finite(self) -> None:
         """Raise NonFiniteError if any array holds NaN or infinity."""

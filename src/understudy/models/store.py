@@ -6,7 +6,7 @@ Publishing, under a lock between processes:
 2. The ledger records version 124 together with the games it consumed: this is the moment of publication.
 3. `rl_agent_model.npz` is replaced.
 
-A publisher killed before 2 has published nothing; one killed after 2 has its third step done by whoever comes next.
+A publisher killed before 2 has published nothing; after 2, the next process that opens the store does step 3.
 
 While the gate keeps the learner's line off the stage, `rl_agent_model.npz` is the champion, and step 3 replaces
 `rl_agent_model.line.npz` in its place. That file exists only then.

@@ -164,7 +164,7 @@ class Layers:
         self._d_output_buffer = np.empty(capacity * self._columns, self._dtype)
 
     def _rows_of_ones(self, rows: int, columns: int) -> Floats:
-        """With so many columns or a few more.
+        """With `columns` columns or a few more.
 
         A row begins where a cache line does, and takes an odd number of them: with a power of two, the rows of a
         column would all fall on the same places of the cache.

@@ -102,7 +102,7 @@ class Network(ABC):
         return 0
 
     def short_memory(self, game_length: float) -> str | None:
-        """What to tell people if games of so many decisions are longer than a network looks back that is made to."""
+        """A warning if games of this many decisions are longer than the sequence that the network sees, else None."""
         if not self.sequential or game_length <= self.reach + 1:
             return None
         return (

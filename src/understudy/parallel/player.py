@@ -202,10 +202,11 @@ class Player:
             return finals
         self.game.observe(self._inputs)
         states, sides = self._inputs.copy(), self.game.to_move().copy()
-        anew = np.flatnonzero(self.game.begin_anew(due) & ~rollout.ended[t])
-        rollout.ended[t, anew], rollout.lengths[t, anew] = True, NO_RESULT
-        self._returns[anew], self._lengths[anew] = 0, 0
-        finals = self._write_finals(rollout, finals, states[anew], sides[anew], t * self.game.matches + anew)
+        restarted = np.flatnonzero(self.game.begin_anew(due) & ~rollout.ended[t])
+        rollout.ended[t, restarted], rollout.lengths[t, restarted] = True, NO_RESULT
+        self._returns[restarted], self._lengths[restarted] = 0, 0
+        cut = t * self.game.matches + restarted
+        finals = self._write_finals(rollout, finals, states[restarted], sides[restarted], cut)
         self._in_play.forget(rollout.ended[t])
         return finals
 

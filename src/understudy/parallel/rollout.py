@@ -80,7 +80,7 @@ class RolloutShape:
 
 
 class Rollout:
-    """Named views of a block of memory. Whoever holds the block must drop the rollout before letting go of it."""
+    """Named views of a block of memory. The owner of the block must drop the rollout before it frees the block."""
 
     states: NDArray[np.float32]  # (T, B, S)
     actions: NDArray[np.int32]  # (T, B)

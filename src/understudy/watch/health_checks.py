@@ -137,7 +137,7 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def how_to_start(seen: RunSnapshot) -> str:
-    """The command that starts what learned here, for whoever has to."""
+    """The command that starts again what learned here."""
     if "selfplay" in seen.learner.stats:
         game = (seen.learner.stats["selfplay"] or {}).get("game") or "GAME"
         return f"Start it again: `understudy selfplay {game} --run-dir {seen.run_dir}`."

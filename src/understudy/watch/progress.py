@@ -132,7 +132,7 @@ def _of_one_player(returns: Series) -> Improvement:
 
 
 def _compared_means(now: tuple[Sequence[float], int], before: tuple[Sequence[float], int]) -> Verdict:
-    """Two means of values, of which so many are independent, by Welch's test."""
+    """Two means by Welch's test, each with its number of independent values."""
     difference = fmean(now[0]) - fmean(before[0])
     spread = math.sqrt(sum(pvariance(values) / (n - 1) for values, n in (now, before)))
     if abs(difference) <= Z95 * spread or difference == 0:

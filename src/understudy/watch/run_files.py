@@ -28,7 +28,7 @@ class FileNote:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """One folder of games. Of more than 20,000 files only so many are measured: `bytes` is None then."""
+    """One folder of games. With more than 20,000 files the rest is not measured, and `bytes` is None."""
 
     path: str
     count: int = 0

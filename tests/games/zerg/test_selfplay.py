@@ -97,6 +97,6 @@ def test_seats_change_and_results_are_those_of_the_new_model(tmp_path: Path, mon
     with policy.zerg_agent(tmp_path, seed=0, record=False):
         model = RunDir.at(tmp_path).model
     duel._load(model, model)
-    monkeypatch.setattr(duel, "play", lambda policies, **more: "Victory")  # whoever sits first wins
+    monkeypatch.setattr(duel, "play", lambda policies, **more: "Victory")  # the first seat wins
     assert duel._play_chunk([4, 5, 6]) == ["Victory", "Defeat", "Victory"]
     assert DuelScore(won=1, tied=1, lost=2).share == 0.25

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("nicegui")
 
-from tools.chromium import Browser, Page
+from tools.chromium import Browser, Tab
 from websockets import Origin
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -51,7 +51,7 @@ def address(run: RunDir) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, address: str) -> Page:
+def page(browser: Browser, address: str) -> Tab:
     return browser.open(f"{address}/run/first")
 
 
@@ -63,7 +63,7 @@ def stage(name: str) -> str:
     return f'[data-box="{name}"]'
 
 
-def test_the_overview_shows_the_true_numbers_of_a_run(page: Page, address: str) -> None:
+def test_the_overview_shows_the_true_numbers_of_a_run(page: Tab, address: str) -> None:
     page.go(f"{address}/run/first")
     page.wait_for_text("Games learned from")
     assert page.text(tile("Games learned from")).split("\n") == [
@@ -86,7 +86,7 @@ def test_the_overview_shows_the_true_numbers_of_a_run(page: Page, address: str) 
     assert page.complaints == []
 
 
-def test_every_request_of_every_page_goes_to_the_dashboard_itself(page: Page, address: str) -> None:
+def test_every_request_of_every_page_goes_to_the_dashboard_itself(page: Tab, address: str) -> None:
     for tab in TABS:
         page.go(f"{address}/run/first/{tab}")
         page.wait_for("document.querySelectorAll('main .card').length > 0")
@@ -96,7 +96,7 @@ def test_every_request_of_every_page_goes_to_the_dashboard_itself(page: Page, ad
     assert page.complaints == []
 
 
-def test_a_game_that_arrives_is_shown_without_a_reload(page: Page, address: str, run: RunDir) -> None:
+def test_a_game_that_arrives_is_shown_without_a_reload(page: Tab, address: str, run: RunDir) -> None:
     page.go(f"{address}/run/first")
     page.wait_for(f"document.querySelector('{stage('buffer')} .count')?.innerText === '0'")
     page.evaluate("window.same = true")
@@ -110,7 +110,7 @@ def test_a_game_that_arrives_is_shown_without_a_reload(page: Page, address: str,
     assert (run.archive / game.name).exists()
 
 
-def test_the_table_is_filtered_and_a_game_opens_with_its_decisions(page: Page, address: str, run: RunDir) -> None:
+def test_the_table_is_filtered_and_a_game_opens_with_its_decisions(page: Tab, address: str, run: RunDir) -> None:
     count = sum(outcomes(run).values())
     page.go(f"{address}/run/first/games")
     page.wait_for_text(f"{count} of {count} games")
@@ -131,7 +131,7 @@ def test_the_table_is_filtered_and_a_game_opens_with_its_decisions(page: Page, a
     assert page.complaints == []
 
 
-def test_what_a_file_says_is_shown_as_text_and_never_run(page: Page, address: str, run: RunDir) -> None:
+def test_what_a_file_says_is_shown_as_text_and_never_run(page: Tab, address: str, run: RunDir) -> None:
     bad = run.rejected / "game_20260102_000000_Defeat_eeee.npz"
     bad.write_bytes(b"")
     reason = "<img src=x onerror=window.hit=1><script>window.hit=1</script>"
@@ -142,7 +142,7 @@ def test_what_a_file_says_is_shown_as_text_and_never_run(page: Page, address: st
     bad.unlink()
 
 
-def test_rolling_back_asks_first_then_publishes_and_is_logged(page: Page, address: str, run: RunDir) -> None:
+def test_rolling_back_asks_first_then_publishes_and_is_logged(page: Tab, address: str, run: RunDir) -> None:
     page.go(f"{address}/run/first/models")
     page.click('[data-version="2"]')
     page.wait_for_text("Roll back to version 2?")
@@ -162,7 +162,7 @@ def test_rolling_back_asks_first_then_publishes_and_is_logged(page: Page, addres
     assert "the dashboard (127.0.0.1)" in run.log.read_text(encoding="utf-8")
 
 
-def test_runs_stand_side_by_side_and_an_empty_one_says_what_to_do(page: Page, address: str, run: RunDir) -> None:
+def test_runs_stand_side_by_side_and_an_empty_one_says_what_to_do(page: Tab, address: str, run: RunDir) -> None:
     page.go(f"{address}/")
     page.wait_for_text("first", "[data-run=first]")
     assert page.text("[data-run=first] [data-figure=Games] .value") == str(outcomes(run)["learned"])
@@ -176,7 +176,7 @@ def test_runs_stand_side_by_side_and_an_empty_one_says_what_to_do(page: Page, ad
     ]
 
 
-def test_a_learner_is_paused_and_resumed_from_the_page(page: Page, address: str, run: RunDir) -> None:
+def test_a_learner_is_paused_and_resumed_from_the_page(page: Tab, address: str, run: RunDir) -> None:
     request = StopRequest()
     thread = threading.Thread(target=lambda: LearnerLoop(run, Settings()).run(request))
     thread.start()
@@ -213,7 +213,7 @@ UNEXPLAINED = f"""[...document.querySelectorAll('{PICTURES}')].filter(picture =>
 }}).map(picture => picture.closest('.card')?.innerText ?? picture.outerHTML)"""
 
 
-def test_every_chart_of_every_page_says_its_unit_and_has_an_explanation(page: Page, address: str, run: RunDir) -> None:
+def test_every_chart_of_every_page_says_its_unit_and_has_an_explanation(page: Tab, address: str, run: RunDir) -> None:
     record = run.root / "game.csa"
     record.write_text(RECORD, "utf-8")
     game = next(run.archive.glob("*.npz")).name
@@ -227,7 +227,7 @@ def test_every_chart_of_every_page_says_its_unit_and_has_an_explanation(page: Pa
     record.unlink()
 
 
-def test_the_board_shows_what_was_thought_when_a_move_was_played(page: Page, address: str, run: RunDir) -> None:
+def test_the_board_shows_what_was_thought_when_a_move_was_played(page: Tab, address: str, run: RunDir) -> None:
     pytest.importorskip("cshogi")
     record = run.root / "game.csa"
     record.write_text(RECORD, "utf-8")
@@ -248,7 +248,7 @@ def test_charts_are_made_in_one_place_only() -> None:
     assert [file.name for file in folder.glob("*.py") if "echart(" in file.read_text(encoding="utf-8")] == ["parts.py"]
 
 
-def test_charts_have_units_and_explain_their_metric_on_hover(page: Page, address: str) -> None:
+def test_charts_have_units_and_explain_their_metric_on_hover(page: Tab, address: str) -> None:
     page.go(f"{address}/run/first/learning")
     page.wait_for("document.querySelectorAll('.chart svg text').length > 20")
     heads = page.evaluate("[...document.querySelectorAll('.card .head')].map(h => h.innerText.split('\\n'))")
@@ -262,7 +262,7 @@ def test_charts_have_units_and_explain_their_metric_on_hover(page: Page, address
     page.wait_for_text(all_metrics()["entropy"].otherwise)
 
 
-def test_the_axis_and_the_smoothing_of_all_charts_can_be_chosen(page: Page, address: str) -> None:
+def test_the_axis_and_the_smoothing_of_all_charts_can_be_chosen(page: Tab, address: str) -> None:
     page.go(f"{address}/run/first/learning")
     names = "[...document.querySelectorAll('.chart svg text')].map(t => t.textContent)"
     page.wait_for(f"{names}.includes('model version')")
@@ -276,7 +276,7 @@ def test_the_axis_and_the_smoothing_of_all_charts_can_be_chosen(page: Page, addr
     assert page.complaints == []
 
 
-def test_the_latest_games_show_their_opponents(page: Page, address: str) -> None:
+def test_the_latest_games_show_their_opponents(page: Tab, address: str) -> None:
     page.go(f"{address}/run/first")
     page.wait_for_text("Opponent")
     heads = page.evaluate("[...document.querySelectorAll('th')].map(cell => cell.innerText)")
@@ -285,7 +285,7 @@ def test_the_latest_games_show_their_opponents(page: Page, address: str) -> None
     assert {"Zerg Hard"} <= set(shown)
 
 
-def test_the_theme_can_be_chosen_and_is_remembered(page: Page, address: str) -> None:
+def test_the_theme_can_be_chosen_and_is_remembered(page: Tab, address: str) -> None:
     page.go(f"{address}/run/first")
     dark = "document.body.classList.contains('body--dark')"
     page.wait_for(f"!{dark}")
@@ -296,10 +296,11 @@ def test_the_theme_can_be_chosen_and_is_remembered(page: Page, address: str) -> 
     page.wait_for(dark)
     page.click("button.theme")
     page.wait_for(f"!{dark}")
+    assert "understudy_theme=dark" not in page.evaluate("document.cookie")
 
 
 @pytest.mark.parametrize("tab", TABS)
-def test_nothing_is_wider_than_a_phone(page: Page, address: str, tab: str) -> None:
+def test_nothing_is_wider_than_a_phone(page: Tab, address: str, tab: str) -> None:
     page.resize(390, 800)
     page.go(f"{address}/run/first/{tab}")
     page.wait_for("document.querySelectorAll('main .card').length > 0")
@@ -307,7 +308,7 @@ def test_nothing_is_wider_than_a_phone(page: Page, address: str, tab: str) -> No
     page.resize(1280, 900)
 
 
-def test_every_tab_can_be_reached_on_a_phone_without_scrolling_sideways(page: Page, address: str) -> None:
+def test_every_tab_can_be_reached_on_a_phone_without_scrolling_sideways(page: Tab, address: str) -> None:
     page.resize(390, 800)
     page.go(f"{address}/run/first")
     page.wait_for("document.querySelectorAll('.tab').length >= 6")
@@ -316,7 +317,7 @@ def test_every_tab_can_be_reached_on_a_phone_without_scrolling_sideways(page: Pa
     page.resize(1280, 900)
 
 
-def test_a_command_is_copied_with_its_real_names(page: Page, address: str, run: RunDir) -> None:
+def test_a_command_is_copied_with_its_real_names(page: Tab, address: str, run: RunDir) -> None:
     page.go(f"{address}/run/first")
     page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text }")
     page.click("[data-health] [data-copy]")
@@ -324,7 +325,7 @@ def test_a_command_is_copied_with_its_real_names(page: Page, address: str, run: 
     assert page.complaints == []
 
 
-def test_a_note_is_written_and_shown_as_text(page: Page, address: str, run: RunDir) -> None:
+def test_a_note_is_written_and_shown_as_text(page: Tab, address: str, run: RunDir) -> None:
     page.go(f"{address}/run/first")
     page.wait_for_text("No notes yet")
     page.type(".note-input input", "<img src=x onerror=window.noted=1> half the learning rate")
@@ -336,7 +337,7 @@ def test_a_note_is_written_and_shown_as_text(page: Page, address: str, run: RunD
     page.wait_for_text("training.learning_rate")
 
 
-def test_an_address_that_does_not_exist_gets_a_page_that_helps(page: Page, address: str) -> None:
+def test_an_address_that_does_not_exist_gets_a_page_that_helps(page: Tab, address: str) -> None:
     for path in ("/nothing", "/run/other", "/run/first/nothing", "/run/first/game/archive/gone.npz"):
         assert status(f"{address}{path}") == 404
         page.go(f"{address}{path}")
@@ -352,7 +353,7 @@ def test_an_address_that_does_not_exist_gets_a_page_that_helps(page: Page, addre
     page.wait_for_text("Is it working?")
 
 
-def test_the_pages_have_an_icon_of_their_own(page: Page, address: str) -> None:
+def test_the_pages_have_an_icon_of_their_own(page: Tab, address: str) -> None:
     page.go(f"{address}/run/first")
     assert page.evaluate("document.querySelector('link[rel~=icon]').href").startswith("data:image/svg")
 

@@ -150,6 +150,6 @@ def _points(values_of: NDArray[np.float64]) -> list[tuple[float, float]]:
 
 
 def _binned(rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    """At most so many rows as a picture has columns, each the mean of its neighbours."""
+    """At most one row for each column of a picture, each the mean of neighbouring rows."""
     parts = np.array_split(rows.astype(np.float64), min(len(rows), _COLUMNS))
     return np.array([part.mean(axis=0) for part in parts])

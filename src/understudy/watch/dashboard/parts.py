@@ -32,7 +32,7 @@ def live_html(render: Callable[[], Markup], classes: str = "") -> Update:
 
 @contextmanager
 def card(title: str, unit: str = "", metric: str | Sequence[str] = ()) -> Iterator[ui.element]:
-    """A card with a heading, which explains its metrics to whoever points at it."""
+    """A card with a heading; a tooltip on the heading explains the metrics."""
     shown = [all_metrics()[name] for name in _names(metric)]
     with box("card") as whole:
         with box("head"):

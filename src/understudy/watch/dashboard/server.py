@@ -70,7 +70,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen()  # whoever comes before the server is ready waits a moment
+        listener.listen()  # a browser that connects before the server is ready waits a moment
     except OSError as error:
         listener.close()
         raise SettingsError(

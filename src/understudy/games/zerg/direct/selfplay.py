@@ -81,16 +81,16 @@ class ZergMatches(Game):
 
     def begin_anew(self, which: Bools) -> Bools:
         """See Game.begin_anew. A mirror game restarts for both seats."""
-        anew = which.copy()
+        restarted = which.copy()
         for row in np.flatnonzero(which[: self._against_mix]).tolist():
             self._states[row] = self._games.begin_anew(row)
         for pair in range(self._pairs):
             rows = self._rows(pair)
             if which[rows].any():
-                anew[rows] = True
+                restarted[rows] = True
                 self._mirrors[pair] = self._new_mirror(pair)
                 self._states[rows] = self._mirrors[pair].states()
-        return anew
+        return restarted
 
     def snapshot(self) -> bytes:
         """See Game.snapshot: the numbers of all games, and the strategies chosen in them."""

@@ -11,7 +11,7 @@ METRICS = (
         "supply used",
         "In recorded games",
         "The supply that each player uses: workers, army and everything else that takes supply.",
-        "Both rise; whoever falls steeply has lost an army.",
+        "Both rise; a steep fall is a lost army.",
         "If the bot stays far behind from the first minutes, look at its economy.",
     ),
     Metric(
