@@ -9,6 +9,7 @@ import pytest
 from s2clientprotocol import sc2api_pb2
 
 from games.zerg.proving_ground.clients import create_request, join_request
+from understudy.games.zerg.proving_ground.doors import free_port
 from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Seat
@@ -111,3 +112,146 @@ def test_a_client_that_leaves_before_the_game_gives_its_seat_back() -> None:
         await two.close()
 
     with_server(talk, bots=2)
+
+
+def test_a_page_of_another_site_is_refused() -> None:
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(url, headers={"Origin": "https://evil.example"})
+        assert refused.value.status == 403
+        await (await session.ws_connect(url, headers={"Origin": url[:-7].replace("ws", "http")})).close()
+
+    with_server(talk)
+
+
+def test_strangers_who_come_and_leave_or_quit_end_nothing() -> None:
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        ended = asyncio.create_task(server.wait())
+        await (await session.ws_connect(url)).close()
+        quitter = await session.ws_connect(url)
+        await ask(quitter, quit=sc2api_pb2.RequestQuit())
+        await quitter.close()
+        async with session.ws_connect(url) as maker:
+            assert "Somebody else" in (await ask(maker, create_game=create_request())).error[0]
+        one, two = await session.ws_connect(url, max_msg_size=0), await session.ws_connect(url, max_msg_size=0)
+        await asyncio.gather(ask(one, join_game=join_request()), ask(two, join_game=join_request(1)))
+        await (await session.ws_connect(url)).close()
+        assert not ended.done()
+        await one.close()
+        assert not ended.done()
+        await two.close()
+        await asyncio.wait_for(ended, 5)
+
+    with_server(talk, bots=2)
+
+
+def test_a_program_that_nobody_connects_to_ends() -> None:
+    async def run() -> None:
+        server = Server(Lobby(), silence=0.05, ends_when_alone=True)
+        await server.start("127.0.0.1", 0)
+        await asyncio.wait_for(server.wait(), 5)
+        await server.stop()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("port", [70_000, -3])
+def test_a_join_that_names_no_port_is_answered(port: int) -> None:
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        async with session.ws_connect(url) as socket:
+            join = join_request()
+            join.server_ports.game_port = port
+            for _ in range(2):
+                assert f"{port} is not a port" in (await ask(socket, join_game=join)).error[0]
+
+    with_server(talk)
+
+
+def test_many_joins_open_one_port() -> None:
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        async with session.ws_connect(url, max_msg_size=0) as socket:
+            await ask(socket, create_game=create_request())
+            first = free_port()
+            for number in range(100):
+                join = join_request()
+                join.server_ports.game_port = first if number == 0 else free_port()
+                await ask(socket, join_game=join)
+            assert server._runner is not None
+            assert len(server._runner.sites) == 2
+
+    with_server(talk)
+
+
+def test_more_clients_than_there_is_room_for_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("understudy.games.zerg.proving_ground.server.MOST_CLIENTS", 2)
+
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        one, two = await session.ws_connect(url), await session.ws_connect(url)
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(url)
+        assert refused.value.status == 503
+        assert (await ask(one, ping=sc2api_pb2.RequestPing())).ping.base_build
+        await one.close()
+        await two.close()
+
+    with_server(talk)
+
+
+@pytest.mark.slow
+def test_thousands_of_queries_make_nobody_wait() -> None:
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        greedy, other = await session.ws_connect(url, max_msg_size=0), await session.ws_connect(url)
+        await ask(greedy, create_game=create_request())
+        await ask(greedy, join_game=join_request())
+        request = sc2api_pb2.Request()
+        for number in range(3_000):
+            way = request.query.pathing.add()
+            way.start_pos.x, way.start_pos.y = 30.0, 30.0
+            way.end_pos.x, way.end_pos.y = float(number % 170) + 0.5, float(number % 169) + 0.5
+        await greedy.send_bytes(request.SerializeToString())
+        answer = asyncio.create_task(greedy.receive_bytes())
+        pings = 0
+        while not answer.done():
+            assert (await ask(other, ping=sc2api_pb2.RequestPing())).ping.base_build
+            pings += 1
+        assert len(sc2api_pb2.Response.FromString(await answer).query.pathing) == 3_000
+        assert pings > 5
+        await greedy.close()
+        await other.close()
+
+    with_server(talk)
+
+
+@pytest.mark.slow
+def test_a_client_that_reads_no_answers_is_disconnected() -> None:
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        quick = aiohttp.ClientWSTimeout(ws_close=0.1)
+        one, two = (
+            await session.ws_connect(url, max_msg_size=0),
+            await session.ws_connect(url, max_msg_size=0, timeout=quick),
+        )
+        await asyncio.gather(ask(one, join_game=join_request()), ask(two, join_game=join_request(1)))
+        two._reader._protocol.pause_reading()
+        data = sc2api_pb2.Request(data=sc2api_pb2.RequestData(unit_type_id=True)).SerializeToString()
+        for _ in range(60):  # half a megabyte of answers each
+            await two.send_bytes(data)
+        assert (await ask(one, step=sc2api_pb2.RequestStep(count=4))).status == ENDED
+        await one.close()
+        await two.close()
+
+    with_server(talk, bots=2, silence=0.6)
+
+
+def test_a_defect_is_an_error_in_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> bytes:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("understudy.games.zerg.proving_ground.session.Session._available_maps", broken)
+
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        async with session.ws_connect(url) as socket:
+            answer = await ask(socket, available_maps=sc2api_pb2.RequestAvailableMaps())
+            assert answer.error == ["The proving ground failed: ZeroDivisionError"]
+            assert (await ask(socket, ping=sc2api_pb2.RequestPing())).ping.base_build
+
+    with_server(talk)

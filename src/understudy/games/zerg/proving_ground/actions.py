@@ -6,7 +6,7 @@ import numpy as np
 from s2clientprotocol import raw_pb2, sc2api_pb2
 
 from understudy.games.zerg.proving_ground.abilities import command_for
-from understudy.games.zerg.proving_ground.map_parts import SIZE
+from understudy.games.zerg.proving_ground.border import point_on_map, text_of
 from understudy.games.zerg.proving_ground.match import Match
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.state import CANT_TARGET_THAT_UNIT, ERROR, NOT_SUPPORTED, SUCCESS
@@ -21,7 +21,7 @@ def carry_out(match: Match, player: int, action: sc2api_pb2.Action) -> int:
             match.refused[player, wanted.ability_id, result] += 1
         return result
     if action.HasField("action_chat"):
-        match.chat.append((player, action.action_chat.channel, action.action_chat.message))
+        match.chat.append((player, action.action_chat.channel, text_of(action.action_chat.message)))
     return SUCCESS  # cameras, autocast and feature layers are not simulated
 
 
@@ -35,10 +35,10 @@ def command(match: Match, player: int, wanted: raw_pb2.ActionRawUnitCommand) -> 
             return CANT_TARGET_THAT_UNIT
     x, y = -1.0, -1.0
     if wanted.HasField("target_world_space_pos"):
-        x, y = wanted.target_world_space_pos.x, wanted.target_world_space_pos.y
-        if not (np.isfinite(x) and np.isfinite(y)):
+        point = point_on_map(wanted.target_world_space_pos.x, wanted.target_world_space_pos.y)
+        if point is None:
             return ERROR
-        x, y = min(max(x, 0.0), SIZE - 1e-3), min(max(y, 0.0), SIZE - 1e-3)
+        x, y = point
     done = set(np.flatnonzero(game.state["upgrade"][player] | game.state["pending"][player]).tolist())
     result, taken = ERROR, False
     for unit_tag in wanted.unit_tags:

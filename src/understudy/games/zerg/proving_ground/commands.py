@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from understudy.games.zerg.proving_ground.doors import DOORS, IN_PROCESS, Pairin
 from understudy.games.zerg.proving_ground.install import install
 from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.many_games import play_many
+from understudy.games.zerg.proving_ground.map_parts import SORTS
 from understudy.games.zerg.proving_ground.maps import make_map, seed_of
 from understudy.games.zerg.proving_ground.match import Seat
 from understudy.games.zerg.proving_ground.recorded_data import compare
@@ -108,6 +110,8 @@ def _port(text: str) -> int:
 
 
 def _map_seed(text: str) -> int:
+    if not re.fullmatch(rf"({'|'.join(SORTS)})[0-9]{{1,9}}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a map; maps are 0, 1, 2 ..., Small-0 ..., Four-0 ...")
     return seed_of(f"ProvingGround-{text}")
 
 
@@ -123,7 +127,7 @@ def _install(arguments: argparse.Namespace) -> int:
 
 def _listen(arguments: argparse.Namespace) -> int:
     async def run() -> None:
-        server = Server(Lobby())
+        server = Server(Lobby(), ends_when_alone=True)
         await server.start(arguments.host, arguments.port)
         await server.wait()
         await server.stop()

@@ -14,12 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba.core import types
+from numba.core import config, types
 
 from understudy.games.zerg import starcraft
 from understudy.kernels import code_folder, kept_in
 
 OPTIONS = {"nogil": True, "error_model": "numpy"}
+if config.BOUNDSCHECK:  # the variable NUMBA_BOUNDSCHECK: an index out of range is an error; for tests
+    OPTIONS["boundscheck"] = True
 COMPLETE = "complete"  # the cache folder contains this file once it is complete
 _COMPILER = "understudy.games.zerg.proving_ground.compile_kernels"
 functions: list[Any] = []  # every door and kernel that was imported

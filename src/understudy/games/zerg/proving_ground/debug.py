@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from s2clientprotocol import debug_pb2
 
+from understudy.errors import UnderstudyError
 from understudy.games.zerg.proving_ground import state as names
+from understudy.games.zerg.proving_ground.border import value_of_unit
 from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.simulation import Simulation
@@ -28,8 +32,12 @@ SWITCHES: dict[int, int] = {
 SURRENDER = debug_pb2.DebugEndGame.Surrender
 
 
+class DebugError(UnderstudyError):
+    """A debug command cannot be carried out."""
+
+
 def carry_out(game: Simulation, player: int, command: debug_pb2.DebugCommand) -> None:
-    """Carry out one debug command."""
+    """Carry out one debug command; DebugError, before anything has changed, if a number in it is not finite."""
     kind = command.WhichOneof("command")
     if kind == "create_unit":
         _create(game, command.create_unit)
@@ -51,14 +59,19 @@ def _create(game: Simulation, wanted: debug_pb2.DebugCreateUnit) -> None:
     kind = kinds_by_id().get(wanted.unit_type)
     if kind is None:
         return
+    if not (math.isfinite(wanted.pos.x) and math.isfinite(wanted.pos.y)):
+        raise DebugError(f"create_unit: the position ({wanted.pos.x}, {wanted.pos.y}) is not a point")
     owner = wanted.owner - 1 if wanted.owner in (1, 2) else NEUTRAL
     x, y = min(max(wanted.pos.x, 0.5), SIZE - 1.5), min(max(wanted.pos.y, 0.5), SIZE - 1.5)
     for _ in range(min(wanted.quantity, MOST_AT_ONCE)):
-        game.spawn(kind, owner, x, y)
+        if game.spawn(kind, owner, x, y) < 0:  # no room for more
+            return
 
 
 def _set_value(game: Simulation, wanted: debug_pb2.DebugSetUnitValue) -> None:
-    slot = slot_of(game, wanted.unit_tag)
+    slot, value = slot_of(game, wanted.unit_tag), value_of_unit(wanted.value)
+    if value is None:
+        raise DebugError(f"unit_value: {wanted.value} is not a number that a unit can have")
     if slot < 0:
         return
     name = {
@@ -66,7 +79,7 @@ def _set_value(game: Simulation, wanted: debug_pb2.DebugSetUnitValue) -> None:
         debug_pb2.DebugSetUnitValue.Life: "health",
         debug_pb2.DebugSetUnitValue.Shields: "shield",
     }[wanted.unit_value]
-    game.state[name][slot] = max(0.0, wanted.value)
+    game.state[name][slot] = value
 
 
 def _change_state(game: Simulation, player: int, wanted: int) -> None:

@@ -34,6 +34,8 @@ class Lobby:
         self._realtime = False
         self._match: Match | None = None
         self._full = asyncio.Event()
+        self._holder: object = None
+        self.games_created = 0
 
     @property
     def created(self) -> bool:
@@ -50,16 +52,39 @@ class Lobby:
         """The game that was started last."""
         return self._match
 
-    def create(self, game_map: Map, seats: list[Seat], seed: int, realtime: bool = False) -> None:
-        """Set up a game; without an opponent, the second player is a VeryEasy computer."""
+    def create(
+        self, game_map: Map, seats: list[Seat], seed: int, realtime: bool = False, holder: object = None
+    ) -> None:
+        """Set up a game; without an opponent, the second player is a VeryEasy computer.
+
+        Before it is over, only its holder, a client or None for the server itself, may set up another one, and only
+        while nobody has joined.
+        """
+        if self.created and not self._is_over and (holder is not self._holder or self._joined):
+            raise LobbyError(GAME_FULL, "Somebody else has set up a game here; it can be joined.")
+        self._holder = holder
+        self.games_created += 1
         if len(seats) == 1:
             seats = [*seats, Seat(RANDOM, RANDOM, "", True, VERY_EASY, RANDOM_BUILD)]
         self._map, self._seats, self._seed, self._realtime = game_map, seats, seed, realtime
         self._match, self._full = None, asyncio.Event()
 
+    @property
+    def _is_over(self) -> bool:
+        return self._match is not None and self._match.simulation.over
+
+    @property
+    def _joined(self) -> bool:
+        return any(seat.taken for seat in self._seats)
+
     def close(self) -> None:
         """Close the game for new participants."""
         self._map = None
+
+    def leave(self, holder: object) -> None:
+        """A client is gone: the game that it has set up is removed, unless somebody plays it or waits for it."""
+        if holder is self._holder and self._match is None and not self._joined:
+            self.close()
 
     def sit_down(self, race: int, name: str) -> int:
         """Take the first free participant's seat and return its number."""

@@ -16,15 +16,17 @@ from understudy.errors import SettingsError
 from understudy.games.zerg.proving_ground.map_layout import draw
 from understudy.games.zerg.proving_ground.map_parts import PER_SORT, SORTS, Map, name_of
 
+_MOST_DIGITS = len(str(PER_SORT - 1))
+
 
 def seed_of(name: str) -> int:
     """The seed in a map's name, as in ProvingGround-7; any other name gives a fixed seed of its own."""
     stem = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".SC2Map")
     tail = stem.rsplit("-", 1)[-1]
-    if stem.startswith("ProvingGround") and tail.isdigit():
+    if stem.startswith("ProvingGround") and tail.isascii() and tail.isdigit() and len(tail) <= _MOST_DIGITS:
         sort = next((number for number, word in enumerate(SORTS) if word and f"-{word}" in stem), 0)
         return sort * PER_SORT + int(tail)
-    number = sum((i + 1) * byte for i, byte in enumerate(stem.encode())) % 1000
+    number = sum((i + 1) * byte for i, byte in enumerate(stem.encode(errors="replace"))) % 1000
     return SORTS.index("Empty-") * PER_SORT + number if stem.startswith("Empty") else number
 
 

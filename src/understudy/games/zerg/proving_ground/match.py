@@ -11,10 +11,11 @@ import asyncio
 import copy
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from understudy.games.zerg.proving_ground.border import in_turns
 from understudy.games.zerg.proving_ground.map_parts import Map
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import Block
@@ -73,12 +74,15 @@ class Match:
 
     def advance_to(self, loop: int) -> None:
         """Run the game to this loop; computers act on the way."""
+        for _ in self._advancing_to(loop):
+            pass
+
+    def _advancing_to(self, loop: int) -> Iterator[None]:
+        """The same in parts of at most THINK_EVERY loops."""
         game = self.simulation
         now = game.loop
         while now < loop and not game.over:
-            until = min(loop, self.max_loops)
-            if self.opponents:
-                until = min(until, (now // THINK_EVERY + 1) * THINK_EVERY)
+            until = min(loop, self.max_loops, (now // THINK_EVERY + 1) * THINK_EVERY)
             game.step(until - now, see=until >= loop)
             now = game.loop
             if now % THINK_EVERY == 0:
@@ -86,6 +90,7 @@ class Match:
                     opponent.act()
             if now >= self.max_loops:
                 game.finish((TIE, TIE))
+            yield
         if self.recorder is not None:
             self.recorder(game)
 
@@ -95,7 +100,7 @@ class Match:
         seat.target, seat.waiting = self.simulation.loop + loops, True
         try:
             async with self._changed:
-                self._advance_if_all_wait()
+                await self._advance_if_all_wait()
                 self._changed.notify_all()
                 await self._changed.wait_for(lambda: self.simulation.over or self.simulation.loop >= seat.target)
         finally:
@@ -128,12 +133,13 @@ class Match:
         """Copies of the opponents that share the game."""
         return copy.deepcopy(opponents, {id(self.simulation): self.simulation})
 
-    def _advance_if_all_wait(self) -> None:
+    async def _advance_if_all_wait(self) -> None:
         present = [seat for seat in self.seats if not seat.computer and not seat.left]
         ready = [seat for seat in present if seat.waiting]
         if len(ready) < len(present):
             return
-        self.advance_to(min(seat.target for seat in ready))
+        async for _ in in_turns(self._advancing_to(min(seat.target for seat in ready))):
+            pass
 
     async def leave(self, player: int) -> None:
         """A participant surrenders or loses its connection: the other one wins."""

@@ -7,6 +7,7 @@ from s2clientprotocol import query_pb2
 
 from understudy.games.zerg.proving_ground import state as orders
 from understudy.games.zerg.proving_ground.abilities import abilities_of, labels, product_by_ability
+from understudy.games.zerg.proving_ground.border import in_turns, point_on_map
 from understudy.games.zerg.proving_ground.kernels.production import TUMOR_ENERGY
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.rules import BLINK_TECH, PSI_STORM, STIMPACK
@@ -29,17 +30,16 @@ SPELLS: dict[int, tuple[tuple[int, float, int], ...]] = {
 }
 
 
-def answer(game: Simulation, player: int, query: query_pb2.RequestQuery, response: query_pb2.ResponseQuery) -> None:
-    """Answer all queries of one request, in their order."""
+async def answer(
+    game: Simulation, player: int, query: query_pb2.RequestQuery, response: query_pb2.ResponseQuery
+) -> None:
+    """Answer all queries of one request, in their order; requests of other clients are answered in between."""
     response.SetInParent()
-    for way in query.pathing:
+    async for way in in_turns(query.pathing):
         response.pathing.add().distance = _distance(game, way)
-    for place in query.placements:
-        product = product_by_ability().get(place.ability_id)
-        x, y = place.target_pos.x, place.target_pos.y
-        allowed = game.can_place(player, product, x, y) if product else orders.NOT_SUPPORTED
-        response.placements.add().result = allowed
-    for asked in query.abilities:
+    async for place in in_turns(query.placements):
+        response.placements.add().result = _placement(game, player, place)
+    async for asked in in_turns(query.abilities):
         entry = response.abilities.add()
         entry.unit_tag = asked.unit_tag
         slot = slot_of(game, asked.unit_tag)
@@ -49,9 +49,21 @@ def answer(game: Simulation, player: int, query: query_pb2.RequestQuery, respons
                 entry.abilities.add().ability_id = ability
 
 
+def _placement(game: Simulation, player: int, place: query_pb2.RequestQueryBuildingPlacement) -> int:
+    product = product_by_ability().get(place.ability_id)
+    if not product:
+        return orders.NOT_SUPPORTED
+    x, y = place.target_pos.x, place.target_pos.y
+    if point_on_map(x, y) != (x, y):
+        return orders.CANT_BUILD_HERE
+    return game.can_place(player, product, x, y)
+
+
 def _distance(game: Simulation, way: query_pb2.RequestQueryPathing) -> float:
-    start = (way.start_pos.x, way.start_pos.y)
+    start = point_on_map(way.start_pos.x, way.start_pos.y)
     goal = (way.end_pos.x, way.end_pos.y)
+    if start is None or point_on_map(*goal) != goal:
+        return 0.0
     if way.HasField("unit_tag"):
         slot = slot_of(game, way.unit_tag)
         if slot < 0:

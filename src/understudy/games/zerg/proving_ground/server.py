@@ -1,6 +1,7 @@
 """The websocket server: stands in for the game's executable, for run_game and for ladder bots.
 
-A server has one lobby. A client that sends nothing for too long is disconnected; a lost connection loses the game.
+A server has one lobby. A client that sends or reads nothing for too long is disconnected; a lost connection loses the
+game. What one client sends does not disturb another one: see `border.py` for what is checked.
 """
 
 from __future__ import annotations
@@ -14,24 +15,35 @@ from aiohttp import WSMsgType, web
 from google.protobuf.message import DecodeError
 from s2clientprotocol import sc2api_pb2
 
+from understudy.games.zerg.proving_ground.border import LAST_PORT, is_port, may_connect
 from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.session import Session
 
 SILENCE = 60.0  # seconds
-LARGEST_REQUEST = 16 * 1024 * 1024
+LARGEST_REQUEST = 2 * 1024 * 1024
+MOST_CLIENTS = 64
 CONNECT_TRIES = 100
 WAITING_REQUESTS = 64
+_CLOSE_SECONDS = 1.0  # that a client has to confirm the end
 log = logging.getLogger(__name__)
 
 
 class Server:
     """Serves one lobby on a port. In a game of two bots, the two servers connect on a port that both bots name."""
 
-    def __init__(self, lobby: Lobby, silence: float = SILENCE, stays: bool = False) -> None:
+    def __init__(
+        self, lobby: Lobby, silence: float = SILENCE, *, stays: bool = False, ends_when_alone: bool = False
+    ) -> None:
+        """The server ends after its game, unless it `stays`.
+
+        With `ends_when_alone`, it also ends when no client has been there for as long as one may be silent.
+        """
         self._lobby, self._silence, self._stays = lobby, silence, stays
+        self._ends_when_alone = ends_when_alone
+        self._meeting: tuple[int, web.TCPSite | None] = 0, None  # the number of the game it is for
         self._done = asyncio.Event()
         self._runner: web.AppRunner | None = None
-        self._open = 0
+        self._clients: set[Session] = set()
 
     async def start(self, host: str, port: int) -> int:
         """Listen and return the port; 0 lets the system choose one."""
@@ -39,39 +51,60 @@ class Server:
         app.router.add_get("/sc2api", self._serve_client)
         self._runner = web.AppRunner(app)
         await self._runner.setup()
-        await self.listen(host, port)
+        await web.TCPSite(self._runner, host, port).start()
         bound: int = self._runner.addresses[0][1]
         return bound
 
-    async def listen(self, host: str, port: int) -> None:
-        """Also listen on another port."""
+    async def _meet_on(self, port: int) -> None:
+        """Listen for the other server of a game of two bots: on one port a game; that of the game before is closed."""
         assert self._runner is not None, "start() comes first"
-        await web.TCPSite(self._runner, host, port).start()
+        game, site = self._meeting
+        if game == self._lobby.games_created:
+            return
+        if site is not None:
+            await site.stop()
+        site = web.TCPSite(self._runner, "127.0.0.1", port)
+        self._meeting = self._lobby.games_created, site
+        try:
+            await site.start()
+        except OSError:  # in use: the other server was first
+            self._meeting = self._lobby.games_created, None
 
     async def wait(self) -> None:
-        """Wait until a client quits or the last one disconnects."""
-        await self._done.wait()
+        """Wait until a player quits or the last one disconnects. Clients that join no game end nothing."""
+        while not self._done.is_set():
+            alone = not self._clients
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._done.wait(), self._silence if self._ends_when_alone else None)
+            if alone and not self._clients and self._ends_when_alone:
+                return
 
     async def stop(self) -> None:
         """Close all connections."""
         if self._runner is not None:
             await self._runner.cleanup()
 
-    async def _serve_client(self, request: web.Request) -> web.WebSocketResponse:
-        socket = web.WebSocketResponse(max_msg_size=LARGEST_REQUEST)
-        await socket.prepare(request)
+    async def _serve_client(self, request: web.Request) -> web.StreamResponse:
+        if not may_connect(request.headers.get("Origin"), request.host):
+            log.warning("a page of %r tried to connect and was refused", request.headers["Origin"][:80])
+            return web.Response(status=403, text="Web pages of other sites may not use the proving ground.\n")
+        if len(self._clients) >= MOST_CLIENTS:
+            return web.Response(status=503, text=f"{MOST_CLIENTS} clients are connected already.\n")
+        socket = web.WebSocketResponse(max_msg_size=LARGEST_REQUEST, compress=False, timeout=_CLOSE_SECONDS)
         session = Session(self._lobby)
-        self._open += 1
+        self._clients.add(session)
         try:
+            await socket.prepare(request)
             await self._converse(socket, session)
         except (ConnectionError, asyncio.CancelledError):
             log.info("a client's connection was lost")
         finally:
-            self._open -= 1
+            self._clients.discard(session)
             await session.lost()
             with contextlib.suppress(ConnectionError):
                 await socket.close()
-            if session.quit or (self._open == 0 and not self._stays):
+            others_play = any(client.took_part for client in self._clients)
+            if session.took_part and (session.quit or not (others_play or self._stays)):
                 self._done.set()
         return socket
 
@@ -85,20 +118,27 @@ class Server:
                 if data is None:
                     return
                 port = meeting_port(data)
+                if port and not is_port(port):
+                    await self._send(socket, _no_game(f"{port} is not a port; ports are 1 to {LAST_PORT}"))
+                    continue
                 if port and not self._lobby.created:
-                    await self._relay(socket, data, port, inbox, reader)
+                    await self._relay(socket, session, data, port, inbox, reader)
                     return
                 if port:
-                    with contextlib.suppress(OSError):  # in use: the other server was first
-                        await self.listen("127.0.0.1", port)
-                work = asyncio.create_task(session.handle(data))
+                    await self._meet_on(port)
+                work = asyncio.create_task(_answer(session, data))
                 await asyncio.wait({work, reader}, return_when=asyncio.FIRST_COMPLETED)
                 if not work.done():  # the client disconnected while it waited for the other player
                     work.cancel()
                     return
-                await socket.send_bytes(work.result())
+                await self._send(socket, work.result())
+        except TimeoutError:
+            log.warning("a client read nothing for %.0f s and is disconnected", self._silence)
         finally:
             reader.cancel()
+
+    async def _send(self, socket: web.WebSocketResponse, data: bytes) -> None:
+        await asyncio.wait_for(socket.send_bytes(data), self._silence)
 
     async def _next(self, inbox: asyncio.Queue[bytes], reader: asyncio.Task[None]) -> bytes | None:
         """The next request; None if the client disconnected or timed out."""
@@ -114,6 +154,7 @@ class Server:
     async def _relay(
         self,
         socket: web.WebSocketResponse,
+        session: Session,
         first: bytes,
         port: int,
         inbox: asyncio.Queue[bytes],
@@ -123,20 +164,28 @@ class Server:
         async with aiohttp.ClientSession() as client:
             host = await _connect(client, port)
             if host is None:
-                response = sc2api_pb2.Response(
-                    error=[f"No game to join was found on port {port}"], status=sc2api_pb2.launched
-                )
-                response.join_game.error = sc2api_pb2.ResponseJoinGame.NetworkError
-                await socket.send_bytes(response.SerializeToString())
+                await self._send(socket, _no_game(f"No game to join was found on port {port}"))
                 return
+            session.took_part = True
             data: bytes | None = first
             while data is not None:
                 await host.send_bytes(data)
                 answer = await host.receive()
                 if answer.type != WSMsgType.BINARY:
                     return
-                await socket.send_bytes(answer.data)
+                await self._send(socket, answer.data)
                 data = await self._next(inbox, reader)
+
+
+async def _answer(session: Session, data: bytes) -> bytes:
+    """The session's answer. A defect of ours is an error in one answer, and the game goes on."""
+    try:
+        return await session.handle(data)
+    except Exception as error:
+        log.exception("a request could not be answered")
+        response = sc2api_pb2.Response(error=[f"The proving ground failed: {type(error).__name__}"])
+        response.status = session.status  # type: ignore[assignment]
+        return bytes(response.SerializeToString())
 
 
 async def _read(socket: web.WebSocketResponse, inbox: asyncio.Queue[bytes]) -> None:
@@ -160,10 +209,16 @@ def meeting_port(data: bytes) -> int:
     return request.join_game.server_ports.game_port if request.HasField("join_game") else 0
 
 
+def _no_game(why: str) -> bytes:
+    response = sc2api_pb2.Response(error=[why], status=sc2api_pb2.launched)
+    response.join_game.error = sc2api_pb2.ResponseJoinGame.NetworkError
+    return bytes(response.SerializeToString())
+
+
 async def _connect(client: aiohttp.ClientSession, port: int) -> aiohttp.ClientWebSocketResponse | None:
     for _ in range(CONNECT_TRIES):
         try:
-            return await client.ws_connect(f"ws://127.0.0.1:{port}/sc2api", max_msg_size=0)
-        except aiohttp.ClientError:
+            return await asyncio.wait_for(client.ws_connect(f"ws://127.0.0.1:{port}/sc2api", max_msg_size=0), SILENCE)
+        except (aiohttp.ClientError, TimeoutError):
             await asyncio.sleep(0.1)
     return None

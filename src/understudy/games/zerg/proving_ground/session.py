@@ -11,7 +11,8 @@ from google.protobuf.message import DecodeError
 from s2clientprotocol import sc2api_pb2
 
 from understudy.games.zerg.proving_ground import actions, queries
-from understudy.games.zerg.proving_ground.debug import carry_out
+from understudy.games.zerg.proving_ground.border import in_turns, text_of
+from understudy.games.zerg.proving_ground.debug import DebugError, carry_out
 from understudy.games.zerg.proving_ground.lobby import Lobby, LobbyError
 from understudy.games.zerg.proving_ground.maps import common_maps, make_map, seed_of
 from understudy.games.zerg.proving_ground.match import Match, Seat
@@ -36,6 +37,8 @@ class Session:
         self._player = -1
         self._left = False
         self.quit = False
+        self.took_part = False
+        """Whether this client has set up or joined a game; others are passers-by."""
 
     @property
     def status(self) -> int:
@@ -97,10 +100,15 @@ class Session:
 
     async def lost(self) -> None:
         """The connection was lost, and with it an unfinished game."""
+        await self._give_up()
+        self._lobby.leave(self)
+
+    async def _give_up(self) -> None:
         if self._match is not None and not self._left:
             await self._match.leave(self._player)
         elif self._match is None and self._player >= 0:
             self._lobby.stand_up(self._player)
+            self._player = -1
 
     # Before the game.
 
@@ -121,7 +129,7 @@ class Session:
     async def _create_game(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         asked = request.create_game
         response.create_game.SetInParent()
-        name = asked.local_map.map_path or asked.battlenet_map_name
+        name = text_of(asked.local_map.map_path or asked.battlenet_map_name)
         players = [p for p in asked.player_setup if p.type in (sc2api_pb2.Participant, sc2api_pb2.Computer)]
         if not name:
             response.create_game.error = sc2api_pb2.ResponseCreateGame.MissingMap
@@ -139,15 +147,20 @@ class Session:
                 Seat(
                     p.race,
                     p.race,
-                    p.player_name,
+                    text_of(p.player_name),
                     p.type == sc2api_pb2.Computer,
                     max(1, p.difficulty),
                     max(1, p.ai_build),
                 )
                 for p in players
             ]
+            try:
+                self._lobby.create(make_map(seed_of(name)), seats, asked.random_seed, asked.realtime, holder=self)
+            except LobbyError as refused:
+                response.error.append(str(refused))
+                return b""
             self._match, self._view, self._left, self._player = None, None, False, -1
-            self._lobby.create(make_map(seed_of(name)), seats, asked.random_seed, asked.realtime)
+            self.took_part = True
         return b""
 
     async def _join_game(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
@@ -159,13 +172,14 @@ class Session:
             response.join_game.error = sc2api_pb2.ResponseJoinGame.MissingParticipation
         else:
             try:
-                self._player = self._lobby.sit_down(asked.race, asked.player_name)
+                self._player = self._lobby.sit_down(asked.race, text_of(asked.player_name))
             except LobbyError as refused:
                 response.join_game.error = refused.code  # type: ignore[assignment]
                 response.join_game.error_details = str(refused)
                 response.error.append(str(refused))
                 return b""
             self._match = await self._lobby.start(self._player)
+            self.took_part = True
             self._view, self._left = View(self._match, self._player), False
             response.join_game.player_id = self._player + 1
         return b""
@@ -206,17 +220,21 @@ class Session:
         match, _ = self._in_game()
         if match.realtime:
             await match.keep_pace()
-        response.action.result.extend(actions.carry_out(match, self._player, a) for a in request.action.actions)
+        async for action in in_turns(request.action.actions):
+            response.action.result.append(actions.carry_out(match, self._player, action))
         return b""
 
     async def _query(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
-        queries.answer(self._in_game()[0].simulation, self._player, request.query, response.query)
+        await queries.answer(self._in_game()[0].simulation, self._player, request.query, response.query)
         return b""
 
     async def _debug(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         response.debug.SetInParent()
-        for command in request.debug.debug:
-            carry_out(self._in_game()[0].simulation, self._player, command)
+        async for command in in_turns(request.debug.debug):
+            try:
+                carry_out(self._in_game()[0].simulation, self._player, command)
+            except DebugError as refused:
+                response.error.append(str(refused))
         return b""
 
     async def _obs_action(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
@@ -265,6 +283,6 @@ class Session:
 
     async def _quit(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         response.quit.SetInParent()
-        await self.lost()
+        await self._give_up()
         self.quit = True
         return b""
