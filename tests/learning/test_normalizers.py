@@ -217,3 +217,14 @@ def test_a_network_that_absorbs_a_small_shift_stays_the_same_function_of_the_sta
     for was, without, now in zip(before, unabsorbed, after, strict=True):
         np.testing.assert_allclose(now, was, atol=2e-4)
         assert np.abs(without - was).max() > 0.01
+
+
+def test_a_rare_but_correct_value_is_not_reported() -> None:
+    rare = np.zeros((5000, 1), np.float32)
+    rare[::500] = 0.25
+    normalizer = StateNormalizer(1)
+    normalizer.update(rare)
+    normalizer.update(with_one(np.zeros((100, 1), np.float32), 0, 7, 0.5))  # 45 spreads from the mean
+    assert normalizer.outliers == []
+    normalizer.update(with_one(np.zeros((100, 1), np.float32), 0, 7, 50.0))
+    assert [found.value for found in normalizer.outliers] == [50.0]

@@ -23,7 +23,8 @@ EARLY = 1024
 """Decisions; before that the past says little about what is usual."""
 _FEW = 0.01  # share of the rows of an early batch that may be outliers, and at least one row
 _SMALL = 0.1  # a change of statistics, in spreads, that the network makes up for
-_FAR = 2 * LIMIT  # spreads from the middle beyond which a value is an outlier
+_FAR = 2 * LIMIT  # spreads from the middle beyond which a value is clipped
+_REPORTED = 10 * LIMIT  # and beyond which it is reported: rare but correct values lie between the two
 
 Wide = NDArray[np.float64]
 
@@ -78,14 +79,16 @@ class StateNormalizer:
     def _with_outliers_at_the_edge(self, wide: Wide) -> Wide:
         early = self.count[0] < EARLY
         middle = np.median(wide, axis=0) if early else self.mean.astype(np.float64)
-        limits = _FAR * self._usual(wide, middle, early)
-        high, low = wide.max(axis=0), wide.min(axis=0)
-        far = np.flatnonzero((high > middle + limits) | (low < middle - limits))
-        if not len(far):
+        usual = self._usual(wide, middle, early)
+        farthest = np.maximum(wide.max(axis=0) - middle, middle - wide.min(axis=0))
+        if not (farthest > _FAR * usual).any():
             return wide
-        rows = np.abs(wide[:, far] - middle[far]).argmax(axis=0)
-        self.outliers = [Outlier(f, r, float(wide[r, f])) for f, r in zip(far.tolist(), rows.tolist(), strict=True)]
-        return wide.clip(middle - limits, middle + limits)
+        reported = np.flatnonzero(farthest > _REPORTED * usual)
+        rows = np.abs(wide[:, reported] - middle[reported]).argmax(axis=0)
+        self.outliers = [
+            Outlier(f, r, float(wide[r, f])) for f, r in zip(reported.tolist(), rows.tolist(), strict=True)
+        ]
+        return wide.clip(middle - _FAR * usual, middle + _FAR * usual)
 
     def _usual(self, wide: Wide, middle: Wide, early: bool) -> Wide:
         """The spread of each feature by what was seen before; early on, or by all but a few rows of this batch."""
