@@ -55,7 +55,8 @@ class HeapSettings:  # its types are text, because this module imports annotatio
 def heap_game(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = GameSpec(name="heap", sections={"heap": HeapSettings}, variables={"HEAP_SIZE": ("heap", "size")})
     games = {**registered_games(), "heap": spec}
-    monkeypatch.setattr("understudy.settings.registered_games", lambda: games)
+    for module in ("defaults", "loading"):
+        monkeypatch.setattr(f"understudy.settings.{module}.registered_games", lambda: games)
 
 
 @pytest.mark.usefixtures("heap_game")

@@ -12,7 +12,8 @@ PACKAGE = ROOT / "src" / "understudy"
 TARGET = ROOT / "docs" / "architecture.md"
 LINES_HEADING, MODULES_HEADING = "## Lines of code", "## Every module"
 BEFORE = {
-    "top level": 3462,
+    "top level": 3009,
+    "settings/": 453,
     "acting/ ledger/ files/ run/": 0,
     "learner/ jobs/ machine/": 3235,
     "experience/": 1330,

@@ -14,7 +14,7 @@ def document() -> str:
     lines = [
         "# Settings",
         "",
-        "Written by `python tools/write_settings_doc.py` from `src/understudy/settings.py`.",
+        "Written by `python tools/write_settings_doc.py` from `src/understudy/settings/defaults.py`.",
         "",
         "A TOML file (`understudy.toml` in the working directory, or `--settings FILE`) is read first, then variables",
         "of the environment, then flags; later ones win. An unknown name is an error that names the nearest known one.",

@@ -39,7 +39,7 @@ CORE = (
     "run/__init__.py",
     "run/status.py",
     "rundir.py",
-    "settings.py",
+    "settings",
 )
 _DATE = (2020, 1, 1, 0, 0, 0)  # the same content makes the same zip
 

@@ -1,63 +1,16 @@
-"""All settings, as documented dataclasses. A TOML file, environment variables and flags fill them; later ones win.
-
-[training]                        # understudy.toml
-learning_rate = 3e-4
-
-UNDERSTUDY_TRAINING_LEARNING_RATE=3e-4
-understudy learn RUN_DIR --training.learning-rate 3e-4
-"""
+"""All settings by section, with their defaults: dataclasses, each field with its meaning and limits."""
 
 import dataclasses
-import difflib
-import json
-import math
 import os
-import tomllib
-import typing
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
-from understudy.errors import SettingsError
 from understudy.games.spec import networks_of_games, registered_games
-
-FILE_NAME = "understudy.toml"
-ENVIRONMENT_PREFIX = "UNDERSTUDY_"
-# Variables that bot runners set already. An UNDERSTUDY_ variable for the same setting wins: it is read later.
-FAMILIAR_VARIABLES = {"NUM_INSTANCES": ("learner", "max_workers")}
-
+from understudy.settings.fields import Section, setting
 
 # Limits against a slip of the finger: a layer of 65,536 has 17 GB of weights to one of its size.
 _WIDEST, _DEEPEST = 65_536, 1_000
-
-
-def setting(
-    default: Any,
-    doc: str,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    choices: Callable[[], Iterable[str]] | None = None,
-    sane: float | None = None,
-    auto: int | None = None,
-) -> Any:
-    """A field of a section: default, description, the range of a number, or the allowed choices.
-
-    More than `sane` is refused where a person gives it; a model that was made so still loads. `auto` is the number
-    that the word "auto" stands for.
-    """
-    limits = {"at_least": at_least, "at_most": at_most, "choices": choices, "sane": sane, "auto": auto}
-    return field(default=default, metadata={"doc": doc, **limits})
-
-
-class Section:
-    """A group of settings. Creating one, also by dataclasses.replace(), checks every value."""
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        for f in _fields(type(self)):
-            _check(f, getattr(self, f.name), f"{type(self).__name__}.{f.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +334,7 @@ class Settings:
         raise AttributeError(f"There is no section {name!r} of settings.")
 
 
-_CORE_SECTIONS: dict[str, type[Any]] = {
+CORE_SECTIONS: dict[str, type[Any]] = {
     f.name: f.type for f in dataclasses.fields(Settings) if isinstance(f.type, type) and issubclass(f.type, Section)
 }
 _NOT_THE_LEARNERS = ("network", "parallel", "remote", "dashboard")
@@ -389,7 +342,7 @@ _NOT_THE_LEARNERS = ("network", "parallel", "remote", "dashboard")
 
 def sections() -> dict[str, type[Any]]:
     """Every section of settings by its name: the core's, then those that games add."""
-    return {**_CORE_SECTIONS, **_sections_of_games()}
+    return {**CORE_SECTIONS, **_sections_of_games()}
 
 
 def learner_sections() -> tuple[str, ...]:
@@ -404,206 +357,4 @@ def game_sections() -> tuple[str, ...]:
 
 def _sections_of_games() -> dict[str, type[Any]]:
     added = {name: kind for spec in registered_games().values() for name, kind in spec.sections.items()}
-    return {name: kind for name, kind in added.items() if name not in _CORE_SECTIONS}
-
-
-def _familiar_variables() -> dict[str, tuple[str, str]]:
-    added = {name: place for spec in registered_games().values() for name, place in spec.variables.items()}
-    return {**added, **FAMILIAR_VARIABLES}
-
-
-def load_settings(
-    file: str | os.PathLike[str] | None = None,
-    environment: Mapping[str, str] | None = None,
-    flags: Mapping[str, str] | None = None,
-    defaults: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Settings:
-    """Fill the settings from a TOML file, then `UNDERSTUDY_…` variables, then flags; later ones win.
-
-    `file=None` reads `understudy.toml` in the working directory if it is there. `flags` maps `section.name` to text.
-    `defaults`, by section, take the place of the general ones.
-    """
-    given = given_settings(file, environment, flags)
-    changed = defaults or {}
-    made = {name: kind(**{**changed.get(name, {}), **given[name]}) for name, kind in sections().items()}
-    core = {name: made.pop(name) for name in _CORE_SECTIONS}
-    return Settings(**core, games={name: section for name, section in made.items() if section != type(section)()})
-
-
-def given_settings(
-    file: str | os.PathLike[str] | None = None,
-    environment: Mapping[str, str] | None = None,
-    flags: Mapping[str, str] | None = None,
-) -> dict[str, dict[str, Any]]:
-    """Only the values that were given, by section, from the same sources as `load_settings`."""
-    values: dict[str, dict[str, Any]] = {section: {} for section in sections()}
-    for section, key, value, where in _file_values(file):
-        f = _find_field(section, key, where)
-        values[section][f.name] = _sane(f, _convert(f, value, where), where)
-    for section, key, text, where in (*_environment_values(environment), *_flag_values(flags or {})):
-        f = _find_field(section, key, where)
-        values[section][f.name] = _sane(f, _convert(f, _parse(f, text), where), where)
-    return values
-
-
-def _sane(f: dataclasses.Field[Any], value: Any, where: str) -> Any:
-    if (most := f.metadata["sane"]) is not None and value > most:
-        raise SettingsError(f"{where} is {value!r}; nothing learns with more than {most:g}. Default: {f.default}.")
-    return value
-
-
-def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
-    """Build one section from plain values, as a model file holds them; an unknown key is an error."""
-    fields = {
-        f.name: _convert(f, value, where)
-        for f, value in ((_find_field(section, k, where), v) for k, v in values.items())
-    }
-    return sections()[section](**fields)
-
-
-def as_flags(settings: Settings, names: Iterable[str], always: Container[str] = ()) -> list[str]:
-    """The command-line flags that turn the defaults of these sections into these settings.
-
-    `always` has the settings (`section.name`) that get a flag even with their default, so that no file changes them.
-    """
-    flags = []
-    kinds = sections()
-    for section in names:
-        for f in dataclasses.fields(kinds[section]):
-            value = getattr(getattr(settings, section), f.name)
-            if value != f.default or f"{section}.{f.name}" in always:
-                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-                flags += [f"--{section}.{f.name.replace('_', '-')}", text]
-    return flags
-
-
-def describe() -> Iterator[tuple[str, str, str, str]]:
-    """Yield (section, name, default, meaning) of every setting, for help texts and the documentation."""
-    for section, kind in sections().items():
-        for f in dataclasses.fields(kind):
-            yield section, f.name, json.dumps(f.default), f.metadata["doc"]
-
-
-def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str, Any, str]]:
-    path = Path(FILE_NAME if file is None else file)
-    if file is None and not path.exists():
-        return
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SettingsError(f"There is no settings file {path}.") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"The settings file {path} cannot be read: {error}") from error
-    for section, entries in document.items():
-        _known(section, sections(), f"{path}", "section")
-        if not isinstance(entries, dict):
-            raise SettingsError(f"{path}: {section} is a section; write its settings below a line [{section}].")
-        for key, value in entries.items():
-            yield section, key, value, f"{path}: [{section}] {key}"
-
-
-def _environment_values(environment: Mapping[str, str] | None) -> Iterator[tuple[str, str, str, str]]:
-    given = dict(os.environ if environment is None else environment)
-    for variable, place in _familiar_variables().items():
-        if variable in given:
-            yield *place, given[variable], variable
-    for variable, text in sorted(given.items()):
-        if variable.startswith(ENVIRONMENT_PREFIX):
-            section, _, key = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
-            yield _known(section, sections(), variable, "section"), key, text, variable
-
-
-def _flag_values(flags: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
-    for flag, text in flags.items():
-        section, _, key = flag.partition(".")
-        yield _known(section, sections(), f"--{flag}", "section"), key.replace("-", "_"), text, f"--{flag}"
-
-
-def _fields(kind: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a section. In a module with `from __future__ import annotations` their types are text at first."""
-    fields = dataclasses.fields(kind)
-    if any(isinstance(f.type, str) for f in fields):
-        types = typing.get_type_hints(kind)
-        for f in fields:
-            f.type = types[f.name]
-    return fields
-
-
-def _find_field(section: str, key: str, where: str) -> dataclasses.Field[Any]:
-    fields = {f.name: f for f in _fields(sections()[section])}
-    return fields[_known(key, fields, where, f"setting of [{section}]")]
-
-
-def _known(name: str, names: Iterable[str], where: str, kind: str) -> str:
-    names = list(names)
-    if name not in names:
-        nearest = difflib.get_close_matches(name, names, 1, 0.0)[0]
-        raise SettingsError(f"{where}: {name!r} is no {kind}; the nearest known one is {nearest!r}.")
-    return name
-
-
-def _parse(f: dataclasses.Field[Any], text: str) -> Any:
-    """Turn the text of a flag or variable into the plain value that a TOML file would have held."""
-    if typing.get_origin(f.type) is tuple:
-        return [_number(part) for part in text.replace("(", "").replace(")", "").split(",") if part.strip()]
-    if f.type is bool:
-        return {
-            "1": True,
-            "true": True,
-            "yes": True,
-            "on": True,
-            "0": False,
-            "false": False,
-            "no": False,
-            "off": False,
-        }.get(text.strip().lower(), text)
-    return _number(text) if f.type in (int, float) else text
-
-
-def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _convert(f: dataclasses.Field[Any], value: Any, where: str) -> Any:
-    if typing.get_origin(f.type) is tuple and isinstance(value, list):
-        value = tuple(value)
-    elif f.type is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    elif value == "auto" and f.metadata["auto"] is not None:
-        value = f.metadata["auto"]
-    _check(f, value, where)
-    return value
-
-
-def _check(f: dataclasses.Field[Any], value: Any, where: str) -> None:
-    if typing.get_origin(f.type) is Literal:
-        _known(value, typing.get_args(f.type), where, "choice")
-        return
-    if f.metadata["choices"] is not None:
-        _known(value, f.metadata["choices"](), where, "choice")
-    kind = int if typing.get_origin(f.type) is tuple else f.type
-    members = value if isinstance(value, tuple) else (value,)
-    if isinstance(value, tuple) != (typing.get_origin(f.type) is tuple) or not all(_is(kind, m) for m in members):
-        wanted = "a list of whole numbers" if isinstance(f.default, tuple) else _KIND_NAMES[kind]
-        raise SettingsError(f"{where} is {value!r}; it must be {wanted}, for instance {json.dumps(f.default)}.")
-    low, high = f.metadata["at_least"], f.metadata["at_most"]
-    for number in members:
-        if (low is not None and not number >= low) or (high is not None and not number <= high):
-            limits = " and ".join(
-                f"at {word} {bound:g}" for word, bound in (("least", low), ("most", high)) if bound is not None
-            )
-            raise SettingsError(f"{where} is {number!r}; it must be {limits}.")
-
-
-def _is(kind: Any, value: Any) -> bool:
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return type(value) is kind
-
-
-_KIND_NAMES: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+    return {name: kind for name, kind in added.items() if name not in CORE_SECTIONS}

@@ -1,0 +1,131 @@
+"""Filling the settings from a TOML file, environment variables and flags, and turning them into flags again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tomllib
+from collections.abc import Container, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import SettingsError
+from understudy.games.spec import registered_games
+from understudy.settings.defaults import CORE_SECTIONS, Settings, sections
+from understudy.settings.fields import convert, fields_of, known_name, parse, sane_value
+
+FILE_NAME = "understudy.toml"
+ENVIRONMENT_PREFIX = "UNDERSTUDY_"
+# Variables that bot runners set already. An UNDERSTUDY_ variable for the same setting wins: it is read later.
+FAMILIAR_VARIABLES = {"NUM_INSTANCES": ("learner", "max_workers")}
+
+
+def load_settings(
+    file: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+    defaults: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Settings:
+    """Fill the settings from a TOML file, then `UNDERSTUDY_…` variables, then flags; later ones win.
+
+    `file=None` reads `understudy.toml` in the working directory if it is there. `flags` maps `section.name` to text.
+    `defaults`, by section, take the place of the general ones.
+    """
+    given = given_settings(file, environment, flags)
+    changed = defaults or {}
+    made = {name: kind(**{**changed.get(name, {}), **given[name]}) for name, kind in sections().items()}
+    core = {name: made.pop(name) for name in CORE_SECTIONS}
+    return Settings(**core, games={name: section for name, section in made.items() if section != type(section)()})
+
+
+def given_settings(
+    file: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Only the values that were given, by section, from the same sources as `load_settings`."""
+    values: dict[str, dict[str, Any]] = {section: {} for section in sections()}
+    for section, key, value, where in _file_values(file):
+        f = _field_of(section, key, where)
+        values[section][f.name] = sane_value(f, convert(f, value, where), where)
+    for section, key, text, where in (*_environment_values(environment), *_flag_values(flags or {})):
+        f = _field_of(section, key, where)
+        values[section][f.name] = sane_value(f, convert(f, parse(f, text), where), where)
+    return values
+
+
+def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
+    """Build one section from plain values, as a model file holds them; an unknown key is an error."""
+    fields = {
+        f.name: convert(f, value, where) for f, value in ((_field_of(section, k, where), v) for k, v in values.items())
+    }
+    return sections()[section](**fields)
+
+
+def as_flags(settings: Settings, names: Iterable[str], always: Container[str] = ()) -> list[str]:
+    """The command-line flags that turn the defaults of these sections into these settings.
+
+    `always` has the settings (`section.name`) that get a flag even with their default, so that no file changes them.
+    """
+    flags = []
+    kinds = sections()
+    for section in names:
+        for f in dataclasses.fields(kinds[section]):
+            value = getattr(getattr(settings, section), f.name)
+            if value != f.default or f"{section}.{f.name}" in always:
+                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                flags += [f"--{section}.{f.name.replace('_', '-')}", text]
+    return flags
+
+
+def describe() -> Iterator[tuple[str, str, str, str]]:
+    """Yield (section, name, default, meaning) of every setting, for help texts and the documentation."""
+    for section, kind in sections().items():
+        for f in dataclasses.fields(kind):
+            yield section, f.name, json.dumps(f.default), f.metadata["doc"]
+
+
+def _familiar_variables() -> dict[str, tuple[str, str]]:
+    added = {name: place for spec in registered_games().values() for name, place in spec.variables.items()}
+    return {**added, **FAMILIAR_VARIABLES}
+
+
+def _field_of(section: str, key: str, where: str) -> dataclasses.Field[Any]:
+    fields = {f.name: f for f in fields_of(sections()[section])}
+    return fields[known_name(key, fields, where, f"setting of [{section}]")]
+
+
+def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str, Any, str]]:
+    path = Path(FILE_NAME if file is None else file)
+    if file is None and not path.exists():
+        return
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"There is no settings file {path}.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"The settings file {path} cannot be read: {error}") from error
+    for section, entries in document.items():
+        known_name(section, sections(), f"{path}", "section")
+        if not isinstance(entries, dict):
+            raise SettingsError(f"{path}: {section} is a section; write its settings below a line [{section}].")
+        for key, value in entries.items():
+            yield section, key, value, f"{path}: [{section}] {key}"
+
+
+def _environment_values(environment: Mapping[str, str] | None) -> Iterator[tuple[str, str, str, str]]:
+    given = dict(os.environ if environment is None else environment)
+    for variable, place in _familiar_variables().items():
+        if variable in given:
+            yield *place, given[variable], variable
+    for variable, text in sorted(given.items()):
+        if variable.startswith(ENVIRONMENT_PREFIX):
+            section, _, key = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
+            yield known_name(section, sections(), variable, "section"), key, text, variable
+
+
+def _flag_values(flags: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    for flag, text in flags.items():
+        section, _, key = flag.partition(".")
+        yield known_name(section, sections(), f"--{flag}", "section"), key.replace("-", "_"), text, f"--{flag}"
