@@ -2,7 +2,7 @@
 PYTHON ?= python3
 IN_VENV = $(PYTHON) tools/in_venv.py
 
-.PHONY: run test test-fast check bench torture learn-check
+.PHONY: run test test-fast check docs pictures bench torture learn-check
 
 run:  ## the Zerg bot plays and learns, on the proving ground or in StarCraft II
 	$(IN_VENV) --with run run_with_training.py
@@ -14,10 +14,19 @@ test:  ## all unit tests; finds a Chromium for those of the dashboard, or instal
 test-fast:  ## the quick tests, while working (under two minutes); says which were the slowest
 	$(IN_VENV) --with dev -m pytest -m "not slow" --durations=5
 
-check:  ## lint, format, types
+check:  ## lint, format, types; links and prose of the documentation
 	$(IN_VENV) --with dev -m ruff check
 	$(IN_VENV) --with dev -m ruff format --check
 	$(IN_VENV) --with dev -m mypy
+	$(IN_VENV) --with dev tools/check_docs.py
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs:  ## the documentation as a site in site/, without a request to another machine
+	$(IN_VENV) --with docs -m mkdocs build --strict
+
+pictures:  ## the pictures of the documentation, from three short runs that it plays (about five minutes)
+	$(IN_VENV) --with dev tools/chromium.py
+	$(IN_VENV) --with dev tools/screenshots.py
 
 bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 8 minutes)
 	$(IN_VENV) --with bench benchmarks/run.py

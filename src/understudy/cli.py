@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given and given[0] in (programs := _programs()):
             return int(resolve(programs[given[0]][0])(given[1:]))
-        options = _parser().parse_args(given)
+        options = command_line().parse_args(given)
         return int(options.run(options))
     except LearnerBusy as error:
         print(f"understudy: {error}", file=sys.stderr)
@@ -66,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> Parser:
+def command_line() -> Parser:
+    """The parser of all commands; docs/commands.md is written from it."""
     parser = Parser(
         prog="understudy",
         description="Trains game-playing agents in the background and in parallel.",

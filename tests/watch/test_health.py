@@ -318,6 +318,28 @@ def test_self_play_of_one_player_is_judged_by_its_mean_return() -> None:
     assert judge_progress(RunHistory(metrics={"mean_return": flat}, players=1)).verdict == "no change shown"
 
 
+def test_a_game_that_was_learned_early_in_a_long_run_counts_as_better() -> None:
+    points = list(range(400))
+    solved = Series(points, value=[min(25.0 + 25 * n, 490 + n % 10) for n in points], games=[30.0 * n for n in points])
+    found = judge_progress(RunHistory(metrics={"mean_return": solved}, players=1))
+    assert found.verdict == "better"
+    assert found.sentence.startswith("The mean return went from 25 at the start to 49")
+
+
+def test_a_mean_return_that_only_fluctuates_is_seldom_taken_for_a_change() -> None:
+    rng, points = np.random.default_rng(2), list(range(36))
+    games = [100.0 * n for n in points]
+    verdicts = [
+        judge_progress(
+            RunHistory(
+                metrics={"mean_return": Series(points, value=rng.normal(0, 1, 36).tolist(), games=games)}, players=1
+            )
+        ).verdict
+        for _ in range(400)
+    ]
+    assert 400 - verdicts.count("no change shown") < 40  # 20 are expected of a test at the 95 % level
+
+
 def test_a_value_out_of_range_is_a_note_with_feature_value_and_game_until_it_is_long_ago(run: RunDir) -> None:
     found = [{"feature": f"enemy_{n}", "value": 10.0**n, "game": "game_1.npz"} for n in range(8, 13)]
     set_status(run, outliers=found, outliers_at=time.time() - 60)

@@ -139,7 +139,10 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
 def how_to_start(seen: RunSnapshot) -> str:
     """The command that starts again what learned here."""
     if "selfplay" in seen.learner.stats:
-        game = (seen.learner.stats["selfplay"] or {}).get("game") or "GAME"
+        game = str((seen.learner.stats["selfplay"] or {}).get("game") or "GAME")
+        name, _, argument = game.partition(":")
+        if argument.startswith(str(seen.run_dir)):  # the folder of its own versions, which it finds by itself
+            game = name
         return f"Start it again: `understudy selfplay {game} --run-dir {seen.run_dir}`."
     if not seen.learner.seen and not seen.buffer.count:
         return f"Start a bot with this run: `python run_with_training.py --run-dir {seen.run_dir}`."

@@ -20,6 +20,8 @@ from understudy.watch.win_rates import Rates
 
 _FEW_GAMES = 20
 _FEW_UPDATES = 20
+_MEAN_OF = 100  # games that a mean return is over
+_FEW_MEANS = 12
 Verdict = Literal["better", "no change shown", "worse", "unknown"]
 _WORDS: dict[Verdict, str] = {
     "better": "Getting better",
@@ -114,21 +116,27 @@ def of_returns(returns: Sequence[float]) -> Improvement:
 
 
 def _of_one_player(returns: Series) -> Improvement:
-    """The mean return of the last quarter of the updates against that of the first.
+    """The mean return of the first hundred games against those of the last third of the run.
 
-    Each value is a mean over the last hundred games, so a quarter has as many independent values as it has hundreds
-    of games.
+    Each value is a mean over the last hundred games, so values that are a hundred games apart are independent. Whether
+    the first one is like the last ones is a question of prediction: it is compared with their spread.
     """
-    part = len(returns.x) // 4
-    if part < _FEW_UPDATES // 4:
-        return Improvement("unknown", f"The mean return is {returns.value[-1]:.4g}; too few updates to compare.")
-    first, last = returns.value[:part], returns.value[-part:]
-    counts = [
-        min(part, max(int((games[-1] - games[0]) / 100), 2)) for games in (returns.games[:part], returns.games[-part:])
-    ]
-    verdict = _compared_means((last, counts[1]), (first, counts[0]))
-    span = f"The mean return went from {fmean(first):.4g} in the first quarter to {fmean(last):.4g} in the last"
-    return Improvement(verdict, f"{span}: {_IN_WORDS[verdict]}.")
+    means = [returns.value[0]]
+    counted = returns.games[0]
+    for games, value in zip(returns.games, returns.value, strict=True):
+        if games - counted >= _MEAN_OF:
+            means.append(value)
+            counted = games
+    if len(means) < _FEW_MEANS:
+        return Improvement("unknown", f"The mean return is {returns.value[-1]:.4g}; too few games to compare.")
+    start, last = means[0], means[-(len(means) // 3) :]
+    now, freedom = fmean(last), len(last) - 1
+    quantile = Z95 + (Z95**3 + Z95) / (4 * freedom) + (5 * Z95**5 + 16 * Z95**3 + 3 * Z95) / (96 * freedom**2)
+    spread = math.sqrt(pvariance(last) * len(last) / freedom * (1 + 1 / len(last)))
+    beyond = abs(now - start) > quantile * spread  # Student's t, by the first terms of its series
+    verdict: Verdict = "no change shown" if not beyond else "better" if now > start else "worse"
+    text = f"The mean return went from {start:.4g} at the start to {now:.4g} in the last third"
+    return Improvement(verdict, f"{text}: {_IN_WORDS[verdict]}.")
 
 
 def _compared_means(now: tuple[Sequence[float], int], before: tuple[Sequence[float], int]) -> Verdict:

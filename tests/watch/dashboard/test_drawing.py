@@ -12,12 +12,14 @@ from understudy.ledger.connection import Version
 from understudy.machine.load_log import Load
 from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line
+from understudy.watch.dashboard.learning import axis_titles
 from understudy.watch.dashboard.machine import over_time
 from understudy.watch.dashboard.markup import Markup, table, tag
 from understudy.watch.dashboard.metric_charts import ChartView, lines_of, smoothed
 from understudy.watch.dashboard.models import lineage, versions_table
 from understudy.watch.dashboard.run_notes import defaults, difference_table, settings_table
 from understudy.watch.history import Series
+from understudy.watch.win_rates import Rates
 
 Floats = NDArray[np.float32]
 
@@ -158,3 +160,11 @@ def test_settings_show_what_is_not_the_default_and_in_what_runs_differ() -> None
     assert "training.clip" not in apart
     assert "&lt;two&gt;" in apart
     assert "same settings" in difference_table([("one", own), ("two", own)])
+
+
+def test_a_note_that_says_the_same_as_an_axis_of_the_game_is_not_shown_beside_it() -> None:
+    by_race = {"Zerg": Rates(x=[1], to=[1], at=[0.0], value=[1.0], low=[0.2], high=[1.0], games=[1], played=[1])}
+    assert axis_titles({"opponent_race": by_race, "race": dict(by_race), "build": {"Rush": Rates()}}) == {
+        "opponent_race": "Opponent race",
+        "build": "Build",
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from websockets.sync.client import connect
 
 from game_files import put_game
 from runs import outcomes
+from understudy.cli import main
 from understudy.learner.loop import LearnerLoop
 from understudy.ledger.connection import Ledger
 from understudy.run.lock import StopRequest
@@ -31,6 +33,7 @@ from understudy.watch.dashboard import pages
 from understudy.watch.dashboard.pages import TABS
 from understudy.watch.metrics import all_metrics
 from watch.dashboard.served import dashboard, learn, learned_run
+from watch.prepared import set_status
 
 pytestmark = pytest.mark.slow
 
@@ -69,7 +72,7 @@ def test_the_overview_shows_the_true_numbers_of_a_run(page: Tab, address: str) -
     assert page.text(tile("Games learned from")).split("\n") == [
         "Games learned from",
         "6",
-        "last 100: 4 won, 1 lost, 1 tied",
+        "last 6 own: 4 won, 1 lost, 1 tied",
     ]
     assert page.text(tile("Win rate")).split("\n")[:2] == ["Win rate", "75 %"]  # (4 + 1/2) / 6
     assert page.text(tile("Decisions learned")).split("\n") == ["Decisions learned", "72", "3 batches"]
@@ -315,6 +318,27 @@ def test_every_tab_can_be_reached_on_a_phone_without_scrolling_sideways(page: Ta
     outside = "[...document.querySelectorAll('.tab')].filter(t => t.getBoundingClientRect().right > innerWidth).length"
     assert page.evaluate(outside) == 0
     page.resize(1280, 900)
+
+
+def test_self_play_without_games_on_disk_says_where_its_results_are(browser: Browser, tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path / "alone")
+    assert main(["selfplay", "drift", "--run-dir", str(run.root), "--updates", "3"]) == 0
+    unusual = [{"feature": "wind", "value": 1e9, "game": f"game_{'0123456789abcdef' * 4}.npz"}]
+    set_status(run, heartbeat_age=60, outliers=unusual, outliers_at=time.time() - 60, state="stopped")
+    with dashboard(str(run.root)) as address:
+        page = browser.open(f"{address}/run/alone", 390, 800)
+        page.wait_for_text(unusual[0]["game"])
+        assert page.evaluate("document.documentElement.scrollWidth") == 390  # long names are broken
+        assert f"understudy selfplay drift --run-dir {run.root}" in page.text("[data-health]")
+        assert "Self-play logs requests and trouble" in page.text()
+        page.go(f"{address}/run/alone/results")
+        page.wait_for_text("It appears when a version is evaluated")
+        assert page.evaluate("document.querySelector('.empty [data-copy]').dataset.copy") == (
+            f"understudy evaluate {run.root}"
+        )
+        page.go(f"{address}/run/alone/games")
+        page.wait_for_text("Self-play learns from its games in memory")
+        assert page.complaints == []
 
 
 def test_a_command_is_copied_with_its_real_names(page: Tab, address: str, run: RunDir) -> None:

@@ -54,9 +54,10 @@ def _selfplay(watched: Watched) -> list[DiagramBox]:
     stats = seen.learner.stats["selfplay"] or {}
     alive = seen.learner.alive
     lamp = "green" if alive else ""
+    played = "played" if watched.history.players == 1 else "played against itself"
     ahead = f"{formats.figure(stats.get('staleness'))} versions old when learned"
     return [
-        DiagramBox("Game", formats.count(stats.get("games")), "played against itself", lamp, alive),
+        DiagramBox("Game", formats.count(stats.get("games")), played, lamp, alive),
         DiagramBox("Experience", formats.count(stats.get("decisions")), "decisions, in memory", lamp, alive),
         DiagramBox("Learner", formats.count(stats.get("updates")), f"updates · {_learner_says(watched)}", lamp, alive),
         _model(watched, "the first update makes it", alive),

@@ -103,7 +103,7 @@ def show(watched: Watched) -> list[Update]:
 
     def draw() -> None:
         rows = [row for row in games if wanted.takes(row)]
-        content.set_content(games_table(watched, rows[:_SHOWN]))
+        content.set_content(games_table(watched, rows[:_SHOWN], len(games)))
         newest = "the newest " if len(games) >= _LISTED else ""
         more = f"; {_SHOWN} are shown" if len(rows) > _SHOWN else ""
         summary.set_text(f"{len(rows):,} of {newest}{len(games):,} games{more}")
@@ -136,10 +136,14 @@ def show(watched: Watched) -> list[Update]:
     return [update]
 
 
-def games_table(watched: Watched, rows: list[GameRow]) -> Markup:
-    """The lines that passed the filter."""
+def games_table(watched: Watched, rows: list[GameRow], total: int) -> Markup:
+    """The lines that passed the filter, of so many games."""
     if not rows:
-        return empty("No game here fits the filter." if watched.snapshot.outcomes else "No game has been recorded yet.")
+        if total:
+            return empty("No game here fits the filter.")
+        if "selfplay" in watched.snapshot.learner.stats:
+            return empty("Self-play learns from its games in memory; no game of a bot was recorded in this run.")
+        return empty("No game has been recorded yet. Games appear here when a bot has finished one.")
     heads: tuple[str, ...] = (
         "Ended",
         "Result",

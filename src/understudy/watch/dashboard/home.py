@@ -84,6 +84,7 @@ def _compare(runs: Runs, metric: str, form: Form) -> Update:
             for number, watched in enumerate(runs)
             if (series := watched.history.metrics.get(metric)) and series.x
         ]
-        return charts.line_chart(lines, x_name="model version", form=form) if lines else None
+        along = dict.fromkeys(w.history.along for w in runs if w.history.metrics.get(metric))
+        return charts.line_chart(lines, x_name=" or ".join(along), form=form) if lines else None
 
     return chart_card(metric, options, unit=all_metrics()[metric].unit, tall=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from understudy.games.spec import all_axes, axis_title
@@ -51,9 +51,10 @@ def show(watched: Watched) -> list[Update]:
 def show_results(watched: Watched) -> list[Update]:
     """Win rates by version and by each result axis, and what was decided."""
     with box("grid wide"):
-        winners = not watched.history.returns
-        updates = [win_rate_card(watched) if winners else metric_card(watched, "mean_return"), mix_card(watched)]
-        if EVALUATION in watched.history.others:
+        winners = bool(watched.history.win_rate.games) or not (watched.history.returns or _in_memory(watched))
+        updates = [win_rate_card(watched) if winners else metric_card(watched, "mean_return")]
+        updates.append(metric_card(watched, "entropy", low=0) if _in_memory(watched) else mix_card(watched))
+        if EVALUATION in watched.history.others or _in_memory(watched):
             updates.append(evaluation_card(watched))
     axes = [
         (f"{prefix} by {title.lower()}".strip().capitalize(), purpose, axis)
@@ -78,11 +79,19 @@ def show_results(watched: Watched) -> list[Update]:
     return updates
 
 
-def axis_titles(found: Iterable[str]) -> dict[str, str]:
-    """Title of each axis that the run has results by: first those that games declare, in their order."""
-    known = set(found)
-    declared = [axis.note for axis in all_axes() if axis.note in known]
-    return {note: axis_title(note) for note in (*declared, *sorted(known.difference(declared)))}
+def axis_titles(found: Mapping[str, object]) -> dict[str, str]:
+    """Title of each axis that the run has results by: first those that games declare, in their order.
+
+    A note that says the same of every game as a declared axis is not shown beside it.
+    """
+    declared = [axis.note for axis in all_axes() if axis.note in found]
+    others = [note for note in sorted(found) if all(found[note] != found[known] for known in declared)]
+    return {note: axis_title(note) for note in (*declared, *others)}
+
+
+def _in_memory(watched: Watched) -> bool:
+    """Whether this is self-play without games in the ledger: there are results of evaluation games only."""
+    return "selfplay" in watched.snapshot.learner.stats and not watched.history.games
 
 
 def _by_axis(watched: Watched, purpose: str) -> dict[str, dict[str, Rates]]:

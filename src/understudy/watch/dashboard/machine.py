@@ -23,7 +23,7 @@ _LOADS: tuple[tuple[str, Callable[[Load], float | None]], ...] = (
 )
 _UNREAD = "No learner has noted anything yet; it does so every ten seconds."
 _NONE_WAITS = "No learner has noted any: it does so every ten seconds; self-play keeps its games in memory."
-_UNMEASURED = "Nothing was measured: no learner has run for ten seconds, or psutil is missing (the extra `resources`)."
+_UNMEASURED = "Nothing was measured: no learner has run for ten seconds, or psutil is missing (the extra resources)."
 _POINTS = 400  # more of them cannot be told apart
 _SILENT_SECONDS = 60.0  # without a reading: no learner ran
 

@@ -66,8 +66,8 @@ def light(level: str) -> Markup:
 
 
 def empty(text: str) -> Markup:
-    """What stands where there is nothing to show yet."""
-    return tag("div", text, cls="empty")
+    """What stands where there is nothing to show yet; what is between backticks is a command to copy."""
+    return tag("div", with_commands(text), cls="empty")
 
 
 def result_tag(result: str) -> Markup:

@@ -100,8 +100,9 @@ def tiles(watched: Watched) -> Markup:
 def _figures(watched: Watched) -> list[tuple[str, str, str]]:
     seen = watched.snapshot
     stats, results = seen.learner.stats, seen.results
-    won = f"last 100: {results.get('won', 0)} won, {results.get('lost', 0)} lost, {results.get('tied', 0)} tied"
-    with_winner = any(results.get(name) for name in ("won", "lost", "tied"))
+    counts = {name: results.get(name, 0) for name in ("won", "lost", "tied")}
+    won = f"last {sum(counts.values())} own: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    with_winner = any(counts.values())
     games = seen.outcomes.get("learned", 0) + seen.outcomes.get("online", 0)
     batches = formats.count(stats.get("batches_trained", 0))
     return [
@@ -122,11 +123,16 @@ def _selfplay_figures(watched: Watched, stats: Mapping[str, Any]) -> list[tuple[
     seen = watched.snapshot
     seconds = stats.get("seconds") or 0.0
     rate = formats.count((stats.get("decisions") or 0) / seconds) if seconds else "–"
+    whose = "" if watched.history.players == 1 else ", first player"
     return [
         ("Games", formats.count(stats.get("games")), "of self-play"),
         ("Decisions learned", formats.count(stats.get("decisions")), f"{rate} a second"),
         ("Updates", formats.count(stats.get("updates")), _age_of_version(seen)),
-        ("Mean return", formats.figure(stats.get("mean_return")), "last 100 games, first player"),
+        (
+            "Mean return",
+            formats.figure(stats.get("mean_return")),
+            f"last 100 games{whose}",
+        ),
         ("Loss", formats.figure(seen.metrics.get("loss")), f"entropy {formats.figure(seen.metrics.get('entropy'))}"),
         (
             "Workers replaced",
@@ -197,7 +203,7 @@ def evaluation_card(watched: Watched) -> Update:
         options,
         title="Evaluation",
         unit="% of evaluation games won by each version; band: 95 % confidence",
-        empty="It appears when a version is evaluated: `evaluation.games` in the settings, or `understudy evaluate`.",
+        empty=f"It appears when a version is evaluated: `understudy evaluate {watched.run.root}`",
         tall=True,
     )
 
@@ -265,5 +271,7 @@ def log(watched: Watched) -> Markup:
     """The last entries of the log; the box is scrolled to its end."""
     lines = watched.snapshot.log
     if not lines:
+        if "selfplay" in watched.snapshot.learner.stats:
+            return empty("Self-play logs requests and trouble; there were none. Its figures are on the page Learning.")
         return empty("Nothing has been logged yet. The learner logs its start, batches, states and requests.")
     return tag("div", tag("pre", "\n".join(lines), cls="log"), cls="log-box")

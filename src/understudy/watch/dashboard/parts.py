@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
+from understudy.watch.dashboard import markup
 from understudy.watch.dashboard.charts import Options
 from understudy.watch.dashboard.markup import Markup, join, tag
 from understudy.watch.metrics import Metric, all_metrics
@@ -83,7 +84,7 @@ def chart_card(
     with card(title or about.title, unit or about.unit or "no unit", metric):
         if note:
             ui.label(note).classes("muted small source")
-        nothing = ui.label(empty).classes("empty")
+        nothing = ui.html(markup.empty(empty))
         chart = ui.echart({}, renderer="svg").classes("chart tall" if tall else "chart")
     drawn: Options | None = {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from nicegui import context, ui
 
@@ -29,7 +30,7 @@ def notes_card(watched: Watched) -> Update:
 
     async def read() -> None:
         found = await in_reader(lambda: read_remarks(watched.run))
-        content.set_content(notes(found))
+        content.set_content(notes(found, watched.run.root))
 
     async def add() -> None:
         by = f"the dashboard ({context.client.ip or 'address unknown'})"
@@ -54,10 +55,10 @@ def notes_card(watched: Watched) -> Update:
     return update
 
 
-def notes(found: Sequence[Remark]) -> Markup:
+def notes(found: Sequence[Remark], run_dir: Path) -> Markup:
     """Newest first."""
     if not found:
-        return empty("No notes yet: what is tried here, and why? `understudy note RUN_DIR TEXT` adds one, too.")
+        return empty(f'No notes yet: what is tried here, and why? In a terminal: `understudy note {run_dir} "TEXT"`')
     rows = []
     for note in found:
         when = tag("div", f"{formats.clock(note.at)}, {note.by}", cls="muted small")

@@ -1,0 +1,10 @@
+"""What MkDocs is told beyond mkdocs.yml: pages under ko/ are in Korean, so that browsers and screen readers know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def on_post_page(output: str, *, page: Any, config: Any) -> str:
+    """Give a Korean page its language."""
+    return output.replace('<html lang="en"', '<html lang="ko"', 1) if page.file.src_uri.startswith("ko/") else output
