@@ -43,11 +43,12 @@ MAY_IMPORT = {
     "settings",
     "doctor": "errors experience files ledger models run rundir",
     "watch": "errors acting experience files flags games learner ledger machine models networks run rundir settings",
-    "check": "errors acting agent experience files flags games learner ledger machine models parallel run rundir "
-    "settings",
+    "check": "errors acting agent experience files flags games learner ledger machine models networks parallel "
+    "run rundir settings",
     "serve": "errors agent learner machine models run rundir settings",  # bots in other languages
+    "tune": "errors check files flags games models parallel run rundir settings",
     "cli": "errors check doctor extras flags games learner ledger machine models parallel remote run rundir serve "
-    "settings watch",
+    "settings tune watch",
     "__main__": "cli",
 }
 """Package or module of the core → what it may import. A package may import its own modules."""

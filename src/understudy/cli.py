@@ -24,6 +24,7 @@ from understudy.machine.signals import on_end_signals
 from understudy.remote import commands as remote
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import game_sections, given_settings, learner_sections, load_settings
+from understudy.tune import commands as tune
 from understudy.watch import commands as watch
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def command_line() -> Parser:
     watch.add_commands(partial(_command, commands))
     check.add_commands(commands, main)
     remote.add_commands(commands)
+    tune.add_commands(commands)
     _add_dashboard(commands)
     serve = _command(commands, "serve", _serve, "decide and record for bots in any language until Ctrl-C")
     _serve_flags(serve)

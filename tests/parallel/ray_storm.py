@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import sys
 import time
@@ -25,6 +26,7 @@ from parallel.small import settings
 from understudy.parallel.loop import TrainingLoopManager
 from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.rollout import Rollout
+from understudy.run.lock import StopRequest
 
 GAME = "parallel.small:Bandit"
 LONGEST_PAUSE = 30.0  # seconds without an update; Ray needs up to 20 to see that a node is dead
@@ -37,7 +39,7 @@ class NodeStorm:
         self._cluster, self._left = cluster, losses
         self._extra = [cluster.add_node(num_cpus=1) for _ in range(2)]
         self._chance = random.Random(0)
-        self.loop: TrainingLoopManager | None = None
+        self.request = StopRequest()
         self.updates = 0
         self.longest = 0.0
         self._at = time.monotonic()
@@ -54,17 +56,16 @@ class NodeStorm:
             self._cluster.remove_node(node, allow_graceful=False)
         elif len(rollouts) < 3 and len(self._extra) < 2:
             self._extra.append(self._cluster.add_node(num_cpus=1))
+        elif not self._left:
+            self.request.stop()
         self._at = time.monotonic()
-
-    @property
-    def over(self) -> bool:
-        return not self._left
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--losses", type=int, default=20)
     losses = parser.parse_args().losses
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # the game is beside this file: workers must find it too
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     ray.init(address=cluster.address, log_to_driver=False)
     storm = NodeStorm(cluster, losses)
@@ -72,8 +73,7 @@ def main() -> None:
     chosen = settings(enabled=True, backend="ray", num_workers=0, max_restarts=5)
     loop = TrainingLoopManager(GAME, chosen, seed=1, on_update=storm.on_update)
     began = time.monotonic()
-    while not storm.over:
-        loop.run(updates=loop.stats.updates + 500)
+    loop.run(storm.request)
     stats = loop.stats
     assert stats.mode == "parallel"
     assert stats.max_staleness <= 1

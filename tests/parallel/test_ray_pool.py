@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,14 +125,34 @@ def test_more_workers_than_the_cluster_has_room_for_do_not_hang(cluster: Any) ->
 
 
 @on_ray
-@pytest.mark.parametrize("game", ["Raising", "Dying"])
+@pytest.mark.parametrize(("game", "cause"), [("Raising", "exception in the game: "), ("Dying", "ActorDied: ")])
 def test_a_game_that_fails_on_every_worker_is_played_in_this_process(
-    game: str, cluster: Any, monkeypatch: pytest.MonkeyPatch
+    game: str, cause: str, cluster: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("UNDERSTUDY_TEST_PID", str(os.getpid()))
     loop = train(f"parallel.small:{game}", limit=2, max_restarts=1)
     assert loop.stats.updates == 2
     assert loop.stats.mode == "sequential"
+    assert cause in caplog.text
+    assert "cannot be imported" not in caplog.text
+
+
+@on_ray
+def test_the_folder_that_a_game_names_is_copied_to_other_machines(cluster: Any, tmp_path: Path) -> None:
+    from understudy.parallel.ray_files import ReceivedFolder, SentFolder  # noqa: PLC0415
+
+    (tmp_path / "000001.npz").write_bytes(b"one")
+    sent = SentFolder(f"shogi:{tmp_path}")
+    received = ReceivedFolder(f"shogi:{tmp_path}", sent.files())
+    kind, _, copy = received.game.partition(":")
+    assert (kind, Path(copy)) != ("shogi", tmp_path)
+    assert (Path(copy) / "000001.npz").read_bytes() == b"one"
+    (tmp_path / "000001.npz").unlink()
+    (tmp_path / "000002.npz").write_bytes(b"two")
+    received.update(sent.files())
+    assert [path.name for path in Path(copy).iterdir()] == ["000002.npz"]
+    assert sent.files() == sent.files(), "what is sent already is not sent again"
+    assert SentFolder("tictactoe").files() is None
 
 
 @on_ray

@@ -20,6 +20,7 @@ from understudy.models.intervals import mean_interval, wilson
 from understudy.models.live import LiveModel
 from understudy.models.state import ModelState, read_model
 from understudy.models.store import ModelStore
+from understudy.networks.in_play import InPlay
 from understudy.rundir import RunDir
 
 _AT_ONCE = 64  # matches
@@ -145,10 +146,16 @@ def _of_results(name: str, version: int, results: str, against: str | None) -> S
 
 
 class Play:
-    """Plays matches, many at once. Each match counts once, however long it is."""
+    """Plays matches, many at once. Each match counts once, however long it is.
 
-    def __init__(self, matches: Game, model: LiveModel, sample: bool, seed: int) -> None:
+    The other side is played by `other`, which draws its actions from its policy, or at random.
+    """
+
+    def __init__(
+        self, matches: Game, model: LiveModel, sample: bool, seed: int, other: LiveModel | None = None
+    ) -> None:
         self._matches, self._model, self._sample, self._seed = matches, model, sample, seed
+        self._other = other
 
     def returns(self, games: int, sides: Sequence[int] | None = None) -> tuple[list[float], int]:
         """The return of each game for the policy, which plays these sides or both; and how many did not end."""
@@ -165,7 +172,7 @@ class Play:
     def _play(
         self, seed: np.random.SeedSequence, own: NDArray[np.int64] | None, count: int
     ) -> tuple[NDArray[np.float64], Bools]:
-        matches, network, normalizer = self._matches, self._model.network, self._model.trainer.normalizer
+        matches, normalizer = self._matches, self._model.trainer.normalizer
         size = matches.matches
         of_game, of_choice = seed.spawn(2)
         matches.reset(of_game)
@@ -173,8 +180,8 @@ class Play:
         states = np.empty((size, matches.state_dim), np.float32)
         legal = np.ones((size, len(matches.actions)), np.bool_)
         totals, playing = np.zeros(size), np.arange(size) < count
-        in_play = network.in_play(size)
-        in_play.begin(np.zeros((size, network.reach, matches.state_dim), np.float32), np.zeros(size, np.int64))
+        in_play = _in_play(self._model, size)
+        others = None if self._other is None else _in_play(self._other, size)
         for _ in range(_MOST_STEPS):
             matches.observe(states)
             if matches.masked:
@@ -184,12 +191,25 @@ class Play:
             mine = np.ones(size, np.bool_)
             if own is not None:
                 mine = matches.to_move() == own
-                actions = np.where(mine, actions, draw_all(np.zeros_like(logits), legal, 0.0, rng)[0])
+                theirs = np.zeros_like(logits)
+                if self._other is not None and others is not None:
+                    theirs = others.decide(self._other.trainer.normalizer.apply(states))[0]
+                actions = np.where(mine, actions, draw_all(theirs, legal, 0.0, rng)[0])
             step = matches.step(actions)
             totals += np.where(playing, np.where(mine, step.rewards, -step.rewards), 0)
             ended = step.over | step.cut
             in_play.forget(ended)
+            if others is not None:
+                others.forget(ended)
             playing &= ~ended
             if not playing.any():
                 break
         return totals, playing
+
+
+def _in_play(model: LiveModel, size: int) -> InPlay:
+    """The network in so many matches that begin now."""
+    network = model.network
+    in_play = network.in_play(size)
+    in_play.begin(np.zeros((size, network.reach, network.state_dim), np.float32), np.zeros(size, np.int64))
+    return in_play

@@ -38,7 +38,8 @@ class LoopStatus:
 
     def note(self, state: RunState, pool: WorkerPool | None, **facts: Any) -> None:
         """Replace what the next heartbeats write."""
-        workers = [] if pool is None else pool.get_parallel_stats()["workers"]
+        figures = {} if pool is None else pool.get_parallel_stats()
+        workers = figures.get("workers", [])
         self._pids = [] if pool is None else pool.pids
         if str(state) != self._note.get("state"):
             self._state_since = time.time()
@@ -48,6 +49,7 @@ class LoopStatus:
             "started_at": self._started_at,
             "active_workers": sum(worker["state"] == "playing" for worker in workers),
             "workers": [f"worker {worker['worker']}: {worker['state']}" for worker in workers],
+            "losses": figures.get("losses", {}),
         }
         self._noted_at = time.monotonic()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import ray
 from numpy.typing import NDArray
 
 from understudy.parallel.player import PlayerSpec
+from understudy.parallel.ray_files import Files, ReceivedFolder, find_modules_in
 from understudy.parallel.rollout import Rollout, RolloutShape
 from understudy.parallel.shared import Block
 from understudy.parallel.synchronizer import ModelSynchronizer
@@ -28,7 +31,12 @@ class RayPlayer:
         worker: int,
         incarnation: int,
         saved: bytes | None,
+        folders: Sequence[str],
+        files: Files | None,
     ) -> None:
+        find_modules_in(folders)
+        self._folder = ReceivedFolder(players.game, files)
+        players = dataclasses.replace(players, game=self._folder.game)
         self._player = players.open(worker, incarnation, saved)
         self._synchronizer = ModelSynchronizer(settings)
         self._memory = np.zeros(shape.nbytes, np.uint8)
@@ -37,8 +45,9 @@ class RayPlayer:
         self._go = threading.Event()
         self._go.set()
 
-    def play(self, block: Block, generation: int) -> NDArray[np.uint8]:
+    def play(self, block: Block, generation: int, files: Files | None) -> NDArray[np.uint8]:
         """The memory of the next rollout; a new generation begins new matches."""
+        self._folder.update(files)
         self._synchronizer.restore(block, self._player)
         if self._player.generation != generation:
             self._player.begin(generation)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import threading
 import time
 from collections import Counter
@@ -27,6 +28,7 @@ from understudy.settings import ParallelSettings
 try:
     import ray
 
+    from understudy.parallel.ray_files import SentFolder, module_folders
     from understudy.parallel.ray_player import RayPlayer
 except ImportError as error:
     raise SettingsError("parallel.backend is ray, which needs Ray: pip install 'understudy[ray]'.") from error
@@ -37,6 +39,7 @@ _WAIT_SECONDS = 0.1  # between two looks at whether to stop
 _LOOK_SECONDS = 1.0  # between two looks for room, and for workers that do not answer
 _START_SECONDS = 120.0  # to import the libraries of a game, on a busy machine
 _ROOM_SECONDS = 20.0  # without any worker or room for one
+_COLOURS = re.compile(r"\x1b\[\d*m")
 _CONTROL = "control"  # the thread of an actor that answers while it plays
 
 
@@ -63,6 +66,7 @@ class RayWorkers(WorkerPool):
         self._incarnations, self._deaths_in_a_row = [], []  # they grow with the cluster
         self._slots: dict[int, _Slot] = {}
         self._started_ray = False
+        self._folder = SentFolder(players.game)
         self._looked_at = self._room_at = 0.0
         self.losses: Counter[str] = Counter()
         """How often workers were lost, by cause."""
@@ -215,11 +219,15 @@ class RayWorkers(WorkerPool):
             options["resources"] = {settings.worker_resource: 1}
         actor_class = ray.remote(concurrency_groups={_CONTROL: 1}, **options)(RayPlayer)
         incarnation = self._incarnations[worker]
-        actor = actor_class.remote(self._players, self._shape, settings, worker, incarnation, self._saved_for(worker))
+        saved, files = self._saved_for(worker), self._folder.files()
+        actor = actor_class.remote(
+            self._players, self._shape, settings, worker, incarnation, saved, module_folders(), files
+        )
         return _Slot(actor, _tell(actor.report))
 
     def _play(self, slot: _Slot) -> None:
-        slot.playing, slot.rollout = slot.actor.play.remote(self._weights, self._generation), None
+        slot.playing = slot.actor.play.remote(self._weights, self._generation, self._folder.files())
+        slot.rollout = None
         slot.seen = time.monotonic()
 
     def _admit(self) -> None:
@@ -297,7 +305,7 @@ class RayWorkers(WorkerPool):
         slot = self._slots.pop(worker)
         _kill(slot.actor)
         self.losses[cause] += 1
-        brief = f"was lost ({cause}: {' '.join(trouble.split())[:200]})"
+        brief = f"was lost ({cause}: {_reason(trouble)})"
         node = slot.facts.get("node")
         if node and not any(one["NodeID"] == node and one["Alive"] for one in ray.nodes()):
             self._incarnations[worker] += 1
@@ -340,6 +348,12 @@ def _tell(method: Any) -> Any:
 def _kill(actor: Any) -> None:
     with contextlib.suppress(ray.exceptions.RayError, ValueError):
         ray.kill(actor)
+
+
+def _reason(trouble: str) -> str:
+    """The last line of what Ray says: after the traceback comes the exception."""
+    lines = [line.strip() for line in _COLOURS.sub("", trouble).splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "no reason given"
 
 
 def _cause(error: Exception) -> str:

@@ -1,0 +1,82 @@
+"""Which settings are searched, and between which values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from understudy.errors import SettingsError
+from understudy.settings import TrainingSettings, section_from
+
+_SECTION = "training"
+
+
+class Range(NamedTuple):
+    """A setting of `training` and the values it may take. With `log`, small and large values are equally likely."""
+
+    name: str
+    low: float
+    high: float
+    log: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the setting is a whole number."""
+        return isinstance(getattr(TrainingSettings(), self.name), int)
+
+    def within(self, value: float) -> float | int:
+        """The nearest value that the setting may have."""
+        clipped = min(max(value, self.low), self.high)
+        return round(clipped) if self.whole else float(clipped)
+
+
+DEFAULT_SPACE = (
+    Range("learning_rate", 5e-5, 5e-3, log=True),
+    Range("entropy_coefficient", 1e-4, 0.05, log=True),
+    Range("target_kl", 0.003, 0.1, log=True),
+    Range("gae_lambda", 0.9, 1.0),
+    Range("epochs", 2, 20, log=True),
+    Range("minibatch", 64, 1024, log=True),
+)
+"""What matters most in PPO, in this order."""
+
+
+def space_of(texts: Iterable[str]) -> tuple[Range, ...]:
+    """The ranges that `--over NAME=LOW:HIGH` names; the default ones if it names none."""
+    return tuple(_range(text) for text in texts) or DEFAULT_SPACE
+
+
+def _range(text: str) -> Range:
+    """A range, logarithmic if both ends are above 0 and far apart."""
+    form = f"--over {text!r} is not understood; an example: --over training.learning_rate=1e-4:1e-2"
+    found = re.fullmatch(r"(?:training\.)?([a-z_]+)=([^:]+):([^:]+)", text)
+    if found is None:
+        raise SettingsError(f"{form}.")
+    name = found[1]
+    default = getattr(TrainingSettings(), name, None)
+    if default is None or isinstance(default, (bool, str)):
+        numbers = [f.name for f in dataclasses.fields(TrainingSettings) if f.type in ("int", "float")]
+        raise SettingsError(f"--over: there is no number training.{name}; known: {', '.join(numbers)}.")
+    try:
+        low, high = float(found[2]), float(found[3])
+    except ValueError:
+        raise SettingsError(f"{form}.") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise SettingsError(f"--over {text}: {found[2]} must be below {found[3]}, and both finite.")
+    made = Range(name, low, high, log=low > 0 and high / low >= 5)
+    for end in (low, high):
+        section_from(_SECTION, {name: made.within(end)}, f"--over {text}")
+    return made
+
+
+def config_of(training: TrainingSettings, space: Sequence[Range]) -> dict[str, Any]:
+    """The values that these settings have."""
+    return {one.name: getattr(training, one.name) for one in space}
+
+
+def as_toml(config: Mapping[str, Any]) -> str:
+    """A settings file with these values."""
+    return f"[{_SECTION}]\n" + "".join(f"{name} = {value!r}\n" for name, value in config.items())
