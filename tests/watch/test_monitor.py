@@ -18,8 +18,8 @@ from understudy.cli import main
 from understudy.run.log import append_entry, show
 from understudy.rundir import RunDir
 from understudy.watch.formats import size
-from understudy.watch.monitor import look_back
 from understudy.watch.monitor_rows import frame, sparkline
+from understudy.watch.report import look_back
 from understudy.watch.snapshot import RunSnapshot, read_run
 from watch.prepared import new_run, set_status
 

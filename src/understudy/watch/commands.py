@@ -41,14 +41,19 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _monitor(options: argparse.Namespace) -> int:
+    if options.json:
+        from understudy.watch.report import as_json
+
+        text, code = as_json(RunDir.at(options.run_dir))
+        print(text)
+        return code
     from understudy.watch.monitor import monitor
 
-    run = RunDir.at(options.run_dir) if options.json else existing_run(options.run_dir)
-    return monitor(run, once=options.once, as_json=options.json)
+    return monitor(existing_run(options.run_dir), once=options.once)
 
 
 def _status(options: argparse.Namespace) -> int:
-    from understudy.watch.monitor import status_line
+    from understudy.watch.report import status_line
 
     line, code = status_line(existing_run(options.run_dir))
     print(line)
