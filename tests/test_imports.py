@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "run": "errors files games models rundir settings",
     # The programs
     "agent": "errors acting experience files learning ledger models run rundir settings",
+    "sc2": "errors agent experience files rundir settings",  # what bots of one game share; on the ladder
     "jobs": "errors ledger machine rundir settings",
     "learner": "errors experience files games jobs learning ledger machine models run rundir settings",
     "parallel": "errors acting files games learning ledger machine models networks run rundir settings",
@@ -54,7 +55,7 @@ MAY_IMPORT = {
 """Package or module of the core → what it may import. A package may import its own modules."""
 
 OPEN_TO_GAMES = {
-    *("errors", "extras", "settings", "flags", "rundir", "agent"),
+    *("errors", "extras", "settings", "flags", "rundir", "agent", "sc2"),
     *("files", "games", "kernels", "ledger", "acting", "networks", "experience", "learning", "models", "machine"),
     *("jobs.queue", "jobs.dispatch"),  # background work of a game
     *("learner.process", "learner.reports"),  # a runner that plays and learns

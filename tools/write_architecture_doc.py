@@ -24,6 +24,7 @@ BEFORE = {
     "parallel/": 2225,
     "remote/": 0,
     "serve/": 0,
+    "sc2/": 0,
     "tune/": 0,
     "watch/": 5204,
     "check/": 1143,

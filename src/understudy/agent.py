@@ -146,6 +146,11 @@ class RLAgent:
         """The share of uniformly random decisions."""
         return self._model.exploration
 
+    @property
+    def gamma(self) -> float:
+        """The discount factor that the model is trained with."""
+        return self._model.base.training.gamma
+
     # ---- playing ----------------------------------------------------------------------------------------------------
 
     def select_action(

@@ -11,7 +11,6 @@ from games.zerg.replays.recordings import needs_real_replays, real_replays
 from jobs.chores import Chores
 from runs import until
 from understudy.cli import main
-from understudy.games.zerg.replays.build_orders import read_build_orders
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.games.zerg.replays.settings import ReplaySettings
 from understudy.jobs import dispatch
@@ -22,6 +21,7 @@ from understudy.ledger.jobs import Job, JobLedger
 from understudy.machine.resources import Hold, Reading, Sensor
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
+from understudy.sc2.build_orders import read_build_orders
 from understudy.settings import LearnerSettings, ResourceSettings, Settings
 
 

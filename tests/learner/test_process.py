@@ -21,9 +21,9 @@ from runs import outcomes, until
 from understudy import BackgroundParallelLearner, RLAgent
 from understudy.errors import LearnerBusy, LearnerFailed, RunDirError, SettingsError
 from understudy.experience.episode import file_name, read_episode, write_episode
+from understudy.files.step_time import write_step_time
 from understudy.learner import process
 from understudy.ledger.connection import Ledger
-from understudy.machine.resources import write_step_time
 from understudy.models.live import Interface, new_model
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore

@@ -9,11 +9,12 @@ import pytest
 from game_files import make_model, put_game
 from jobs.chores import Chores
 from runs import drained, outcomes, until
+from understudy.files.step_time import write_step_time
 from understudy.jobs import dispatch
 from understudy.jobs.dispatch import Dispatcher
 from understudy.learner.loop import LearnerLoop
 from understudy.learner.schedule import Schedule
-from understudy.machine.resources import Hold, Reading, Sensor, write_step_time
+from understudy.machine.resources import Hold, Reading, Sensor
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from understudy.files.step_time import write_step_time
 from understudy.machine import cgroup, resources
-from understudy.machine.resources import Governor, Hold, Reading, Sensor, memory_of, read_step_time, write_step_time
+from understudy.machine.resources import Governor, Hold, Reading, Sensor, memory_of, read_step_time
 from understudy.settings import ResourceSettings
 
 CALM = Reading(cpu=10.0, memory=30.0)

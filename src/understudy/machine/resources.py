@@ -14,7 +14,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from understudy.files.atomic import write_atomically
 from understudy.machine import cgroup
 from understudy.settings import ResourceSettings
 
@@ -139,12 +138,6 @@ def memory_of(pid: int | None) -> int | None:
 def as_dict(reading: Reading) -> dict[str, Any]:
     """Plain values, for statistics."""
     return {"cpu": reading.cpu, "memory": reading.memory, "gpu_memory": reading.gpu_memory}
-
-
-def write_step_time(path: Path, seconds: float) -> None:
-    """For the process that plays: say how long the last steps took, once a second or so."""
-    text = json.dumps({"seconds": seconds, "at": time.time()}).encode()
-    write_atomically(path, lambda stream: stream.write(text), durable=False)
 
 
 def read_step_time(path: Path) -> float | None:

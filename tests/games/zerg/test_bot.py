@@ -20,7 +20,7 @@ from understudy.experience.episode import read_episode
 from understudy.games.zerg.bot import WickedZergBotProImpl
 from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.learned_openings import Openings
-from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, zerg_memory
 from understudy.games.zerg.proving_ground import play
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
@@ -44,7 +44,7 @@ def saved(run: Path) -> list[Any]:
 
 
 def test_a_game_leaves_its_decisions_for_the_learner(tmp_path: Path) -> None:
-    memory = OpponentMemory(tmp_path / "opponents.json")
+    memory = zerg_memory(tmp_path / "opponents.json")
     bot = WickedZergBotProImpl(zerg_agent(tmp_path, online_training=False), opponents=memory, about={"map": "here"})
     bot.opponent_id = "somebody"
     assert finish(bot).name == "Tie"
@@ -54,7 +54,7 @@ def test_a_game_leaves_its_decisions_for_the_learner(tmp_path: Path) -> None:
     assert (episode.meta.result, episode.meta.map, episode.meta.opponent_id) == ("Tie", "here", "somebody")
     assert episode.meta.opponent_race == "Terran"
     assert episode.rewards.sum() == pytest.approx(bot.outcome["total_reward"], abs=1e-5)
-    assert OpponentMemory(tmp_path / "opponents.json").expect("somebody", 1) != NOTHING_KNOWN
+    assert zerg_memory(tmp_path / "opponents.json").expect("somebody", 1) != NOTHING_KNOWN
 
 
 def test_a_step_that_raises_ends_the_episode_and_the_error_is_seen(tmp_path: Path) -> None:
@@ -139,11 +139,11 @@ def test_the_time_of_steps_is_said_about_once_a_second(tmp_path: Path) -> None:
     began = time.monotonic()
     finish(bot, 30.0)
     assert 1 <= len(said) <= 2 + time.monotonic() - began
-    assert 0 < max(said) <= bot.slowest_step
+    assert 0 < max(said) <= bot.clock.slowest
 
 
 def test_the_opening_is_the_one_that_won_against_this_opponent_and_is_remembered(tmp_path: Path) -> None:
-    memory = OpponentMemory(tmp_path / "opponents.json")
+    memory = zerg_memory(tmp_path / "opponents.json")
     for _ in range(3):
         memory.record("somebody", 1, "Victory", rushed=True, opening="12 pool")
     agent = zerg_agent(tmp_path, online_training=False)
@@ -151,6 +151,6 @@ def test_the_opening_is_the_one_that_won_against_this_opponent_and_is_remembered
     bot.opponent_id = "somebody"
     finish(bot, 30.0)
     assert saved(tmp_path)[0].meta.extra["opening"] == "12 pool"
-    again = OpponentMemory(tmp_path / "opponents.json")
+    again = zerg_memory(tmp_path / "opponents.json")
     assert again._records["id somebody"].openings["12 pool"][0] > 3
     assert len(again._records["id somebody"].starts) == 1

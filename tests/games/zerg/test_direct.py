@@ -19,7 +19,7 @@ from understudy.games.zerg.direct.game import Opponent, StrategyGame
 from understudy.games.zerg.direct.registration import ID, register
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.macro import Opening
-from understudy.games.zerg.opponent_memory import OpponentMemory
+from understudy.games.zerg.opponent_memory import zerg_memory
 from understudy.games.zerg.state import NAMES
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
@@ -92,7 +92,7 @@ def test_an_opponent_has_the_same_name_in_both_kinds_of_games() -> None:
 
 
 def test_what_is_remembered_of_an_opponent_is_part_of_the_state() -> None:
-    opponents = OpponentMemory(None)
+    opponents = zerg_memory(None)
     opponents.record(Opponent(1, 9, 2).name, 1, "Victory", rushed=True, start="DEFEND")
     known = StrategyGame(Opponent(1, 9, 2), opponents=opponents).state()
     unknown = StrategyGame(Opponent(1, 9, 2)).state()
@@ -101,7 +101,7 @@ def test_what_is_remembered_of_an_opponent_is_part_of_the_state() -> None:
 
 
 def test_the_opening_is_the_one_that_won_against_this_opponent() -> None:
-    opponent, opponents = Opponent(1, 9, 2), OpponentMemory(None)
+    opponent, opponents = Opponent(1, 9, 2), zerg_memory(None)
     for _ in range(5):
         opponents.record(opponent.name, 1, "Victory", rushed=False, opening="12 pool")
     assert StrategyGame(opponent, opponents=opponents, openings=Openings()).opening.name == "12 pool"
@@ -115,7 +115,7 @@ def test_the_opening_is_the_one_that_won_against_this_opponent() -> None:
 
 @pytest.mark.slow
 def test_recorded_games_say_and_remember_how_they_began(tmp_path: pytest.TempPathFactory) -> None:
-    opponents = OpponentMemory(None)
+    opponents = zerg_memory(None)
     with zerg_agent(str(tmp_path), online_training=False, seed=0) as agent:
         list(games(agent, 0, 2, opponents=opponents, openings=Openings()))
     metas = [read_episode(path, StorageSettings()).meta for path in RunDir.at(str(tmp_path)).buffer.glob("*.npz")]

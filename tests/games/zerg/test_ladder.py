@@ -13,16 +13,18 @@ import pytest
 pytest.importorskip("sc2")
 pytest.importorskip("numba")
 
-from sc2.data import Result
+from sc2.data import Race, Result
 
 from understudy.errors import RunDirError
 from understudy.games.spec import LadderPackage
 from understudy.games.zerg import ladder
+from understudy.games.zerg.bot import WickedZergBotProImpl
 from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.proving_ground.doors import free_port, wait_for_port
-from understudy.games.zerg.spec import SPEC
+from understudy.games.zerg.spec import SC2_ON_THE_LADDER, SPEC
 from understudy.run.ladder_zip import CORE, MOST_BYTES, build_zip
 from understudy.rundir import RunDir
+from understudy.sc2 import ladder as sc2_ladder
 
 PACKAGE = cast(LadderPackage, SPEC.package)
 
@@ -108,10 +110,13 @@ def test_the_zip_plays_and_learns_on_a_bare_ladder_and_writes_to_data_only(packa
 def test_the_zip_holds_what_is_listed_and_nothing_else(package: Path) -> None:
     with zipfile.ZipFile(package) as archive:
         names = [PurePosixPath(name) for name in archive.namelist()]
-    core = {name.partition("/")[0] for name in CORE}
+    core = {name.partition("/")[0] for name in CORE} | {"sc2"}
     assert {path.parts[1] for path in names if path.parts[0] == "understudy"} == core
     games = {path.relative_to("understudy/games").as_posix() for path in names if "games" in path.parts}
-    assert games == {"__init__.py", "spec.py", *(name.removeprefix("games/") for name in PACKAGE.modules)}
+    own = {name.removeprefix("games/") for name in PACKAGE.modules if name.startswith("games/")}
+    assert games == {"__init__.py", "spec.py"} | own
+    library = {path.relative_to("understudy").as_posix() for path in names if path.parts[:2] == ("understudy", "sc2")}
+    assert library == set(SC2_ON_THE_LADDER)
     others = {path.as_posix() for path in names if path.parts[0] != "understudy"}
     assert others == {"run.py", "data/models/rl_agent_model.npz", "data/opponents.json"}
     assert len(names) == len(set(names))
@@ -124,6 +129,7 @@ here = pathlib.Path.cwd()
 sys.path.insert(0, str(here))
 names = [".".join(path.relative_to(here).with_suffix("").parts) for path in here.glob("understudy/**/*.py")]
 bot = {f"understudy.games.zerg.{name}" for name in ("bot", "bot_adapter", "ladder")}
+bot |= {"understudy.sc2.bot", "understudy.sc2.ladder"}
 def roots():
     found = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names
     return {name for name in found if not name.startswith("_")}
@@ -152,15 +158,15 @@ def test_all_modules_of_the_zip_need_numpy_and_burnysc2_only(package: Path, tmp_
 
 HANGS = """
 import sys, time
-from understudy.games.zerg.ladder import LadderBot
+from understudy.games.zerg.bot import WickedZergBotProImpl
 from understudy.games.zerg.defaults import zerg_agent
+from understudy.sc2.ladder import ExitTimer
 
-class Hangs(LadderBot):
-    hard_seconds = 0.3
-
-bot = Hangs(zerg_agent(sys.argv[1], online_training=False))
-bot._brain = type("Brain", (), {"enemy_race": 0, "state": lambda self: time.sleep(600)})()
-bot.close_game()
+bot = WickedZergBotProImpl(zerg_agent(sys.argv[1], online_training=False))
+bot.session.before_end = ExitTimer(0.3).start
+bot.session.begin()
+bot.session.decide([0.0] * 50)
+bot.session.end(state=lambda: time.sleep(600))
 """
 
 
@@ -171,27 +177,31 @@ def test_a_process_that_hangs_after_the_game_ends_by_itself(tmp_path: Path) -> N
 
 
 @pytest.fixture
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ladder.LadderBot:
-    """A bot whose ladder game, in this process, is over."""
-    bots = list[ladder.LadderBot]()
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WickedZergBotProImpl, sc2_ladder.ExitTimer]:
+    """A bot whose ladder game, in this process, is over, and its timer."""
+    bots = list[WickedZergBotProImpl]()
+    timer = sc2_ladder.ExitTimer(60.0)
 
-    async def play(_url: str, bot: ladder.LadderBot, _options: object) -> Result:
+    async def play(_url: str, bot: WickedZergBotProImpl, *_: object) -> Result:
         bots.append(bot)
         return Result.Tie
 
-    monkeypatch.setattr(ladder, "_play", play)
-    assert ladder.main(tmp_path, ["--GamePort", "1"]) == 0
-    return bots[0]
+    monkeypatch.setattr(sc2_ladder, "_play", play)
+    arguments = ["--GamePort", "1"]
+    assert sc2_ladder.play_ladder_game(ladder.make_bot, Race.Zerg, tmp_path, arguments, timer) == 0
+    return bots[0], timer
 
 
-def test_a_rated_game_tries_nothing_out(played: ladder.LadderBot) -> None:
-    assert played.agent._model.commitment > 0.5
-    assert all(played.agent._draw_commitment(0) is None for _ in range(20))
+def test_a_rated_game_tries_nothing_out(played: tuple[WickedZergBotProImpl, sc2_ladder.ExitTimer]) -> None:
+    agent = played[0].agent
+    assert agent._model.commitment > 0.5
+    assert all(agent._draw_commitment(0) is None for _ in range(20))
 
 
-def test_a_process_that_has_played_a_ladder_game_is_not_ended_later(played: ladder.LadderBot) -> None:
-    assert played.last_resort is not None
-    assert played.last_resort.finished.is_set(), "its timer would end these tests, with exit code 0"
+def test_a_process_that_has_played_a_ladder_game_is_not_ended_later(
+    played: tuple[WickedZergBotProImpl, sc2_ladder.ExitTimer],
+) -> None:
+    assert played[1].cancelled, "its timer would end these tests, with exit code 0"
 
 
 def test_the_same_run_makes_the_same_zip(package: Path, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory, OpponentRecord
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, zerg_memory
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
+from understudy.sc2.opponents import OpponentRecord
 
 TERRAN, ZERG = 1, 2
 ATTACK, DEFEND = STRATEGIES.index("ATTACK"), STRATEGIES.index("DEFEND")
@@ -16,12 +17,12 @@ ATTACK, DEFEND = STRATEGIES.index("ATTACK"), STRATEGIES.index("DEFEND")
 
 def test_results_are_there_after_a_restart_and_recent_ones_count_most(tmp_path: Path) -> None:
     path = tmp_path / "data" / "opponents.json"
-    memory = OpponentMemory(path)
+    memory = zerg_memory(path)
     for result in ("Victory", "Victory", "Victory", "Defeat", "Defeat", "Defeat"):
         memory.record("bot-a", TERRAN, result, rushed=False, start="ATTACK")
     for result in ("Defeat", "Defeat", "Defeat", "Victory", "Victory", "Victory"):
         memory.record("bot-b", ZERG, result, rushed=True, start="ATTACK")
-    again = OpponentMemory(path)
+    again = zerg_memory(path)
     of_a, of_b = again.expect("bot-a", TERRAN), again.expect("bot-b", ZERG)
     assert of_a == memory.expect("bot-a", TERRAN)
     assert of_a.won[ATTACK] < 0.5 < of_b.won[ATTACK]
@@ -29,7 +30,7 @@ def test_results_are_there_after_a_restart_and_recent_ones_count_most(tmp_path: 
 
 
 def test_an_unknown_opponent_is_expected_to_be_like_its_race(tmp_path: Path) -> None:
-    memory = OpponentMemory(tmp_path / "opponents.json")
+    memory = zerg_memory(tmp_path / "opponents.json")
     for _ in range(5):
         memory.record("bot-a", TERRAN, "Defeat", rushed=True, start="ATTACK")
         memory.record("bot-b", ZERG, "Victory", rushed=False, start="ATTACK")
@@ -39,12 +40,12 @@ def test_an_unknown_opponent_is_expected_to_be_like_its_race(tmp_path: Path) -> 
 
 
 def test_nothing_known_is_an_even_game(tmp_path: Path) -> None:
-    assert OpponentMemory(tmp_path / "opponents.json").expect("new", TERRAN) == NOTHING_KNOWN
+    assert zerg_memory(tmp_path / "opponents.json").expect("new", TERRAN) == NOTHING_KNOWN
     assert NOTHING_KNOWN.won == (0.5,) * len(STRATEGIES)
 
 
 def test_results_are_kept_apart_by_how_a_game_began_and_one_start_does_not_fade_while_others_are_played() -> None:
-    memory = OpponentMemory(None)
+    memory = zerg_memory(None)
     for _ in range(6):
         memory.record("rusher", ZERG, "Defeat", rushed=True, start="ATTACK")
     once = memory.expect("rusher", ZERG).won[ATTACK]
@@ -57,7 +58,7 @@ def test_results_are_kept_apart_by_how_a_game_began_and_one_start_does_not_fade_
 
 
 def test_every_start_is_tried_and_the_one_that_wins_most_often() -> None:
-    memory, chance = OpponentMemory(None), random.Random(0)
+    memory, chance = zerg_memory(None), random.Random(0)
     drawn = Counter(memory.draw_start("new", ZERG, chance) for _ in range(300))
     assert drawn.keys() == set(range(len(STRATEGIES)))
     for _ in range(8):
@@ -72,7 +73,7 @@ def test_every_start_is_tried_and_the_one_that_wins_most_often() -> None:
 
 
 def test_a_crash_is_no_result(tmp_path: Path) -> None:
-    memory = OpponentMemory(tmp_path / "opponents.json")
+    memory = zerg_memory(tmp_path / "opponents.json")
     memory.record("bot-a", TERRAN, "Crash", rushed=True)
     assert memory.expect("bot-a", TERRAN) == NOTHING_KNOWN
 
@@ -81,14 +82,14 @@ def test_a_crash_is_no_result(tmp_path: Path) -> None:
 def test_a_damaged_file_is_said_and_begun_anew(tmp_path: Path, content: str, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "opponents.json"
     path.write_text(content)
-    memory = OpponentMemory(path)
+    memory = zerg_memory(path)
     assert "it is replaced" in caplog.text
     memory.record("bot-a", TERRAN, "Victory", rushed=False, start="ATTACK")
-    assert OpponentMemory(path).expect("bot-a", TERRAN).won[ATTACK] > 0.5
+    assert zerg_memory(path).expect("bot-a", TERRAN).won[ATTACK] > 0.5
 
 
 def test_the_memory_stays_bounded() -> None:
-    memory = OpponentMemory(None)
+    memory = zerg_memory(None)
     for number in range(520):
         memory._records[f"id {number}"] = OpponentRecord(1.0, 0.0)
     memory.record("newest", TERRAN, "Victory", rushed=False)
@@ -100,20 +101,20 @@ OPENINGS = {"early": 0.5, "greedy": 0.5}
 
 
 def test_an_opening_that_loses_to_an_opponent_gives_way_to_another(tmp_path: Path) -> None:
-    memory = OpponentMemory(tmp_path / "opponents.json")
+    memory = zerg_memory(tmp_path / "opponents.json")
     for _ in range(4):
         memory.record("rusher", ZERG, "Defeat", rushed=True, opening="greedy")
         memory.record("rusher", ZERG, "Victory", rushed=True, opening="early")
         memory.record("builder", TERRAN, "Defeat", rushed=False, opening="early")
         memory.record("builder", TERRAN, "Victory", rushed=False, opening="greedy")
-    again = OpponentMemory(tmp_path / "opponents.json")
+    again = zerg_memory(tmp_path / "opponents.json")
     assert again.choose_opening("rusher", ZERG, OPENINGS) == "early"
     assert again.choose_opening("builder", TERRAN, OPENINGS) == "greedy"
     assert again.choose_opening("stranger", ZERG, OPENINGS) == "early"  # as against others of its race
 
 
 def test_replays_decide_where_nothing_is_remembered_and_lately_counts_most_where_something_is(tmp_path: Path) -> None:
-    memory = OpponentMemory(None)
+    memory = zerg_memory(None)
     assert memory.choose_opening("new", TERRAN, {"early": 0.4, "greedy": 0.6}) == "greedy"
     for result, opening in [("Victory", "early")] * 5 + [("Defeat", "early")] * 8 + [("Victory", "greedy")]:
         memory.record("a", TERRAN, result, rushed=False, opening=opening)
@@ -121,7 +122,7 @@ def test_replays_decide_where_nothing_is_remembered_and_lately_counts_most_where
 
 
 def test_a_draw_tries_everything_and_prefers_what_wins() -> None:
-    memory, chance = OpponentMemory(None), random.Random(0)
+    memory, chance = zerg_memory(None), random.Random(0)
     drawn = Counter(memory.choose_opening("new", TERRAN, OPENINGS, chance) for _ in range(200))
     assert min(drawn["early"], drawn["greedy"]) > 60
     memory.record("new", TERRAN, "Victory", rushed=False, opening="early")
@@ -133,17 +134,17 @@ def test_a_draw_tries_everything_and_prefers_what_wins() -> None:
 def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     path = tmp_path / "opponents.json"
     path.write_text('{"opponents": {"id a": {"games": 4, "points": 4, "rushes": 4}}}')
-    assert OpponentMemory(path).expect("a", TERRAN).rushes > 0.6
+    assert zerg_memory(path).expect("a", TERRAN).rushes > 0.6
 
 
 def test_games_that_end_at_the_same_moment_do_not_overwrite_each_other(tmp_path: Path) -> None:
     path = tmp_path / "o.json"
 
     def play(player: int) -> None:
-        memory = OpponentMemory(path)
+        memory = zerg_memory(path)
         for game in range(15):
             memory.record(f"{player}-{game}", TERRAN, "Victory", rushed=False)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(play, range(4)))
-    assert {f"id {player}-{game}" for player in range(4) for game in range(15)} <= OpponentMemory(path)._records.keys()
+    assert {f"id {player}-{game}" for player in range(4) for game in range(15)} <= zerg_memory(path)._records.keys()

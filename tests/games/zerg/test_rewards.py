@@ -10,7 +10,8 @@ pytest.importorskip("numba")
 from games.zerg.small_games import Scene
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
 from understudy.games.zerg.memory import EnemyMemory
-from understudy.games.zerg.rewards import GAMMA, RESULT_REWARDS, final_reward, potential, shaped_reward
+from understudy.games.zerg.rewards import GAMMA, potential, shaped_reward
+from understudy.sc2.shaping import RESULT_REWARDS, final_reward
 
 
 def discounted(rewards: list[float]) -> float:

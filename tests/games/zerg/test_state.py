@@ -11,9 +11,9 @@ from games.zerg.small_games import Scene
 from understudy.games.zerg import state
 from understudy.games.zerg.brain import Brain
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
-from understudy.games.zerg.opponent_memory import OpponentForecast
 from understudy.games.zerg.state import FEATURES, MOST, NAMES, STATE_DIM, feature_table
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
+from understudy.sc2.opponents import OpponentForecast
 
 
 def test_there_are_fifty_features_with_names_of_their_own() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -17,12 +16,11 @@ from understudy.games.zerg.brain import THINK_LOOPS, Brain
 from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.macro import Opening
-from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
-from understudy.games.zerg.rewards import final_reward, shaped_reward
-from understudy.games.zerg.starcraft import LOOPS_PER_SECOND, RACES
-
-CRASH = "Crash"
-STEP_REPORT_SECONDS = 1.0
+from understudy.games.zerg.opponent_memory import zerg_memory
+from understudy.games.zerg.starcraft import LOOPS_PER_SECOND
+from understudy.sc2.opponents import OpponentMemory
+from understudy.sc2.session import CRASH, BotSession
+from understudy.sc2.step_clock import StepClock
 
 
 class WickedZergBotProImpl(BotAI):
@@ -50,47 +48,37 @@ class WickedZergBotProImpl(BotAI):
     ) -> None:
         super().__init__()
         self.agent = agent or zerg_agent()
-        self.outcome: dict[str, Any] = {}
-        self.slowest_step = 0.0
-        self._explore, self._opponents, self._openings = explore, opponents, openings
-        self._chance = chance or random.Random()
-        self._about, self._on_decision, self._on_step_time = about, on_decision, on_step_time
-        self._lately: list[float] = []
-        self._next_report = 0.0
+        self.session = BotSession(
+            self.agent, memory=opponents, explore=explore, chance=chance, about=about, on_decision=on_decision
+        )
+        self.clock = StepClock(report=on_step_time)
+        self._explore, self._openings = explore, openings
         self._opening = Opening()
         self._brain: Brain | None = None
-        self._potential = 0.0
-        self._decisions = 0
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """How the game ended; empty before that."""
+        return self.session.outcome
 
     async def on_start(self) -> None:
         """Set up the brain and start the game's journal."""
         self.client.game_step = THINK_LOOPS
         self._hands = BotGame(self)
         field = self._hands.field()
-        opponent, expected, trial = self._opponent_id, NOTHING_KNOWN, None
-        if self._opponents is not None:
-            expected = self._opponents.expect(opponent, field.enemy_race)
-            trial = self._opponents.draw_start(opponent, field.enemy_race, self._chance)
-        self._opening = self._choose_opening(field.enemy_race)
-        known = {
-            "game": "zerg",
-            "map": self.game_info.map_name,
-            "opponent_id": opponent,
-            "opponent_race": _race_name(field.enemy_race),
-            "opening": self._opening.name,
-        }
-        self.agent.begin_episode(trial=trial, **known | dict(self._about))
-        self._brain = Brain(field, opening=self._opening, expected=expected)
+        opponent, race = self.opponent_id or "", field.enemy_race
+        self._opening = self._choose_opening(opponent, race)
+        self.session.begin(opponent, race, opening=self._opening.name, game="zerg", map=self.game_info.map_name)
+        self._brain = Brain(field, opening=self._opening, expected=self.session.expect(opponent, race))
 
     async def on_step(self, iteration: int) -> None:
         """Observe, decide if a decision is due, and act. If this raises, the episode is closed first."""
-        began = time.perf_counter()
         try:
-            self._think()
+            with self.clock:
+                self._think()
         except BaseException:
             self.close_game(CRASH)
             raise
-        self._note_step(time.perf_counter() - began)
 
     async def on_end(self, game_result: Result) -> None:
         """Save the game. burnysc2 reports a Defeat when `on_start` has failed; that is recorded as a crash."""
@@ -98,46 +86,24 @@ class WickedZergBotProImpl(BotAI):
 
     def close_game(self, result: str = CRASH) -> dict[str, Any]:
         """End the episode and return `outcome`; later calls change nothing."""
-        if self.outcome:
-            return self.outcome
-        brain, cut = self._brain, result not in ("Victory", "Defeat", "Tie")
-        self.outcome = {"result": result, "steps": 0, "total_reward": 0.0}
+        brain = self._brain
         if brain is None:
-            return self.outcome
-        race = _race_name(brain.enemy_race)
-        if not cut:
-            self.agent.observe_reward(final_reward(result, self._potential))
-            if self._opponents is not None:
-                opening = self._opening.name
-                self._opponents.record(
-                    self._opponent_id, brain.enemy_race, result, brain.was_rushed, opening, brain.start
-                )
-        final_state = brain.state() if cut else None
-        notes = {"opponent_race": race, "seconds": self.state.game_loop / LOOPS_PER_SECOND}
-        self.outcome |= self.agent.end_episode(result, final_state=final_state, **notes)
-        self.outcome |= {"result": result, **notes}
-        return self.outcome
+            return self.session.end(result)
+        return self.session.end(
+            result,
+            state=brain.state,
+            race=brain.enemy_race,
+            rushed=brain.was_rushed,
+            start=brain.start,
+            seconds=self.state.game_loop / LOOPS_PER_SECOND,
+        )
 
-    @property
-    def _opponent_id(self) -> str:
-        return self.opponent_id or ""
-
-    def _choose_opening(self, race: int) -> Opening:
+    def _choose_opening(self, opponent: str, race: int) -> Opening:
         """Choose by past results against the opponent; an exploring bot also tries other openings."""
         if self._openings is None:
             return Opening()
-        memory = self._opponents or OpponentMemory(None)
-        return self._openings.choose(memory, self._opponent_id, race, self._chance if self._explore else None)
-
-    def _note_step(self, seconds: float) -> None:
-        """Report the step time about once a second, so that background work can pause while the game is slow."""
-        self.slowest_step = max(self.slowest_step, seconds)
-        if self._on_step_time is None:
-            return
-        self._lately.append(seconds)
-        if (now := time.monotonic()) >= self._next_report:
-            self._on_step_time(sum(self._lately) / len(self._lately))  # the mean: one slow step must not pause anything
-            self._lately, self._next_report = [], now + STEP_REPORT_SECONDS
+        memory = self.session.memory or zerg_memory(None)
+        return self._openings.choose(memory, opponent, race, self.session.chance if self._explore else None)
 
     def _think(self) -> None:
         brain = self._brain
@@ -148,15 +114,4 @@ class WickedZergBotProImpl(BotAI):
         self._hands.carry_out(brain.commands())
 
     def _decide(self, brain: Brain) -> None:
-        before, self._potential = self._potential, brain.potential
-        if self._decisions:
-            self.agent.observe_reward(shaped_reward(before, self._potential))
-        self._decisions += 1
-        decision = self.agent.select_action(brain.state(), explore=self._explore)
-        brain.decide(decision.action)
-        if self._on_decision is not None:
-            self._on_decision(decision)
-
-
-def _race_name(race: int) -> str:
-    return RACES.get(race, "Unknown")
+        brain.decide(self.session.decide(brain.state(), potential=brain.potential).action)

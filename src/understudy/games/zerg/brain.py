@@ -12,13 +12,14 @@ from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.army import ArmyControl
 from understudy.games.zerg.macro import Macro, Opening
 from understudy.games.zerg.memory import EnemyMemory, EnemySummary
-from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentForecast
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN
 from understudy.games.zerg.queens import Queens
 from understudy.games.zerg.rewards import potential
 from understudy.games.zerg.snapshot import IDLE, MOVE, GameSnapshot, MapInfo, Point, UnitCommand
 from understudy.games.zerg.state import Situation, state_vector
 from understudy.games.zerg.strategies import DECISION_LOOPS, NAMES, STRATEGIES
 from understudy.games.zerg.workers import DroneControl
+from understudy.sc2.opponents import OpponentForecast
 
 THINK_LOOPS = 16  # game loops between two turns of the macro layer and the army
 LOOKOUT = 20.0  # how far from the enemy's natural base the first overlord waits

@@ -19,12 +19,13 @@ from understudy.games.zerg.direct.game import StrategyGame
 from understudy.games.zerg.game_processes import process_pool
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.one_game import GameSetup, play_one
-from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
+from understudy.games.zerg.opponent_memory import zerg_memory
 from understudy.games.zerg.proving_ground.compiled import compile_once
 from understudy.games.zerg.strategies import NAMES
 from understudy.learner.process import BackgroundParallelLearner
 from understudy.run.control import average
 from understudy.rundir import RunDir
+from understudy.sc2.opponents import OPPONENTS
 
 UNTRAINED = (0.2, 0.4)  # wins of an untrained policy; the mix is chosen for this
 FRESH = 70_000_000  # first number of evaluation games; training uses lower ones
@@ -123,7 +124,7 @@ def _play_chunk(run_dir: str, seed: int, player: int, first: int) -> list[bool]:
     """Play games on the direct environment and one through the protocol, all saved for the learner."""
     first += 1_000_000 * (seed + 1)
     with zerg_agent(run_dir, seed=100 * seed + player, online_training=False) as agent:
-        opponents = OpponentMemory(Path(run_dir) / OPPONENTS)
+        opponents = zerg_memory(Path(run_dir) / OPPONENTS)
         won = []
         for result in games(agent, first, CHUNK - 1, opponents=opponents, openings=Openings()):
             won.append(result.result == "Victory")
@@ -168,7 +169,7 @@ def _evaluate_chunk(contestant: Contestant, numbers: range) -> list[bool]:
     agent, opponents, openings = None, None, None
     if contestant.run_dir:
         agent = zerg_agent(contestant.run_dir, seed=numbers.start, record=False, online_training=False)
-        opponents, openings = OpponentMemory(Path(contestant.run_dir) / OPPONENTS), Openings()
+        opponents, openings = zerg_memory(Path(contestant.run_dir) / OPPONENTS), Openings()
     won = []
     for number in numbers:
         opponent, map_seed = mixed_opponent(number), number % MAPS

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.macro import Opening
-from understudy.games.zerg.opponent_memory import OpponentMemory
-from understudy.games.zerg.replays.build_orders import OVERALL, BuildOrders, read_build_orders
-from understudy.games.zerg.replays.errors import ReplayError
-from understudy.games.zerg.replays.openings import OpeningStep
 from understudy.games.zerg.starcraft import PROTOSS, TERRAN, ZERG
+from understudy.sc2.build_orders import OVERALL, BuildOrders, OpeningStep, read_build_orders
+from understudy.sc2.errors import ReplayError
+from understudy.sc2.opponents import OpponentMemory
 
 logger = logging.getLogger(__name__)
 

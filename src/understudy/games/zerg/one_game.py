@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from understudy.errors import SettingsError
+from understudy.files.step_time import write_step_time
 from understudy.games.zerg.challenges import Challenge
 from understudy.games.zerg.defaults import zerg_agent, zerg_settings
 from understudy.games.zerg.history import PlayedGame
 from understudy.games.zerg.learned_openings import Openings
-from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
+from understudy.games.zerg.opponent_memory import zerg_memory
 from understudy.games.zerg.sample_games import sample_recorder
 from understudy.games.zerg.starcraft import DIFFICULTIES
-from understudy.machine.resources import write_step_time
 from understudy.rundir import RunDir
+from understudy.sc2.opponents import OPPONENTS
+from understudy.sc2.session import CRASH
 
 DEFAULT_MAP = "AutomatonLE"
 _PLACES = {
@@ -68,11 +70,11 @@ def play_one(challenge: Challenge, setup: GameSetup) -> PlayedGame:
     record["map"] = setup.starcraft_map or DEFAULT_MAP if setup.starcraft else f"ProvingGround-{map_seed}"
     bot: Any = None
     try:
-        from understudy.games.zerg.bot import CRASH, WickedZergBotProImpl  # noqa: PLC0415 - burnysc2 is an optional door
+        from understudy.games.zerg.bot import WickedZergBotProImpl  # noqa: PLC0415 - burnysc2 is an optional door
 
         agent = zerg_agent(setup.run_dir, settings=settings, try_out=setup.try_out)
         run = RunDir.at(setup.run_dir)
-        opponents = OpponentMemory(run.root / OPPONENTS)
+        opponents = zerg_memory(run.root / OPPONENTS)
         bot = WickedZergBotProImpl(
             agent,
             explore=setup.explore,
@@ -132,8 +134,9 @@ def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> st
             if recorder is not None:
                 recorder.close()
         return None if report.result is None else report.result.name
-    from sc2 import maps  # noqa: PLC0415
     from sc2.main import run_game  # noqa: PLC0415
+
+    from sc2 import maps  # noqa: PLC0415
 
     os.environ.setdefault("SC2PATH", setup.starcraft)
     result: Any = run_game(

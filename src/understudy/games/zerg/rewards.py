@@ -1,7 +1,4 @@
-"""Rewards: the result, and shaped rewards that do not change which policy is best.
-
-The shaped reward of a decision is γ Φ(after) − Φ(before), with Φ = 0 once the game is over. Such rewards keep
-the order of policies (Ng, Harada and Russell 1999). Φ is the sum of:
+"""The potential Φ of the Zerg bot's shaped rewards, which `sc2/shaping.py` defines. Φ is the sum of:
 
 | term | what it measures | weight |
 |---|---|---|
@@ -17,9 +14,9 @@ import math
 
 from understudy.games.zerg.memory import EnemySummary
 from understudy.games.zerg.snapshot import GameSnapshot
+from understudy.sc2 import shaping
 
 GAMMA = 0.997  # the discount factor of bot, learner and shaping
-RESULT_REWARDS = {"Victory": 1.0, "Defeat": -1.0, "Tie": -0.5}  # a tie counts as half a defeat
 
 
 def potential(snapshot: GameSnapshot, known: EnemySummary) -> float:
@@ -33,9 +30,4 @@ def potential(snapshot: GameSnapshot, known: EnemySummary) -> float:
 
 def shaped_reward(before: float, after: float) -> float:
     """The reward for moving from one potential to another."""
-    return GAMMA * after - before
-
-
-def final_reward(result: str, before: float) -> float:
-    """The reward of the last decision: the result minus the potential; an unknown result counts 0."""
-    return RESULT_REWARDS.get(result, 0.0) - before
+    return shaping.shaped_reward(before, after, GAMMA)

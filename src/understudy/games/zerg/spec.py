@@ -21,16 +21,21 @@ _ON_THE_LADDER = (
     "opponent_memory",
     "placement",
     "queens",
-    "replays/__init__",
-    "replays/build_orders",
-    "replays/errors",
-    "replays/openings",
     "rewards",
     "snapshot",
     "starcraft",
     "state",
     "strategies",
     "workers",
+)
+
+# The part of `understudy.sc2` that a bot needs.
+SC2_ON_THE_LADDER = tuple(
+    f"sc2/{name}.py"
+    for name in (
+        *("__init__", "bot", "build_orders", "errors", "ladder", "openings", "opponents", "races", "session"),
+        *("shaping", "step_clock"),
+    )
 )
 
 SPEC = GameSpec(
@@ -82,7 +87,7 @@ SPEC = GameSpec(
     metrics="understudy.games.zerg.pages.metrics:METRICS",
     package=LadderPackage(
         start="understudy.games.zerg.ladder:main",
-        modules=tuple(f"games/zerg/{name}.py" for name in _ON_THE_LADDER),
+        modules=(*SC2_ON_THE_LADDER, *(f"games/zerg/{name}.py" for name in _ON_THE_LADDER)),
         learned=("opponents.json", "learned_build_orders.json"),
     ),
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-TERRAN, ZERG, PROTOSS, RANDOM = 1, 2, 3, 4
-RACES = {TERRAN: "Terran", ZERG: "Zerg", PROTOSS: "Protoss"}
+from understudy.sc2 import races
+
+TERRAN, ZERG, PROTOSS, RANDOM = races.TERRAN, races.ZERG, races.PROTOSS, races.RANDOM
+RACES = races.RACES
+
 RACE_NAMES = tuple(RACES.values())
 
 VICTORY, DEFEAT, TIE = 1, 2, 3

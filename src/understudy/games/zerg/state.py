@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.memory import EnemyMemory, EnemySummary
-from understudy.games.zerg.opponent_memory import OpponentForecast
 from understudy.games.zerg.snapshot import GameSnapshot, MapInfo, distance
 from understudy.games.zerg.starcraft import PROTOSS, TERRAN
 from understudy.games.zerg.strategies import NAMES as STRATEGY_NAMES
+from understudy.sc2.opponents import OpponentForecast
 
 _GROWING = ("ECONOMY", "EXPAND", "TECH")
 MOST = 4.0  # features are clipped at this many scales

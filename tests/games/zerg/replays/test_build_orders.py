@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from understudy.games.zerg.replays.build_orders import read_build_orders, read_evidence, summarize, write_build_orders
-from understudy.games.zerg.replays.errors import ReplayError
-from understudy.games.zerg.replays.openings import OpeningStep
+from understudy.games.zerg.replays.build_orders import read_evidence, summarize, write_build_orders
+from understudy.sc2.build_orders import OpeningStep, read_build_orders
+from understudy.sc2.errors import ReplayError
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "docs" / "build-orders.schema.json").read_text(encoding="utf-8"))
 
@@ -152,7 +152,7 @@ def test_a_file_of_something_else_is_an_error_that_names_it(tmp_path: Path, text
 
 def test_a_bot_reads_build_orders_with_the_standard_library_alone() -> None:
     code = (
-        "import sys, understudy.games.zerg.replays.build_orders\n"
+        "import sys, understudy.sc2.build_orders\n"
         "roots = {name.partition('.')[0] for name in sys.modules}\n"
         "print(sorted(r for r in roots - sys.stdlib_module_names if not r.startswith('_')))\n"
     )

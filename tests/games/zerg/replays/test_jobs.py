@@ -15,7 +15,7 @@ import pytest
 from games.zerg.replays.replay_files import archive, replay_file, started
 from understudy.cli import main
 from understudy.errors import RunDirError
-from understudy.games.zerg.replays.build_orders import read_build_orders, summarize, write_build_orders
+from understudy.games.zerg.replays.build_orders import summarize, write_build_orders
 from understudy.games.zerg.replays.jobs import ReplayJobs, replay_folder
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.games.zerg.replays.settings import ReplaySettings
@@ -24,6 +24,7 @@ from understudy.jobs.queue import JobOutcome
 from understudy.ledger.connection import Ledger
 from understudy.ledger.jobs import MOST_ATTEMPTS
 from understudy.rundir import RunDir
+from understudy.sc2.build_orders import read_build_orders
 from understudy.settings import LearnerSettings, Settings
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from games.zerg.replays.recordings import REAL, loaded, needs_real_replays, real_replays
 from games.zerg.replays.replay_files import archive, beginning, replay_file, started, supply
-from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.loading import parse, read_bytes
 from understudy.games.zerg.replays.milestones import observe, why_nothing
+from understudy.sc2.errors import ReplayError
 
 
 def test_a_file_that_is_no_replay_is_refused_in_plain_words() -> None:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.games.zerg.replays.errors import ReplayError
-from understudy.games.zerg.replays.openings import OpeningStep, name_of, opening_text, parse_opening, steps_of
+from understudy.games.zerg.replays.openings import name_of, steps_of
+from understudy.sc2.build_orders import OpeningStep, opening_text, parse_opening
+from understudy.sc2.errors import ReplayError
 
 STANDARD = {
     "overlord_1": (12.0, 13.0),

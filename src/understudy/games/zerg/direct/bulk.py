@@ -9,9 +9,9 @@ from understudy.agent import RLAgent
 from understudy.games.zerg.challenges import MIX as MIX_NAMES
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
 from understudy.games.zerg.learned_openings import Openings
-from understudy.games.zerg.opponent_memory import OpponentMemory
 from understudy.games.zerg.starcraft import BUILDS, DIFFICULTIES, RACES
 from understudy.ledger.history import PURPOSE
+from understudy.sc2.opponents import OpponentMemory
 
 MIX = tuple(DIFFICULTIES.index(name) + 1 for name in MIX_NAMES)
 PERIOD = len(RACES) * len(BUILDS) * len(MIX)  # games after which the mix repeats

@@ -12,11 +12,11 @@ from understudy.games.zerg.brain import THINK_LOOPS, Brain
 from understudy.games.zerg.direct.adapter import DirectGame, field_of
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.macro import Opening
-from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, OpponentMemory
+from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, zerg_memory
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Match, Seat
 from understudy.games.zerg.proving_ground.opponents import make_opponent
-from understudy.games.zerg.rewards import final_reward, shaped_reward
+from understudy.games.zerg.rewards import shaped_reward
 from understudy.games.zerg.starcraft import (
     BUILDS,
     DIFFICULTIES,
@@ -27,6 +27,8 @@ from understudy.games.zerg.starcraft import (
     RESULTS,
     ZERG,
 )
+from understudy.sc2.opponents import OpponentMemory
+from understudy.sc2.shaping import final_reward
 
 TIME_LIMIT = 1080.0  # game seconds; a longer game is a tie
 
@@ -86,7 +88,7 @@ class StrategyGame:
         chance = random.Random(seed)
         self.opening = Opening()
         if openings is not None:
-            memory = opponents or OpponentMemory(None)
+            memory = opponents or zerg_memory(None)
             self.opening = openings.choose(memory, opponent.name, known_race, chance if explore else None)
         self.trial = None if opponents is None else opponents.draw_start(opponent.name, known_race, chance)
         """The number of a first strategy to try; None without `opponents`."""

@@ -12,8 +12,9 @@ from understudy.games.zerg.direct.adapter import DirectGame, field_of
 from understudy.games.zerg.direct.game import TIME_LIMIT, Turn
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.match import Match, Seat
-from understudy.games.zerg.rewards import final_reward, shaped_reward
+from understudy.games.zerg.rewards import shaped_reward
 from understudy.games.zerg.starcraft import LOOPS_PER_SECOND, RESULTS, ZERG
+from understudy.sc2.shaping import final_reward
 
 
 class MirrorGame:

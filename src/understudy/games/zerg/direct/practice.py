@@ -18,11 +18,12 @@ from understudy.flags import Parser
 from understudy.games.zerg.defaults import BACKLOG, zerg_agent, zerg_settings
 from understudy.games.zerg.direct.bulk import games
 from understudy.games.zerg.learned_openings import Openings
-from understudy.games.zerg.opponent_memory import OPPONENTS, OpponentMemory
+from understudy.games.zerg.opponent_memory import zerg_memory
 from understudy.ledger.history import PRACTICE
 from understudy.machine.priority import ONE_BLAS_THREAD
 from understudy.machine.signals import apart
 from understudy.rundir import RunDir
+from understudy.sc2.opponents import OPPONENTS
 
 _STOP_SECONDS = 10.0
 
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.first,
             sys.maxsize,
             explore=not options.no_exploration,
-            opponents=OpponentMemory(run.root / OPPONENTS),
+            opponents=zerg_memory(run.root / OPPONENTS),
             openings=Openings(run.build_orders),
             stopped=stop.is_set,
             purpose=PRACTICE,

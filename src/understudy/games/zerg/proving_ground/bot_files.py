@@ -167,7 +167,9 @@ def _class_in(module: ModuleType, found: BotPlace, name: str | None) -> type[Bot
 
 
 def _race_of(chosen: type[BotAI], file: Path | None, folder: Path) -> Race:
-    """The race that the code gives its bot; Random if it names none."""
+    """The race that the class declares as RACE, or that the code gives its bot; Random if it names none."""
+    if isinstance(declared := getattr(chosen, "RACE", None), Race):
+        return declared
     files = [file] if file is not None else []
     files += [place / entry for place in (folder, folder.parent) for entry in ENTRIES if (place / entry).is_file()]
     with contextlib.suppress(TypeError, OSError):

@@ -1,4 +1,4 @@
-"""`learned_build_orders.json`: the summary of all analysed games, and how a bot reads it.
+"""Writes `learned_build_orders.json`: the summary of all analysed games. `sc2/build_orders.py` reads it.
 
 The file contains its evidence: each observation, under the hash of its replay. Merging is the union of old and new
 observations, and every mean is computed from that. So it does not matter in which order, how often or on which machine
@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy.files.atomic import write_atomically
-from understudy.games.zerg.replays.errors import ReplayError
-from understudy.games.zerg.replays.openings import OpeningStep, name_of, opening_text, parse_opening, steps_of
+from understudy.games.zerg.replays.openings import name_of, steps_of
+from understudy.sc2.build_orders import OVERALL, SCHEMA, opening_text, read_build_orders
+from understudy.sc2.errors import ReplayError
 
-SCHEMA = 1
 MATCHUPS = ("ZvT", "ZvP", "ZvZ")
-OVERALL = "overall"
 
 # What is kept of an observation. The rest (names, maps, counts) stays in the ledger.
 _FACTS = (
@@ -111,46 +110,6 @@ def read_evidence(path: Path) -> dict[str, Any]:
     if not whole:
         raise ReplayError(f"{path} contains no evidence to merge with.")
     return dict(evidence)
-
-
-@dataclass(frozen=True, slots=True)
-class BuildOrders:
-    """The file as a bot uses it. A match-up without evidence uses all match-ups together."""
-
-    content: Mapping[str, Any]
-
-    def opening(self, matchup: str, name: str | None = None) -> list[OpeningStep]:
-        """The steps of the best-supported opening against this race, or of the named one."""
-        found = self._matchup(matchup)
-        named = {cluster["name"]: cluster["opening"] for cluster in found["clusters"]}
-        if name is not None and name not in named:
-            raise ReplayError(f"There is no opening {name!r} in {matchup}; known are {', '.join(sorted(named))}.")
-        return parse_opening(found["opening"] if name is None else named[name])
-
-    def openings(self, matchup: str) -> dict[str, float]:
-        """Every known opening and its win rate, a prior for a bot that remembers its opponents."""
-        return {cluster["name"]: cluster["win_rate"] for cluster in self._matchup(matchup)["clusters"]}
-
-    def target(self, matchup: str, milestone: str) -> tuple[float, float] | None:
-        """(seconds, supply) at which a milestone is reached on average; None if no game showed it."""
-        found = self._matchup(matchup)["milestones"].get(milestone)
-        return None if found is None else (found["seconds"]["mean"], found["supply"]["mean"])
-
-    def _matchup(self, matchup: str) -> Any:
-        matchups = self.content["matchups"]
-        return matchups.get(matchup) or matchups[OVERALL]
-
-
-def read_build_orders(path: Path) -> BuildOrders:
-    """Read the file; ReplayError if its schema is unknown."""
-    try:
-        content = json.loads(path.read_bytes())
-        known = content["schema"] == SCHEMA and OVERALL in content["matchups"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ReplayError(f"{path} contains no build orders: {error}. `understudy replays` makes the file.") from error
-    if not known:
-        raise ReplayError(f"{path} is of schema {content['schema']}; this version reads schema {SCHEMA}.")
-    return BuildOrders(content)
 
 
 def _weight(facts: Mapping[str, Any], newest_major: int) -> float:

@@ -17,7 +17,6 @@ from understudy.errors import RunDirError, SettingsError
 from understudy.files.atomic import move
 from understudy.files.locks import FileLock
 from understudy.games.zerg.replays.build_orders import read_evidence, summarize, write_build_orders
-from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.games.zerg.replays.players import PROFESSIONALS, kind_of, names_in
 from understudy.games.zerg.replays.settings import ReplaySettings
@@ -25,6 +24,7 @@ from understudy.jobs.queue import JobOutcome
 from understudy.ledger.connection import Ledger
 from understudy.ledger.jobs import MOST_ATTEMPTS, Job, Kind
 from understudy.rundir import RunDir
+from understudy.sc2.errors import ReplayError
 from understudy.settings import Settings
 
 logger = logging.getLogger(__name__)

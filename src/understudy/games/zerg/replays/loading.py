@@ -25,8 +25,8 @@ from mpyq import MPQArchive
 from sc2reader.decoders import BitPackedDecoder
 from sc2reader.readers import DetailsReader, InitDataReader, TrackerEventsReader
 
-from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.starcraft import LOOPS_PER_DATA_SECOND
+from understudy.sc2.errors import ReplayError
 
 TOWNHALL_RACES = {"Hatchery": "Z", "CommandCenter": "T", "Nexus": "P"}
 WORKERS = frozenset({"Drone", "SCV", "Probe"})

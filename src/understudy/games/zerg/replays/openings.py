@@ -1,52 +1,21 @@
-"""Openings: the name of a game's opening, and its text form ("17 hatch, 18 gas, 17 pool")."""
+"""The opening of an analysed game: its usual name, and its steps."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from understudy.games.zerg.replays.errors import ReplayError
+from understudy.sc2.build_orders import OpeningStep
 
 OPENING_SECONDS = 180.0  # later buildings are not part of the opening
 
 _EARLY_POOL_SUPPLY = 14.5
 _FOLLOW_UPS = (("baneling_nest", 210.0, "banelings"), ("roach_warren", 240.0, "roaches"), ("lair", 240.0, "lair"))
-_WORDS = {"hatchery": "hatch", "evolution_chamber": "evo", "baneling_nest": "baneling nest"}
-_NAMES = {word: name for name, word in _WORDS.items()}
 _OPENING_BUILDS = frozenset(
     {"hatchery", "gas", "pool", "overlord", "queen", "lair"}
     | {"evolution_chamber", "roach_warren", "baneling_nest", "spine_crawler"}
 )
-_STEP = re.compile(r"(\d+) ([a-z][a-z ]*[a-z])")
 _NUMBERED = re.compile(r"(.+?)_(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class OpeningStep:
-    """Start `build` (hatchery, gas, pool, overlord, queen …) at this supply."""
-
-    supply: int
-    build: str
-
-    def __str__(self) -> str:
-        return f"{self.supply} {_WORDS.get(self.build, self.build.replace('_', ' '))}"
-
-
-def opening_text(steps: list[OpeningStep]) -> str:
-    """The text form of an opening."""
-    return ", ".join(map(str, steps))
-
-
-def parse_opening(text: str) -> list[OpeningStep]:
-    """The steps of an opening's text form; ReplayError if it is not one."""
-    steps = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        match = _STEP.fullmatch(part)
-        if match is None:
-            raise ReplayError(f"{part!r} is not a step of an opening; write a supply and a building, as in '17 hatch'.")
-        steps.append(OpeningStep(int(match[1]), _NAMES.get(match[2], match[2].replace(" ", "_"))))
-    return steps
 
 
 def steps_of(milestones: Mapping[str, tuple[float, float]]) -> list[OpeningStep]:

@@ -1,0 +1,161 @@
+"""LearningBot: a burnysc2 bot that learns which of its strategies wins. Override `features`, `potential` and `play`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sc2.bot_ai import BotAI
+from sc2.data import Race, Result
+
+from understudy.agent import RLAgent
+from understudy.files.step_time import write_step_time
+from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.sc2.build_orders import OpeningStep
+from understudy.sc2.openings import OpeningBook
+from understudy.sc2.opponents import OPPONENTS, OpponentForecast, OpponentMemory
+from understudy.sc2.races import RANDOM
+from understudy.sc2.session import CRASH, BotSession
+from understudy.sc2.step_clock import StepClock
+from understudy.settings import load_settings
+
+# A game has about a hundred decisions, and a strategy shows what it is worth only if it is kept to.
+TRAINING: Mapping[str, Any] = {
+    "gamma": 0.997,
+    "gae_lambda": 0.97,
+    "probability_floor": 0.02,
+    "commitment": 0.75,
+    "commitment_stretch": 40,
+    "trial_weight": 1.0,  # a trial repeats one action; importance weights would cancel nearly all of it
+}
+_EARLY_SECONDS, _NEAR = 240.0, 30.0  # an attack on the first base before this is a rush
+
+
+class LearningBot(BotAI):
+    """A bot for one game. Everything that it learns is in `run_dir`.
+
+    After the game, `close_game` says how it ended; call it yourself where the game may end without `on_end`: burnysc2
+    does not call that when a step raises or the connection is lost.
+    """
+
+    NAME: ClassVar[str] = ""
+    RACE: ClassVar[Race] = Race.Random
+    FEATURES: ClassVar[Sequence[str]] = ()
+    """Names of what `features` returns. Weights follow the names when the list changes."""
+    STRATEGIES: ClassVar[Sequence[str]] = ()
+    RENAMED: ClassVar[Mapping[str, str]] = {}
+    """Old names of features or strategies → new names."""
+    OPENINGS: ClassVar[Mapping[str, float]] = {}
+    """Openings to choose from, each with the win rate that is expected before the first game."""
+    DECISION_SECONDS: ClassVar[float] = 4.0
+    STEP_SECONDS: ClassVar[float] = 0.04
+    """The budget of a step; `self.clock.left` is what is left of it."""
+    GAME_STEP: ClassVar[int] = 8
+    """Game loops between two steps."""
+
+    def __init__(
+        self,
+        run_dir: str | os.PathLike[str] = DEFAULT_RUN_DIR,
+        *,
+        explore: bool = True,
+        chance: random.Random | None = None,
+        about: Mapping[str, Any] | None = None,
+        **agent_options: Any,
+    ) -> None:
+        super().__init__()
+        run = RunDir.at(run_dir)
+        options = {"settings": load_settings(defaults={"training": TRAINING}), "renamed": self.RENAMED} | agent_options
+        agent = RLAgent(len(self.FEATURES), self.STRATEGIES, run_dir=run_dir, features=self.FEATURES, **options)
+        self.session = BotSession(
+            agent,
+            memory=OpponentMemory(run.root / OPPONENTS, agent.actions),
+            explore=explore,
+            decision_seconds=self.DECISION_SECONDS,
+            chance=chance,
+            about=about or {},
+        )
+        self.clock = StepClock(self.STEP_SECONDS, partial(_say_step_time, run.step_time))
+        self.opening = ""
+        """The name of the opening that was chosen for this game."""
+        self.opening_steps: list[OpeningStep] = []
+        """Its steps, if it was learned from replays."""
+        self.expected = OpponentForecast()
+        """What earlier games say about this opponent."""
+        self.was_rushed = False
+        self._build_orders = run.build_orders
+        self._ready = False
+
+    # ---- what a bot overrides ---------------------------------------------------------------------------------------
+
+    def features(self) -> Sequence[float]:
+        """What the policy sees: a number for each name in FEATURES."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method features() with {len(self.FEATURES)} numbers.")
+
+    def potential(self) -> float:
+        """How good the position looks, about −1 to 1; the bot is rewarded for its changes, which speeds learning up."""
+        return 0.0
+
+    async def play(self, strategy: str) -> None:
+        """Give the orders of this step under the strategy in force."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method play(strategy).")
+
+    # ---- the game ---------------------------------------------------------------------------------------------------
+
+    @property
+    def enemy_race_number(self) -> int:
+        """The opponent's race in the numbers of the API; 0 while it is unknown."""
+        seen = [unit.race.value for unit in self.enemy_units | self.enemy_structures if unit.race.value < RANDOM]
+        known = self.enemy_race.value if self.enemy_race is not None else RANDOM
+        return known if 0 < known < RANDOM else max(seen, default=0)
+
+    async def on_start(self) -> None:
+        """Choose an opening and start the journal of the game."""
+        self.client.game_step = self.GAME_STEP
+        opponent, race = self.opponent_id or "", self.enemy_race_number
+        book = OpeningBook(self.OPENINGS, race=self.race.value, learned=self._build_orders)
+        memory = self.session.memory
+        assert memory is not None, "made with the session"
+        self.opening = book.choose(memory, opponent, race, self.session.chance if self.session.explore else None)
+        self.opening_steps = book.steps(self.opening, race)
+        self.expected = self.session.expect(opponent, race)
+        name = self.NAME or type(self).__name__
+        self.session.begin(opponent, race, opening=self.opening, game=name, map=self.game_info.map_name)
+        self._ready = True
+
+    async def on_step(self, iteration: int) -> None:
+        """Decide if a decision is due, and play. If this raises, the game is recorded first."""
+        try:
+            with self.clock:
+                if self.session.due(self.time):
+                    self._note_rush()
+                    self.session.decide(self.features(), potential=self.potential(), seconds=self.time)
+                await self.play(self.session.strategy)
+        except BaseException:
+            self.close_game(CRASH)
+            raise
+
+    async def on_end(self, game_result: Result) -> None:
+        """Record the game. burnysc2 reports a Defeat when `on_start` has failed; that is recorded as a crash."""
+        self.close_game(game_result.name if self._ready else CRASH)
+
+    def close_game(self, result: str = CRASH) -> dict[str, Any]:
+        """Record the game and say how it ended; later calls change nothing."""
+        if not self._ready:
+            return self.session.end(CRASH)
+        return self.session.end(
+            result, state=self.features, race=self.enemy_race_number, rushed=self.was_rushed, seconds=self.time
+        )
+
+    def _note_rush(self) -> None:
+        if self.time < _EARLY_SECONDS and not self.was_rushed:
+            self.was_rushed = self.enemy_units.closer_than(_NEAR, self.start_location).amount >= 3
+
+
+def _say_step_time(path: Path, seconds: float) -> None:
+    with contextlib.suppress(OSError):  # a full disk must not end the game
+        write_step_time(path, seconds)
