@@ -2,7 +2,8 @@
 
     python tests/remote/storm.py folder|s3 [--kills 200] [--seconds 240]
 
-At the end it checks: every game of every player is in the model exactly once, and all machines have the same model.
+Players compare versions by their gates. At the end it checks: every game of every player is in the model exactly
+once, and all machines have the same model and the same champion.
 """
 
 from __future__ import annotations
@@ -30,15 +31,19 @@ from runs import drained
 from understudy.errors import RemoteUnavailable
 from understudy.learner.loop import LearnerLoop
 from understudy.ledger.connection import Ledger
+from understudy.ledger.gate import GateLedger
+from understudy.models.evidence import Played
+from understudy.models.gate import Gate
 from understudy.models.store import ModelStore
 from understudy.remote.bucket import Bucket
 from understudy.remote.head import read_head
 from understudy.remote.layout import GAMES, parse_game_key
+from understudy.remote.stage import digest_of
 from understudy.remote.sync import Sync
 from understudy.rundir import RunDir
-from understudy.settings import LearnerSettings, RemoteSettings, Settings
+from understudy.settings import GateSettings, LearnerSettings, RemoteSettings, Settings
 
-PLAYERS, LEARNERS = 3, 2
+PLAYERS, LEARNERS, LEAST_GAMES = 3, 2, 20
 _GAMES_A_SECOND = 4.0
 _REMOTE = {"lease_seconds": 3.0, "claim_games": 4, "ahead_games": 8, "push_seconds": 0.5, "free_bytes": 0}
 
@@ -48,16 +53,29 @@ def work(role: str, folder: str, url: str) -> None:
     run = RunDir.at(folder)
     settings = Settings(remote=RemoteSettings(role=role, **_REMOTE), learner=LearnerSettings(verbose=False))  # type: ignore[arg-type]
     enough = run.root.parent / "enough"
+    store = ModelStore(run.model, run.ledger)
+    gate = Gate(run.ledger, store)
     with Sync(run, url, settings) as sync:
         while True:
             if role == "player" and not enough.exists():
-                put_game(run.buffer, seed=int.from_bytes(os.urandom(4)))
+                play(run, gate)
             with contextlib.suppress(RemoteUnavailable):
                 sync.once(push=True)
             if role == "learner":
                 LearnerLoop(run, settings).run(drained())
             else:
                 time.sleep(1 / _GAMES_A_SECOND)
+
+
+def play(run: RunDir, gate: Gate) -> None:
+    """One game, whose result the gate gets to know."""
+    if gate.look() is None and run.model.exists():
+        gate.use(GateSettings())
+    name = os.urandom(6).hex()
+    part = gate.assign(name, "somebody")
+    put_game(run.buffer, seed=int.from_bytes(os.urandom(4)))
+    won = random.random() < (0.8 if part.role in ("line", "challenger") else 0.2)
+    gate.record(name, Played(float(won)))
 
 
 class Storm:
@@ -109,8 +127,25 @@ class Storm:
                 return False
             if state.version != head.model.version:
                 return False
+        if len({self.champion(name) for name in self.names}) > 1:
+            return False
         places = [place for entry in bucket.list(GAMES) if (place := parse_game_key(entry.key)) is not None]
         return all(head.has(place) for place in places)
+
+    def champion(self, name: str) -> str:
+        """The champion of a machine, by its weights."""
+        run = RunDir.at(self.folder / name)
+        store = ModelStore(run.model, run.ledger)
+        state = Gate(run.ledger, store).look()
+        return "" if state is None else digest_of(store.load_version(state.champion))
+
+    def decisions(self) -> int:
+        """How often some machine changed who is on stage."""
+        total = 0
+        for name in self.names:
+            with GateLedger(RunDir.at(self.folder / name).ledger, read_only=True) as ledger:
+                total += sum(event.what in ("promoted", "demoted", "returned") for event in ledger.events(1000))
+        return total
 
     def check(self, bucket: Bucket) -> dict[str, Any]:
         """What must hold at the end; AssertionError if it does not."""
@@ -126,9 +161,13 @@ class Storm:
         models = [ModelStore((run := RunDir.at(self.folder / name)).model, run.ledger).load() for name in self.names]
         assert len({model.arrays["parameters"].tobytes() for model in models}) == 1, "machines have different models"
         assert models[0].counters["games"] == len(made), f"{models[0].counters['games']} games in the model"
+        champions = {self.champion(name) for name in self.names}
+        assert len(champions) == 1, f"{len(champions)} champions"
+        assert champions != {""}, "there is no champion"
         head = read_head(bucket)
         assert head is not None
-        return {"kills": self.kills, "games": len(made), "commits": head.number, "head": head.model.version}
+        facts = {"kills": self.kills, "games": len(made), "commits": head.number, "head": head.model.version}
+        return facts | {"decisions": self.decisions()}
 
 
 @contextlib.contextmanager
@@ -156,8 +195,12 @@ def storm(kind: str, kills: int, seconds: float, folder: Path, seed: int = 0) ->
                 made.kill()
                 if proxy is not None and number % 20 == 19:
                     proxy.restart(1.0)
-            (folder / "enough").touch()
             bucket = Bucket(url, patience=60)
+            deadline = time.monotonic() + 120
+            while len(bucket.list(GAMES)) < LEAST_GAMES:  # a busy machine needs a while to start a process
+                assert time.monotonic() < deadline, "the players do not play"
+                time.sleep(0.5)
+            (folder / "enough").touch()
             deadline = time.monotonic() + 120
             while not made.settled(bucket):
                 assert time.monotonic() < deadline, "the machines did not finish"

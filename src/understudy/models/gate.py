@@ -215,6 +215,25 @@ class Gate:
 
         self._change(change)
 
+    def share(self, known: GateState, state: GateState, sentence: str) -> GateState | None:
+        """Go on with the state that several machines have agreed on, and with what its evidence decides.
+
+        None, and nothing happens, if the state here is no longer `known`.
+        """
+        taken = False
+
+        def change(db: sqlite3.Connection, now: GateState | None) -> GateState | None:
+            nonlocal taken
+            if now != known:
+                return now
+            taken = True
+            if sentence:
+                table.add_event(db, "shared", state.champion, known.champion, sentence)
+            return state if state.contest is None else self._decided(db, state)
+
+        after = self._change(change)
+        return after if taken else None
+
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _change(self, change: Callable[[sqlite3.Connection, GateState | None], GateState | None]) -> GateState | None:

@@ -245,6 +245,24 @@ class ModelStore:
                 new = dataclasses.replace(new, training=head.training, features=new.features or head.features)
             return self._put(ledger, new, stats={"rolled_back_to": version, "gate_event": event})
 
+    def keep_version(self, made: ModelState, *, publisher: str) -> int:
+        """Keep a model of another machine beside the versions of this run, and return the number it has here.
+
+        Under its own number if that is free, else under a lower one. Only where all are taken does it come after the
+        newest version, which is published again to stay the newest.
+        """
+        with self._publishing() as ledger:
+            head = self._head(ledger)
+            newest = ledger.head() or 0
+            taken = {version.version for version in ledger.versions_after(0, -1)}
+            number = next((n for n in range(min(made.version, newest), 0, -1) if n not in taken), newest + 1)
+            made = dataclasses.replace(made, version=number, parent=None, publisher=publisher)
+            _write(self.version_path(number), to_bytes(made))
+            ledger.record_version(number, None, publisher)
+            if head is not None and number > newest:
+                self._put(ledger, dataclasses.replace(head, version=number + 1, parent=newest, publisher=publisher))
+            return number
+
     def put_on_stage(self, version: int) -> None:
         """Make bots load a version while the line is trained further, apart from it."""
         with self._publishing() as ledger:

@@ -6,6 +6,9 @@ claims/MACHINE/NUMBER.json             a learner has taken games of this machine
 models/NUMBER-HASH.npz                 a model; written once
 commits/NUMBER-NONCE.json              one step of the model: its model, the games in it, its parent; written once
 head.json                              the newest commit; replaced only by a commit that was made from it
+stage.json                             who is on stage, and the evidence; replaced only by a machine that has read it
+stage/NUMBER-HASH.npz                  a champion or challenger; written once
+counts/FILE                            what all machines have counted, as games against each opponent
 run.json                               which game is played here
 excluded.json                          machines whose games are not learned from
 
@@ -21,8 +24,9 @@ from typing import Any, NamedTuple
 
 from understudy.errors import RemoteError
 
-HEAD, RUN, EXCLUDED = "head.json", "run.json", "excluded.json"
+HEAD, STAGE, RUN, EXCLUDED = "head.json", "stage.json", "run.json", "excluded.json"
 GAMES, MACHINES, CLAIMS, COMMITS, MODELS = "games/", "machines/", "claims/", "commits/", "models/"
+STAGED, COUNTS = "stage/", "counts/"
 DOCUMENT_BYTES = 16_000_000
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
 _GAME = re.compile(

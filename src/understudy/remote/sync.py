@@ -30,6 +30,7 @@ from understudy.remote.layout import machine_key, to_json
 from understudy.remote.lineage import Lineage
 from understudy.remote.machines import load_excluded
 from understudy.remote.profiles import Profile, Tally, gap_of
+from understudy.remote.stage import SharedStage
 from understudy.remote.state import SyncState
 from understudy.run.lock import LOCK_NOTE
 from understudy.run.status import write_status
@@ -76,6 +77,7 @@ class Sync:
         self._url = url
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         self._lineage = Lineage(self.bucket, run, self.state, self._store, self.machine)
+        self._stage = SharedStage(self.bucket, run, self.state, self._store, self.machine)
         self._outbox = Outbox(run, self.state, settings.storage, self.machine)
         lease = remote.lease_seconds * (_LEASES_WITHOUT_A_PROCESS if once else 1)
         self._claims = Claims(self.bucket, self.state, self.machine, lease=lease, games=remote.claim_games, clock=clock)
@@ -131,6 +133,7 @@ class Sync:
         self._outbox.keep_within(self._settings.outbox_bytes)
         self._beat()
         self._exchange_models(push)
+        self._stage.exchange()
         if self.learning:
             self._learner_seen_at = self._clock()
             self._get_games()
