@@ -1,6 +1,6 @@
 """Players and learners in separate processes that share a bucket, and kills at random moments.
 
-    python tests/remote/storm.py folder|s3 [--kills 200] [--seconds 240]
+    python tests/remote/storm.py folder|s3 [--kills 200] [--seconds 240] [--namespaces]
 
 Players compare versions by their gates. At the end it checks: every game of every player is in the model exactly
 once, and all machines have the same model and the same champion.
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from game_files import make_model, put_game
 from remote.machines import learned_times
+from remote.namespaces import HOST, namespaces
 from remote.s3_server import BUCKET, CREDENTIALS, s3_server
 from remote.unreliable import UnreliableProxy
 from runs import drained
@@ -44,6 +45,7 @@ from understudy.rundir import RunDir
 from understudy.settings import GateSettings, LearnerSettings, RemoteSettings, Settings
 
 PLAYERS, LEARNERS, LEAST_GAMES = 3, 2, 20
+NAMES = [f"player-{n}" for n in range(PLAYERS)] + [f"learner-{n}" for n in range(LEARNERS)]
 _GAMES_A_SECOND = 4.0
 _REMOTE = {"lease_seconds": 3.0, "claim_games": 4, "ahead_games": 8, "push_seconds": 0.5, "free_bytes": 0}
 
@@ -81,9 +83,9 @@ def play(run: RunDir, gate: Gate) -> None:
 class Storm:
     """The processes, and what is known about them."""
 
-    def __init__(self, folder: Path, url: str, seed: int) -> None:
-        self.folder, self.url = folder, url
-        self.names = [f"player-{n}" for n in range(PLAYERS)] + [f"learner-{n}" for n in range(LEARNERS)]
+    def __init__(self, folder: Path, url: str, seed: int, prefixes: Mapping[str, list[str]]) -> None:
+        self.folder, self.url, self.prefixes = folder, url, prefixes
+        self.names = NAMES
         self.chance = random.Random(seed)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.kills = 0
@@ -94,7 +96,15 @@ class Storm:
             self.start(name)
 
     def start(self, name: str) -> None:
-        command = [sys.executable, __file__, "--work", name.partition("-")[0], str(self.folder / name), self.url]
+        command = [
+            *self.prefixes.get(name, ()),
+            sys.executable,
+            __file__,
+            "--work",
+            name.partition("-")[0],
+            str(self.folder / name),
+            self.url,
+        ]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(command, stdout=log, stderr=log)
 
@@ -171,13 +181,13 @@ class Storm:
 
 
 @contextlib.contextmanager
-def opened(kind: str, folder: Path) -> Iterator[tuple[str, UnreliableProxy | None]]:
+def opened(kind: str, folder: Path, host: str) -> Iterator[tuple[str, UnreliableProxy | None]]:
     """The URL of a new bucket, and the proxy in front of it."""
     if kind == "folder":
         yield str(folder / "bucket"), None
         return
     with s3_server() as address:
-        proxy = UnreliableProxy(address)
+        proxy = UnreliableProxy(address, host=host)
         os.environ.update({**CREDENTIALS, "AWS_ENDPOINT_URL": proxy.address})
         try:
             yield f"s3://{BUCKET}/storm", proxy
@@ -185,10 +195,15 @@ def opened(kind: str, folder: Path) -> Iterator[tuple[str, UnreliableProxy | Non
             proxy.close()
 
 
-def storm(kind: str, kills: int, seconds: float, folder: Path, seed: int = 0) -> dict[str, Any]:
-    """Kill so many processes, spread over so many seconds; then let the machines finish, and check."""
-    with opened(kind, folder) as (url, proxy):
-        made = Storm(folder, url, seed)
+def storm(kind: str, kills: int, seconds: float, folder: Path, seed: int = 0, *, apart: bool = False) -> dict[str, Any]:
+    """Kill so many processes, spread over so many seconds; then let the machines finish, and check.
+
+    With `apart`, each machine is in a network namespace of its own.
+    """
+    with contextlib.ExitStack() as stack:
+        prefixes = stack.enter_context(namespaces(NAMES)) if apart else {}
+        url, proxy = stack.enter_context(opened(kind, folder, HOST if apart else "127.0.0.1"))
+        made = Storm(folder, url, seed, prefixes)
         try:
             for number in range(kills):
                 time.sleep(made.chance.uniform(0, 2 * seconds / kills))
@@ -221,9 +236,10 @@ def main() -> None:
     parser.add_argument("kind", choices=["folder", "s3"])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=240.0)
+    parser.add_argument("--namespaces", action="store_true", help="each machine has a network of its own (root)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(storm(options.kind, options.kills, options.seconds, Path(folder))))
+        print(json.dumps(storm(options.kind, options.kills, options.seconds, Path(folder), apart=options.namespaces)))
 
 
 if __name__ == "__main__":

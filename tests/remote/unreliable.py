@@ -19,7 +19,10 @@ from remote.s3_server import free_port
 class UnreliableProxy:
     """Forwards to `address`. `restart` refuses connections for a while."""
 
-    def __init__(self, address: str, *, failing: float = 0.1, delay: float = 0.01, seed: int = 0) -> None:
+    def __init__(
+        self, address: str, *, failing: float = 0.1, delay: float = 0.01, seed: int = 0, host: str = "127.0.0.1"
+    ) -> None:
+        self._host = host
         self._target = urlsplit(address).netloc
         self._failing, self._delay = failing, delay
         self._chance = random.Random(seed)
@@ -29,7 +32,7 @@ class UnreliableProxy:
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://{self._host}:{self._port}"
 
     def restart(self, seconds: float) -> None:
         self.close()
@@ -55,7 +58,7 @@ class UnreliableProxy:
                 pass
 
         ThreadingHTTPServer.allow_reuse_address = True
-        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
+        self._server = ThreadingHTTPServer((self._host, self._port), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
