@@ -17,6 +17,8 @@ from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.run.status import write_status
 from understudy.rundir import RunDir
+from understudy.watch.health import judge
+from understudy.watch.snapshot import read_run
 
 
 @pytest.fixture
@@ -112,7 +114,8 @@ def test_games_archived_unlearned_are_said_with_the_reason(run: RunDir, capsys: 
     write_status(run.status, {"state": "stopped", "skipped": {"too old": 7}, "skipped_at": time.time() - 60})
     code, out = doctor(run, capsys)
     assert code == 1
-    assert "PROBLEM  Games were archived unlearned: 7 waited longer than learner.max_file_age." in out
+    assert "PROBLEM  Games were archived unlearned, the last of them 1m 0" in out
+    assert "7 waited longer than learner.max_file_age." in out
     assert "Raise learner.max_file_age" in out
     write_status(run.status, {"state": "stopped", "skipped": {"too old": 7}, "skipped_at": time.time() - 7200})
     code, out = doctor(run, capsys)
@@ -124,8 +127,10 @@ def test_a_value_out_of_range_is_said_with_what_to_do(run: RunDir, capsys: pytes
     found = {"outliers": [{"feature": "minerals", "value": 1e12, "game": "game_1.npz"}]}
     write_status(run.status, {"state": "stopped", **found, "outliers_at": time.time() - 60})
     code, out = doctor(run, capsys)
-    assert code == 1
-    assert "range of its feature was learned from: minerals was 1e+12 in game_1.npz." in out
+    assert code == 0  # the light is green, too
+    assert "NOTE     A value far outside" in out
+    assert "range of its feature was learned from 1m 0" in out
+    assert "minerals was 1e+12 in game_1.npz." in out
     assert "Check the bot's code that computes it" in out
     write_status(run.status, {"state": "stopped", **found, "outliers_at": time.time() - 7200})
     assert doctor(run, capsys)[0] == 0
@@ -139,3 +144,45 @@ def test_a_model_of_nan_is_said_with_what_to_do(run: RunDir, capsys: pytest.Capt
     assert code == 1
     assert "PROBLEM  Model version 2 is broken: " in out
     assert f"`understudy models {run.root} --rollback VERSION`" in out
+
+
+def test_conflict_copies_are_named_and_set_aside(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = run.models / "rl_agent_model.sync-conflict-20260125-143022-ABCDEFG.npz"
+    copy.write_bytes(b"theirs")
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert f"{copy} is a conflict copy" in out
+    assert doctor(run, capsys, "--fix")[0] == 0
+    assert (run.rejected / copy.name).read_bytes() == b"theirs"
+
+
+def test_a_conflict_copy_of_a_game_is_not_learned_from(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    game = put_game(run.buffer)
+    game.rename(game.with_name(f"{game.stem} (Anna's conflicted copy 2026-01-25).npz"))
+    assert main(["learn", str(run.root), "--once"]) == 0
+    (reason,) = run.rejected.glob("*.reason.json")
+    assert "conflict copy" in reason.read_text()
+    assert "Rename it if it is a game of its own" in reason.read_text()
+
+
+TROUBLES: list[dict[str, object]] = [
+    {},
+    {"state": "stopped", "skipped": {"too old": 7}, "skipped_at": time.time()},
+    {"state": "running", "loop_seconds": 20.0},
+    {"state": "running", "model_trouble": {"what": "The model is broken.", "advice": "Go back."}},
+    {"state": "running", "worker_deaths": 3},
+    {"state": "paused by somebody"},
+    {"state": "waiting: No space left on device"},
+]
+
+
+@pytest.mark.parametrize("status", TROUBLES, ids=lambda status: str(status)[:40])
+def test_doctor_and_the_light_agree(run: RunDir, capsys: pytest.CaptureFixture[str], status: dict[str, object]) -> None:
+    if status:
+        write_status(run.status, status)
+    code, out = doctor(run, capsys)
+    found = judge(read_run(run))
+    assert code == (found.light in ("amber", "red"))
+    for trouble in found.troubles:
+        assert trouble.what.rpartition(" ago")[0][:20] in out
+        assert trouble.advice in out

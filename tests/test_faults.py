@@ -236,6 +236,27 @@ def test_learning_on_a_read_only_run_ends_with_a_clear_error(
     assert "allow writing" in error
 
 
+def test_doctor_and_monitor_only_read_a_read_only_run(
+    read_only_run: RunDir, disk: Disk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("understudy.files.locks.FileLock.acquire", refuse)
+    disk.full = False
+    read_only_run.learner_lock.touch()
+    read_only_run.status.write_text('{"state": "running", "heartbeat": 0}')
+    disk.full = True
+    before = {path: path.stat().st_mtime_ns for path in read_only_run.root.rglob("*")}
+    main(["doctor", str(read_only_run.root), "--fix"])
+    out = capsys.readouterr().out
+    assert "cannot be written to" in out
+    assert "To record games and to learn, allow writing there" in out
+    assert main(["monitor", str(read_only_run.root), "--once"]) == 0
+    assert main(["status", str(read_only_run.root)]) in (0, 1)
+    assert {path: path.stat().st_mtime_ns for path in read_only_run.root.rglob("*")} == before
+
+
 # ---- models and ledgers that somebody damaged -----------------------------------------------------------------------
 
 

@@ -42,12 +42,12 @@ MAY_IMPORT = {
     "parallel": "errors acting files games learning ledger machine models networks run rundir settings",
     "remote": "errors acting agent experience files flags games learner learning ledger models networks run rundir "
     "settings",
-    "doctor": "errors experience files ledger models run rundir",
     "watch": "errors acting experience files flags games learner ledger machine models networks run rundir settings",
     "check": "errors acting agent experience files flags games learner ledger machine models networks parallel "
     "run rundir settings",
     "serve": "errors agent learner machine models run rundir settings",  # bots in other languages
     "tune": "errors check files flags games models parallel run rundir settings",
+    "doctor": "errors experience files ledger models run rundir watch",
     "cli": "errors check doctor extras flags games learner ledger machine models parallel remote run rundir serve "
     "settings tune watch",
     "__main__": "cli",

@@ -1,9 +1,11 @@
-"""`understudy doctor`: looks at a run directory and says what is wrong and how to mend it."""
+"""`understudy doctor`: looks at a run directory and says what is wrong and how to mend it.
+
+It has the checks of the monitor's light (`watch/health_checks.py`), and looks into the files, which takes longer.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -12,19 +14,18 @@ from functools import partial
 from pathlib import Path
 
 from understudy.errors import ModelDamaged, ModelMissing, NonFiniteError, RunDirError, UnderstudyError
-from understudy.experience import outliers
 from understudy.experience.journal import orphans
-from understudy.experience.skipped import advice, summary
+from understudy.experience.skipped import summary
 from understudy.files.atomic import move, remove_stale_temporaries
-from understudy.files.locks import FileLock, read_holder
-from understudy.ledger.connection import Ledger
+from understudy.files.conflicts import conflict_copies
+from understudy.files.locks import FileLock
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
-from understudy.run.status import is_alive, read_status
+from understudy.run.status import confirm_heartbeat, is_alive, read_status
 from understudy.rundir import RunDir
-
-_LITTLE_SPACE = 500_000_000
-_RECENT_SECONDS = 3600.0
+from understudy.watch.health_checks import all_troubles
+from understudy.watch.ledger_reading import open_ledger
+from understudy.watch.snapshot import read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Finding:
     what: str
     advice: str
     mend: Callable[[], object] | None = None
+    harmless: bool = False
+    """It need not be put right."""
 
 
 def examine(run: RunDir, *, fix: bool) -> int:
@@ -48,12 +51,12 @@ def examine(run: RunDir, *, fix: bool) -> int:
         print(f"  {line}")
     left = 0
     for finding in findings(run):
-        print(f"PROBLEM  {finding.what}")
+        print(f"{'NOTE   ' if finding.harmless else 'PROBLEM'}  {finding.what}")
         if fix and finding.mend is not None:
             finding.mend()
             print("  repaired")
             continue
-        left += 1
+        left += not finding.harmless
         how = "`understudy doctor --fix` mends this: " if finding.mend is not None else ""
         print(f"  what to do: {how}{finding.advice}")
     print("All is well." if not left else f"{left} problem(s) left.")
@@ -63,15 +66,22 @@ def examine(run: RunDir, *, fix: bool) -> int:
 def findings(run: RunDir) -> Iterator[Finding]:
     """Everything that is wrong, in the order in which to repair it."""
     yield from _folders(run)
-    ledger_findings = list(_ledger(run))
-    yield from ledger_findings
-    if not ledger_findings:
-        yield from _model(run)
+    damage = list(_ledger(run))
+    yield from damage
+    if not damage:
+        damage = list(_model(run))
+        yield from damage
         yield from _files(run)
-    yield from _learner(run)
-    yield from _skipped(run)
-    yield from _outliers(run)
-    yield from _machine(run)
+    dead = list(_dead_learner(run))
+    yield from dead
+    yield from _conflict_copies(run)
+    confirm_heartbeat(run.status)
+    named_above = {"conflict copies", *(["stale heartbeat"] if dead else []), *(["unreadable"] if damage else [])}
+    for trouble in all_troubles(read_run(run)):
+        if trouble.name not in named_above:
+            again = trouble.name == "unreadable"
+            advice = "The next learner writes it again." if again else trouble.advice
+            yield Finding(trouble.what, advice, harmless=trouble.light == "green")
 
 
 def _summary(run: RunDir) -> Iterator[str]:
@@ -91,8 +101,6 @@ def _folders(run: RunDir) -> Iterator[Finding]:
     for folder in run.folders:
         if not folder.is_dir():
             yield Finding(f"The folder {folder} is missing.", "it is made again.", run.create)
-        elif not os.access(folder, os.W_OK):
-            yield Finding(f"{folder} is read-only.", "Allow writing there; until then nothing is recorded or learned.")
 
 
 def _ledger(run: RunDir) -> Iterator[Finding]:
@@ -106,7 +114,7 @@ def _ledger(run: RunDir) -> Iterator[Finding]:
             run.ledger.with_name(run.ledger.name + suffix).unlink(missing_ok=True)
 
     try:
-        with Ledger(run.ledger, read_only=True) as ledger:
+        with open_ledger(run.ledger) as ledger:
             problems = ledger.problems()
     except RunDirError as error:
         if isinstance(error.__cause__, sqlite3.OperationalError):  # nothing that a new ledger would mend
@@ -143,7 +151,7 @@ def _model(run: RunDir) -> Iterator[Finding]:
         return
     recorded = None
     if run.ledger.exists():
-        with Ledger(run.ledger, read_only=True) as ledger:
+        with open_ledger(run.ledger) as ledger:
             recorded = ledger.head()
     if recorded != found:
         yield Finding(
@@ -162,21 +170,15 @@ def _files(run: RunDir) -> Iterator[Finding]:
         )
     if not run.ledger.exists() or not run.buffer.is_dir():
         return
-    with Ledger(run.ledger, read_only=True) as ledger:
+    with open_ledger(run.ledger) as ledger:
         names = [e.name for e in os.scandir(run.buffer) if e.name.endswith(".npz")]
         ids = {name.removesuffix(".npz").rpartition("_")[2]: name for name in names}
         known = ledger.known(ids)
-        rejections = ledger.rejections(newest=3)
-        outcomes = ledger.games_by_outcome()
-    rejected, dealt_with = outcomes["rejected"], sum(outcomes.values())
     if known:
         yield Finding(
             f"{len(known)} game(s) in the buffer were learned from already.",
             "`understudy learn` archives them when it runs.",
         )
-    if rejected > 10 and rejected > dealt_with / 10:
-        last = "; ".join(reason for _, reason in rejections)
-        yield Finding(f"{rejected} files were rejected. The last: {last}", "Look at what the bot records.")
     for folder in filter(Path.is_dir, run.folders):
         stale = sum(
             e.name.endswith(".tmp") and e.name.startswith(".") and time.time() - e.stat().st_mtime > 3600
@@ -190,56 +192,32 @@ def _files(run: RunDir) -> Iterator[Finding]:
             )
 
 
-def _learner(run: RunDir) -> Iterator[Finding]:
+def _dead_learner(run: RunDir) -> Iterator[Finding]:
+    """The lock of a learner is free as soon as it dies; its heartbeat is missed only later."""
     status = read_status(run.status)
     if not status or status.get("state") == "stopped" or not run.learner_lock.exists():
         return
     lock = FileLock(run.learner_lock)
-    if lock.acquire(blocking=False):
+    try:
+        free = lock.acquire(blocking=False)
+    except OSError:  # on a read-only disk
+        return
+    if free:
         lock.release()
         yield Finding(
             f"The learner (pid {status.get('pid')}) died without saying goodbye. Nothing is lost.",
             "Start it again: `understudy learn`, or the bot that has it.",
         )
-    elif not is_alive(status):
-        holder = read_holder(run.learner_lock) or {}
-        silent = time.time() - float(status.get("heartbeat", 0))
+
+
+def _conflict_copies(run: RunDir) -> Iterator[Finding]:
+    for path in conflict_copies(folder for folder in run.folders if folder != run.rejected):
+
+        def set_aside(path: Path = path) -> None:
+            move(path, run.rejected / path.name)
+
         yield Finding(
-            f"The learner (pid {holder.get('pid')} on {holder.get('host')}) has been silent for {silent:.0f} s.",
-            "End that process; killing it loses nothing. Then start it again.",
-        )
-    elif trouble := status.get("model_trouble"):
-        yield Finding(trouble["what"], trouble["advice"])
-    elif status.get("last_error"):
-        yield Finding(f"The learner reports: {status['last_error']}", "It goes on by itself once that is put right.")
-
-
-def _skipped(run: RunDir) -> Iterator[Finding]:
-    """Nothing is dropped silently; what was dropped long ago is in the summary."""
-    status = read_status(run.status)
-    skipped, at = status.get("skipped") or {}, status.get("skipped_at")
-    if at is not None and time.time() - at < _RECENT_SECONDS and (why := summary(skipped)):
-        yield Finding(f"Games were archived unlearned: {why}.", advice(skipped))
-
-
-def _outliers(run: RunDir) -> Iterator[Finding]:
-    status = read_status(run.status)
-    at = status.get("outliers_at")
-    if at is not None and time.time() - at < _RECENT_SECONDS:
-        what = outliers.summary(status.get("outliers") or [])
-        yield Finding(f"A value far outside of the range of its feature was learned from: {what}.", outliers.ADVICE)
-
-
-def _machine(run: RunDir) -> Iterator[Finding]:
-    free = shutil.disk_usage(run.root).free
-    if free < _LITTLE_SPACE:
-        yield Finding(
-            f"Only {free / 1e6:.0f} MB are free on the disk of {run.root}.",
-            "Make room, or lower storage.archive_games and storage.archive_bytes.",
-        )
-    newest = max((e.stat().st_mtime for e in os.scandir(run.buffer)), default=0.0) if run.buffer.is_dir() else 0.0
-    if newest > time.time() + 60:
-        yield Finding(
-            f"A game in the buffer is dated {newest - time.time():.0f} s in the future.",
-            "The clock was set back, or another machine's clock is wrong; the game is learned from all the same.",
+            f"{path} is a conflict copy, made by a program that synchronises folders. Nothing reads it.",
+            "it is moved to the rejected folder. Keep the run directory outside of synchronised folders.",
+            set_aside,
         )

@@ -591,3 +591,24 @@ def test_a_learner_that_keeps_dying_is_given_up_and_the_reason_is_told(
     assert "exit code 7" in stats["last_error"]
     assert "3 times in a row" in capfd.readouterr().out
     assert learner.stop()["state"] == "failed"
+
+
+HANGING = """
+import sys, time
+from understudy.cli import main
+from understudy.experience.spool import Spool
+from understudy.learner import loop
+loop._HANGS_SECONDS = 1.0
+Spool.salvage = lambda spool: time.sleep(600)  # as on a network drive that does not answer
+sys.exit(main(["learn", sys.argv[1]]))
+"""
+
+
+@posix_only
+def test_a_loop_that_hangs_shows_and_ends_when_it_is_asked_to(run: RunDir) -> None:
+    process = subprocess.Popen([sys.executable, "-c", HANGING, str(run.root)], stdout=subprocess.PIPE, text=True)
+    until(lambda: read_status(run.status).get("loop_seconds", 0) > 1)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "has hung for" in out

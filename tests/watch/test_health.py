@@ -366,3 +366,41 @@ def test_a_queue_is_long_by_the_size_of_the_batches_that_it_goes_into(run: RunDi
     assert names(judge(busy)) == ["queue long"]
     fast = dataclasses.replace(busy, metrics={**busy.metrics, "games": 300})
     assert judge(fast).light == "green"
+
+
+def test_a_loop_that_hangs_is_red_though_its_heart_beats(run: RunDir) -> None:
+    set_status(run, loop_seconds=3.0)
+    assert health(run).light == "green"
+    set_status(run, loop_seconds=14.0)
+    found = health(run)
+    assert (found.light, names(found)) == ("red", ["learner hangs"])
+    assert "has not gone on for 14s" in found.sentence
+    set_status(run, state="training", loop_seconds=14.0)  # a long step is no hang
+    assert health(run).light == "green"
+    set_status(run, state="training", loop_seconds=150.0)
+    assert names(health(run)) == ["learner hangs"]
+
+
+def test_a_clock_that_differs_is_amber_and_says_by_how_much(run: RunDir) -> None:
+    set_status(run, heartbeat_age=-600, host="other")
+    read_run(run)
+    set_status(run, heartbeat_age=-601, host="other")  # it beats
+    found = health(run)
+    assert (found.light, names(found)) == ("amber", ["clocks differ"])
+    assert "The learner's clock is 10m 0" in found.sentence
+    assert "ahead of the clock of this machine" in found.sentence
+
+
+def test_network_drives_synchronised_folders_and_conflict_copies_are_told(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("understudy.watch.snapshot.network_kind", lambda _: "nfs4")
+    monkeypatch.setattr("understudy.watch.snapshot.synchronised_by", lambda _: "OneDrive")
+    found = health(run)
+    assert (found.light, names(found)) == ("green", ["network drive", "synchronised folder"])
+    assert "SQLite's write-ahead log does not work between machines" in found.troubles[0].advice
+    (run.root / "understudy (Anna's conflicted copy 2026-01-25).sqlite").touch()
+    found = health(run)
+    assert (found.light, names(found)[0]) == ("amber", "conflict copies")
+    assert "Anna's conflicted copy" in found.sentence
+    assert f"understudy doctor --fix {run.root}" in found.sentence

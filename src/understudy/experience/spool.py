@@ -29,6 +29,7 @@ from understudy.experience.clock import FileClock
 from understudy.experience.episode import Episode, Expected, read_episode
 from understudy.experience.journal import orphans, salvage
 from understudy.files.atomic import free_name, move, remove_if_there, remove_stale_temporaries, write_atomically
+from understudy.files.conflicts import is_conflict_copy
 from understudy.ledger.connection import Ledger, LedgerGame, Outcome
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
@@ -241,8 +242,7 @@ class Spool:
     def _open(self, path: Path, expected: Expected, max_age: float) -> WaitingGame | None:
         """Read one file, or see it off to where it belongs and return None."""
         try:
-            if _plain(path.name) != path.name:
-                raise EpisodeError("its name is too long, or holds bytes that are no text.")
+            _check_name(path.name)
             stat = path.stat()
             episode = read_episode(path, self._storage, expected)
         except FileNotFoundError:
@@ -331,6 +331,16 @@ def _size(path: Path) -> int | None:
         return path.lstat().st_size
     except FileNotFoundError:
         return None
+
+
+def _check_name(name: str) -> None:
+    if _plain(name) != name:
+        raise EpisodeError("its name is too long, or holds bytes that are no text.")
+    if is_conflict_copy(name):
+        raise EpisodeError(
+            "its name is that of a conflict copy, made by a program that synchronises folders. "
+            "Rename it if it is a game of its own."
+        )
 
 
 def _read_reason(note: Path) -> tuple[str, int]:

@@ -45,6 +45,7 @@ _BACKLOG_BATCHES = 4
 _FINISH_SECONDS = 1.0  # that archiving a surplus may take at a time
 _ROOM_SECONDS = 5.0  # between two looks at how much the buffer holds
 _ROOM_SHARE = 50  # a look at a very full one may cost a fiftieth of the time
+_HANGS_SECONDS = 30.0  # without a turn of the loop, after a request to stop
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
 
 
@@ -103,7 +104,7 @@ class LearnerLoop:
         self._board.begin()
         self._log.say(f"Watching {self._run.buffer}")
         try:
-            with heartbeat(self._board.beat):
+            with heartbeat(partial(self._beat, request)):
                 try:
                     self._learn(request)
                 finally:
@@ -118,6 +119,13 @@ class LearnerLoop:
             waiting = stats.jobs[f"{work.kind} waiting"]
             self._log.say(f"{all_work()[name].title}: {work.done} done in all, {waiting} waiting.")
         return self._board.trouble is None and stats.model_trouble is None
+
+    def _beat(self, request: StopRequest) -> None:
+        """Once a second, in another thread. A loop that hangs cannot end by itself; a kill loses nothing."""
+        self._board.beat()
+        if request.event.is_set() and self._board.loop_seconds > _HANGS_SECONDS:
+            self._log.say(f"The learner has hung for {self._board.loop_seconds:.0f} s and is ended. Nothing is lost.")
+            os._exit(1)
 
     def _learn(self, request: StopRequest) -> None:
         self._log.entry("Learner Started", {"Watching": str(self._run.buffer), "Process": str(os.getpid())})
@@ -136,6 +144,7 @@ class LearnerLoop:
 
     def _pass(self, request: StopRequest, at_least: int | None = None) -> bool:
         """Once through the loop, with `at_least` games or else a whole batch; False if there was nothing to do."""
+        self._board.turned()
         try:
             if self._to_recover:
                 self._recover()
@@ -189,6 +198,7 @@ class LearnerLoop:
         return request.overdue
 
     def _serve_jobs(self, timeout: float) -> None:
+        self._board.turned()
         self._jobs.turn(timeout, reserved=self._schedule.reserved)
         self._board.collect_jobs()
 
@@ -205,6 +215,7 @@ class LearnerLoop:
 
     def _stand_still(self, request: StopRequest) -> None:
         """During a pause nothing is begun; what workers were at is taken in. No game gets too old by it."""
+        self._board.turned()
         self._spool.clock.count_from(time.monotonic())
         try:
             self._keep_bounds()

@@ -48,6 +48,8 @@ class Statistics:
     effective_sample_size: float | None = None
     started_at: float = 0.0
     state_since: float | None = None
+    loop_seconds: float = 0.0
+    """Since the loop last turned. The heartbeat goes on in its own thread while the loop hangs."""
     work: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_work_figures(), 0))
     """Figures of the background work of games, by the name that get_stats() shows."""
     jobs: dict[str, int] = field(default_factory=dict)

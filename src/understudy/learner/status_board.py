@@ -64,6 +64,7 @@ class StatusBoard:
         self._skips = Skips(log.skipped)
         self._loads = LoadLog(run.loads, run.buffer)
         self._started_at = time.time()
+        self._turned_at = time.monotonic()
         self._next_report = time.monotonic() + settings.report_seconds
         self.has_model = True
         self.paused_by: str | None = None
@@ -94,6 +95,7 @@ class StatusBoard:
 
     def beat(self) -> None:
         """Once a second, in the thread of the heartbeat."""
+        self.stats.loop_seconds = self.loop_seconds
         self.write()
         try:
             self._loads.note(self.stats.resources, self.stats.active_workers)
@@ -103,6 +105,15 @@ class StatusBoard:
             self._next_report += self._settings.report_seconds
             if self._settings.verbose:
                 show(reports.status_report(self.stats.as_dict()))
+
+    def turned(self) -> None:
+        """The loop turns."""
+        self._turned_at = time.monotonic()
+
+    @property
+    def loop_seconds(self) -> float:
+        """Seconds since the loop last turned."""
+        return time.monotonic() - self._turned_at
 
     def write(self) -> None:
         """Write `status.json`."""

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from understudy.files.atomic import write_atomically
 
 FRESH_SECONDS = 15.0
+_CONFIRM_SECONDS = 3.0  # a heartbeat comes every second
+_MOST_HEARTS = 1000
+
+
+@dataclass(slots=True)
+class _Heart:
+    """The heartbeat of one process, as far as this one has looked at it. Times are of our monotonic clock."""
+
+    last: float
+    since: float
+    """When the last heartbeat was first seen."""
+    distance: float
+    """The smallest one from a heartbeat to our clock."""
+    changed: bool = False
+
+
+_heard: dict[tuple[object, object], _Heart] = {}
 
 
 def write_status(path: Path, status: dict[str, Any]) -> None:
     """Replace the status, stamped with the time: this is the heartbeat."""
-    text = json.dumps({"heartbeat": time.time(), "pid": os.getpid(), **status}, indent=1).encode()
+    stamp = {"heartbeat": time.time(), "pid": os.getpid(), "host": platform.node()}
+    text = json.dumps(stamp | status, indent=1).encode()
     write_atomically(path, lambda stream: stream.write(text), durable=False)
 
 
@@ -29,8 +49,35 @@ def read_status(path: Path) -> dict[str, Any]:
 
 
 def is_alive(status: dict[str, Any]) -> bool:
-    """Whether this is the status of a learner at work: not stopped, and with a fresh heartbeat."""
+    """Whether this is the status of a learner at work: not stopped, and with a fresh heartbeat.
+
+    The clock of another machine may be wrong, or have been set. A heartbeat that was seen to change counts as fresh
+    while it keeps its distance from our clock.
+    """
     heartbeat = status.get("heartbeat")
     if not isinstance(heartbeat, int | float) or status.get("state") in (None, "stopped", "failed"):
         return False
-    return abs(time.time() - heartbeat) < FRESH_SECONDS
+    now = time.monotonic()
+    if len(_heard) > _MOST_HEARTS:
+        _heard.clear()
+    heart = _heard.setdefault((status.get("host"), status.get("pid")), _Heart(heartbeat, now, now - heartbeat))
+    if heartbeat < heart.last:  # its clock was set back: the next heartbeat counts
+        heart.last, heart.since, heart.distance, heart.changed = heartbeat, now, now - heartbeat, False
+    elif heartbeat > heart.last:
+        heart.last, heart.since, heart.changed = heartbeat, now, True
+        heart.distance = min(heart.distance, now - heartbeat)
+    if now - heart.since >= FRESH_SECONDS:
+        return False
+    return abs(time.time() - heartbeat) < FRESH_SECONDS or (
+        heart.changed and now - heartbeat - heart.distance < FRESH_SECONDS
+    )
+
+
+def confirm_heartbeat(path: Path) -> None:
+    """For commands that look once: if the heartbeat looks old, wait whether it changes, which `is_alive` remembers."""
+    status = read_status(path)
+    until = time.monotonic() + _CONFIRM_SECONDS
+    if status.get("state") in (None, "stopped", "failed") or is_alive(status):
+        return
+    while time.monotonic() < until and not is_alive(read_status(path)):
+        time.sleep(0.1)

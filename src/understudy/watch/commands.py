@@ -9,6 +9,7 @@ from typing import Protocol
 
 from understudy.errors import SettingsError
 from understudy.flags import Parser, count, existing_run
+from understudy.run.status import confirm_heartbeat
 from understudy.rundir import RunDir
 
 
@@ -44,18 +45,25 @@ def _monitor(options: argparse.Namespace) -> int:
     if options.json:
         from understudy.watch.report import as_json
 
-        text, code = as_json(RunDir.at(options.run_dir))
+        run = RunDir.at(options.run_dir)
+        confirm_heartbeat(run.status)
+        text, code = as_json(run)
         print(text)
         return code
     from understudy.watch.monitor import monitor
 
-    return monitor(existing_run(options.run_dir), once=options.once)
+    run = existing_run(options.run_dir)
+    if options.once:
+        confirm_heartbeat(run.status)
+    return monitor(run, once=options.once)
 
 
 def _status(options: argparse.Namespace) -> int:
     from understudy.watch.report import status_line
 
-    line, code = status_line(existing_run(options.run_dir))
+    run = existing_run(options.run_dir)
+    confirm_heartbeat(run.status)
+    line, code = status_line(run)
     print(line)
     return code
 

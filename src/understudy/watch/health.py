@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from understudy.watch.formats import duration
-from understudy.watch.health_checks import Light, Trouble, all_troubles, batch_wanted, games_wait, how_to_start
+from understudy.watch.health_checks import all_troubles, batch_wanted, games_wait, how_to_start
 from understudy.watch.phase import Phase, phase_of
 from understudy.watch.snapshot import RunSnapshot
+from understudy.watch.trouble import Light, Trouble
 
 _ORDER: tuple[Light, ...] = ("grey", "green", "amber", "red")
 

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from understudy.experience import outliers
 from understudy.experience.skipped import advice, summary
 from understudy.run.log import clock
 from understudy.run.state import Activity
 from understudy.run.status import FRESH_SECONDS
+from understudy.watch import place_checks
 from understudy.watch.formats import duration
 from understudy.watch.snapshot import RunSnapshot
+from understudy.watch.trouble import Trouble
 
-Light = Literal["grey", "green", "amber", "red"]
-
-FULL_DISK = 50_000_000
-LITTLE_SPACE = 500_000_000
 NO_GAMES_SECONDS = 600.0
 STALLED_SECONDS = 120.0
+HANGS_SECONDS = 12.0
+LONG_STEP_SECONDS = 120.0  # one step of training, on a slow machine
 LONG_BATCH_SECONDS = 600.0
 LONG_WAIT_SECONDS = 600.0
 LONG_QUEUE = 200
@@ -34,16 +32,6 @@ RECENT_SECONDS = 3600.0
 _NOT_FINITE = "NaN or infinity"
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One thing that is wrong, and what to do about it."""
-
-    name: str
-    light: Light
-    what: str
-    advice: str
-
-
 def all_troubles(seen: RunSnapshot) -> Iterator[Trouble]:
     """Everything that is wrong with a run."""
     if not seen.exists:
@@ -51,8 +39,9 @@ def all_troubles(seen: RunSnapshot) -> Iterator[Trouble]:
         return
     checks: tuple[Callable[[RunSnapshot], Iterator[Trouble]], ...] = (
         _unreadable,
-        _disk,
+        *place_checks.CHECKS,
         _learner,
+        _hangs,
         _model,
         _gate,
         _rejected,
@@ -73,26 +62,6 @@ _HOW_TO_BEGIN = "`python run_with_training.py`, or a bot with RLAgent(run_dir=..
 def _unreadable(seen: RunSnapshot) -> Iterator[Trouble]:
     for problem in seen.problems:
         yield Trouble("unreadable", "red", problem, f"`understudy doctor {seen.run_dir}` says how to mend it.")
-
-
-def _disk(seen: RunSnapshot) -> Iterator[Trouble]:
-    refused = "No space left" in f"{seen.learner.state} {seen.learner.last_error}" and seen.learner.alive
-    free = seen.disk_free
-    if refused or (free is not None and free < FULL_DISK):
-        left = "" if free is None else f" ({free / 1e6:.0f} MB are free)"
-        yield Trouble(
-            "disk full",
-            "red",
-            f"The disk is full{left}: games and models cannot be saved.",
-            "Make room on it, or lower storage.archive_games and storage.archive_bytes; the learner goes on by itself.",
-        )
-    elif free is not None and free < LITTLE_SPACE:
-        yield Trouble(
-            "disk nearly full",
-            "amber",
-            f"Only {free / 1e6:.0f} MB are free on the disk.",
-            "Make room on it, or lower storage.archive_games and storage.archive_bytes.",
-        )
 
 
 def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
@@ -133,6 +102,21 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
             "red",
             f"The learner cannot go on: {learner.run_state.detail if learner.run_state else learner.state}",
             "It tries again every few seconds and loses nothing; put right what it names.",
+        )
+
+
+def _hangs(seen: RunSnapshot) -> Iterator[Trouble]:
+    """The heartbeat comes from another thread and goes on while the loop hangs, as on a disk that does not answer."""
+    learner = seen.learner
+    seconds = float(learner.stats.get("loop_seconds") or 0.0)
+    most = LONG_STEP_SECONDS if learner.activity is Activity.TRAINING else HANGS_SECONDS
+    if learner.alive and seconds > most:
+        yield Trouble(
+            "learner hangs",
+            "red",
+            f"The learner (pid {learner.pid}) has not gone on for {duration(seconds)}.",
+            "Check whether a disk or a network folder does not answer; end that process and start it again. "
+            "Nothing is lost by that.",
         )
 
 

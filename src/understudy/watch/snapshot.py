@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 import time
 from collections import Counter
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import ModelDamaged, RunDirError
+from understudy.files.conflicts import conflict_copies
 from understudy.files.npz import read_npz
 from understudy.games.spec import WorkSummary, all_work, resolve
 from understudy.ledger.connection import Ledger
 from understudy.ledger.history import PURPOSE, finite_numbers, result_kind
+from understudy.machine.file_systems import network_kind, synchronised_by
 from understudy.models.state import MAX_BYTES
 from understudy.run.state import Activity, RunState
 from understudy.run.status import is_alive, read_status
@@ -65,6 +68,8 @@ class LearnerNote:
     errors: int = 0
     last_error: str | None = None
     paused_by_request: bool = False
+    clock_ahead: float = 0.0
+    """Seconds between its clock and this machine's, while it is alive."""
     stats: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -109,6 +114,13 @@ class RunSnapshot:
     resources: dict[str, float | None] = field(default_factory=dict)
     disk_free: int | None = None
     disk_total: int | None = None
+    read_only: tuple[str, ...] = ()
+    """Folders of the run that this process may not write to."""
+    network: str | None = None
+    """The kind of network file system that the run directory is on; None on a local disk."""
+    synchronised: str | None = None
+    """The folder above it that a program synchronises with other machines."""
+    conflict_copies: tuple[str, ...] = ()
     work: dict[str, WorkSummary] = field(default_factory=dict)
     """What the background work of games has done, by its name."""
     log: tuple[str, ...] = ()
@@ -147,6 +159,10 @@ def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES)
         resources=_plain_numbers(status.get("resources")),
         disk_free=None if usage is None else usage.free,
         disk_total=None if usage is None else usage.total,
+        read_only=_read_only(run),
+        network=network_kind(run.root),
+        synchronised=synchronised_by(run.root),
+        conflict_copies=tuple(path.name for path in conflict_copies((run.root, run.models, run.buffer))),
         log=tuple(tail(run.log, log_lines)),
         events=tuple(parsed(tail(run.events, log_lines))),
     )
@@ -200,12 +216,14 @@ def _learner(status: dict[str, Any]) -> LearnerNote:
     if not status:
         return LearnerNote()
     state = RunState.parse(str(status.get("state", "")))
+    alive, heartbeat = is_alive(status), _number(status.get("heartbeat"))
     return LearnerNote(
         seen=True,
-        alive=is_alive(status),
+        alive=alive,
         state=str(status.get("state", "")),
         pid=status.get("pid"),
-        heartbeat=_number(status.get("heartbeat")),
+        heartbeat=heartbeat,
+        clock_ahead=heartbeat - time.time() if alive and heartbeat is not None else 0.0,
         started_at=_number(status.get("started_at")),
         state_since=_number(status.get("state_since")),
         errors=int(_number(status.get("errors")) or 0),
@@ -247,6 +265,14 @@ def _kept_versions(folder: Path) -> tuple[int, ...]:
         return tuple(sorted(int(file.stem) for file in folder.glob("*.npz") if file.stem.isdecimal()))
     except OSError:
         return ()
+
+
+def _read_only(run: RunDir) -> tuple[str, ...]:
+    """Only the run itself, if that is; else each folder."""
+    closed = [folder for folder in run.folders if folder.is_dir() and not os.access(folder, os.W_OK)]
+    if run.root in closed:
+        return ("everything",)
+    return tuple(folder.relative_to(run.root).as_posix() for folder in closed)
 
 
 def _disk(root: Path) -> Any:

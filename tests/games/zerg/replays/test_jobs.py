@@ -81,11 +81,15 @@ def test_a_copy_or_a_new_name_is_the_same_replay(folder: Path, run: RunDir) -> N
     put(folder, "deep/copy.SC2Replay", b"same")
     with Ledger(run.ledger) as ledger:
         replays = jobs_of(folder, run, ledger)
-        (job,) = replays.scan()
-        assert replays.settle(JobOutcome(job, result=result(job.key, facts(60.0))))
-        put(folder, "renamed.SC2Replay", b"same")
+        for job in replays.scan():
+            assert replays.settle(JobOutcome(job, result=result("its hash", facts(60.0))))
+        assert (replays.done, replays.copies) == (1, 1)
         assert list(replays.scan()) == []
         assert list(jobs_of(folder, run, ledger).scan()) == []  # nor after a restart
+        (folder / "a.SC2Replay").rename(folder / "renamed.SC2Replay")
+        (job,) = replays.scan()
+        assert replays.settle(JobOutcome(job, result=result("its hash", facts(60.0))))
+        assert (replays.done, replays.copies) == (1, 2)
 
 
 def test_new_files_are_picked_up_when_they_are_complete(folder: Path, run: RunDir) -> None:
@@ -218,6 +222,31 @@ def test_a_missing_folder_is_an_error_that_says_what_to_set(tmp_path: Path, monk
     with pytest.raises(RunDirError, match="REPLAY_ARCHIVE_DIR"):
         replay_folder("")
     assert replay_folder(str(tmp_path)) == tmp_path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders and no /dev/zero")
+def test_what_is_no_ordinary_file_is_set_aside_and_never_opened(
+    folder: Path, run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(folder / "pipe.SC2Replay")
+    (folder / "endless.SC2Replay").symlink_to("/dev/zero")
+    with (folder / "sparse.SC2Replay").open("wb") as stream:
+        stream.truncate(30_000_000_000)
+    os.utime(folder / "sparse.SC2Replay", (time.time() - 60,) * 2)
+
+    def no_opening(path: Path, *_: object) -> None:
+        raise AssertionError(path)
+
+    with Ledger(run.ledger) as ledger:
+        monkeypatch.setattr(Path, "open", no_opening)
+        replays = jobs_of(folder, run, ledger)
+        assert list(replays.scan()) == []
+        assert replays.set_aside == 3
+        reasons = {row[1]: row[3] or "" for row in ReplayTable(ledger).all()}
+        assert list(jobs_of(folder, run, ledger).scan()) == []  # nor after a restart
+    assert "pipe" in reasons["pipe.SC2Replay"]
+    assert "device" in reasons["endless.SC2Replay"]
+    assert "larger than 50,000,000 bytes" in reasons["sparse.SC2Replay"]
 
 
 @pytest.mark.slow

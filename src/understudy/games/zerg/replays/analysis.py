@@ -5,16 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from understudy.games.zerg.replays.errors import ReplayError
 from understudy.games.zerg.replays.loading import content_hash, parse, read_bytes
 from understudy.games.zerg.replays.milestones import observe, why_nothing
 
 
 def analyse(path: str, at_most: int) -> dict[str, Any]:
-    """Analyse a replay file: its hash, a note if it teaches nothing, and an observation per Zerg player."""
+    """Analyse a replay file: its hash, a note if it teaches nothing, and an observation per Zerg player.
+
+    What cannot be parsed has its hash too, and why it is refused.
+    """
     data = read_bytes(Path(path), at_most)
-    recording = parse(data)
+    replay = content_hash(data)
+    try:
+        recording = parse(data)
+    except ReplayError as error:
+        return {"replay": replay, "refused": str(error)}
     return {
-        "replay": content_hash(data),
+        "replay": replay,
         "release": recording.release,
         "note": why_nothing(recording),
         "observations": [observation.as_dict() for observation in observe(recording)],

@@ -7,6 +7,7 @@ import importlib.util
 import logging
 import math
 import os
+import stat as stat_module
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ logger = logging.getLogger(__name__)
 _FUNCTION = "understudy.games.zerg.replays.analysis:analyse"
 _SUFFIX = ".sc2replay"
 _SETTLED_SECONDS = 2.0  # a file changed more recently may still be written by the game
-_SLICE_SECONDS = 0.1  # time limit of one scan, since hashing thousands of replays takes seconds
+_SLICE_SECONDS = 0.1  # time limit of one scan of a large folder
 _WRITE_SECONDS = 10.0  # least time between two writes of the file
 _WRITE_SHARE = 0.05  # largest share of the time spent on writing it
 _LAST_WRITE_SECONDS = 1.0  # a slower write is left to the next start
@@ -62,8 +63,8 @@ class ReplayJobs:
         self._ledger = ledger
         self._settings = settings
         self._table = ReplayTable(ledger)
-        self._known = self._table.known()
-        self._seen: dict[Path, tuple[int, int]] = {}
+        self._known = self._table.known_files()
+        self._seen: set[str] = set()
         self._files: Iterator[Path] | None = None
         self._unwritten = True
         self._next_scan = self._next_write = 0.0
@@ -104,24 +105,33 @@ class ReplayJobs:
         return jobs
 
     def _job_for(self, path: Path) -> Job | None:
-        """The job for a file; None if its content is known. Unchanged files are not opened again."""
+        """The job for a file; None if it is known. Only workers open files: what is in a folder may be anything."""
         try:
             stat = path.stat()
-            mark = (stat.st_size, stat.st_mtime_ns)
-            if self._seen.get(path) == mark or self._may_be_growing(stat.st_mtime):
-                return None
-            with path.open("rb") as stream:
-                replay = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError:  # deleted or unreadable: the next scan tries again
             return None
-        self._seen[path] = mark
-        if replay in self._known:
+        key = _key_of(path, stat)
+        if key in self._seen or (stat_module.S_ISREG(stat.st_mode) and self._may_be_growing(stat.st_mtime)):
+            return None
+        self._seen.add(key)
+        if key in self._known:
             self.copies += 1
             return None
-        self._known.add(replay)
         argument = {"path": str(path), "at_most": self._settings.file_bytes}
         limits = (self._settings.time_limit, self._settings.memory_limit)
-        return Job(self.kind, replay, path.name, _FUNCTION, argument, *limits)
+        job = Job(self.kind, key, path.name, _FUNCTION, argument, *limits)
+        if unusable := self._unusable(stat):
+            self._record(job.key, job, "rejected", unusable, [], 0.0)
+            return None
+        return job
+
+    def _unusable(self, stat: os.stat_result) -> str | None:
+        """Why no worker needs to look at a file with this type and size."""
+        if not stat_module.S_ISREG(stat.st_mode):
+            return "It is not a file but a pipe, a device or a folder."
+        if stat.st_size > self._settings.file_bytes:
+            return f"The file is larger than {self._settings.file_bytes:,} bytes, the limit for a replay."
+        return None
 
     def _may_be_growing(self, changed_at: float) -> bool:
         return not self._at_once and abs(time.time() - changed_at) < _SETTLED_SECONDS
@@ -130,13 +140,14 @@ class ReplayJobs:
         """Record the result of a job; False if it should be retried."""
         job, result = outcome.job, outcome.result
         if result is not None:
-            observations = result["observations"]
-            self._record(result["replay"], job, "analysed", result["note"], observations, outcome.seconds)
+            refused, note, observations = result.get("refused"), result.get("note"), result.get("observations", [])
+            kind = "analysed" if refused is None else "rejected"
+            if not self._record(result["replay"], job, kind, refused or note, observations, outcome.seconds):
+                self.copies += 1
         elif outcome.refusal is not None:
             self._record(job.key, job, "rejected", outcome.refusal, [], outcome.seconds)
         elif not Path(job.argument["path"]).exists():  # moved or deleted meanwhile
-            self._known.discard(job.key)
-            self._seen.clear()  # the next scan finds it under its new name
+            self._seen.discard(job.key)  # the next scan finds it under its new name
         else:
             reason = outcome.failure or "It failed."
             times = self._ledger.record_failure(job.kind, job.key, reason)
@@ -196,12 +207,15 @@ class ReplayJobs:
 
     def _record(
         self, replay: str, job: Job, outcome: str, reason: str | None, observations: list[object], seconds: float
-    ) -> None:
-        self._known.add(replay)
-        if self._table.record(replay, job.name, outcome, reason, observations, seconds):
+    ) -> bool:
+        """Record what a file holds; False if the same content was recorded before."""
+        self._known.add(job.key)
+        new = self._table.record(replay, job.name, outcome, reason, observations, seconds, file=job.key)
+        if new:
             self._unwritten = True
             self.done += outcome == "analysed"
             self.set_aside += outcome != "analysed"
+        return new
 
 
 def start(run: RunDir, ledger: Ledger, settings: Settings, say: Callable[[str], None]) -> ReplayJobs | None:
@@ -241,6 +255,11 @@ def replay_folder(setting: str) -> Path:
         f"There is no replay folder of the game at {' or '.join(map(str, candidates))}. "
         "Set REPLAY_ARCHIVE_DIR or name a folder."
     )
+
+
+def _key_of(path: Path, stat: os.stat_result) -> str:
+    """The same for the same unchanged file, also after a restart."""
+    return hashlib.sha256(os.fsencode(path) + f"\0{stat.st_size}\0{stat.st_mtime_ns}".encode()).hexdigest()
 
 
 def replay_files(folder: Path) -> Iterator[Path]:

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS replays (
     at           REAL NOT NULL
 )
 """
+_FILES = "CREATE TABLE IF NOT EXISTS replay_files (key TEXT PRIMARY KEY) WITHOUT ROWID"  # that need not be opened again
 
 
 class ReplayTable:
@@ -32,14 +33,24 @@ class ReplayTable:
         if create:
             with ledger.transaction() as db:
                 db.execute(_TABLE)
+                db.execute(_FILES)
         self._exists = create or bool(ledger.query("SELECT 1 FROM sqlite_master WHERE name = 'replays'"))
 
     def record(
-        self, replay: str, name: str, outcome: str, reason: str | None, observations: Sequence[Any], seconds: float
+        self,
+        replay: str,
+        name: str,
+        outcome: str,
+        reason: str | None,
+        observations: Sequence[Any],
+        seconds: float,
+        *,
+        file: str,
     ) -> bool:
-        """Record a replay by the hash of its content; False if it was recorded before."""
+        """Record a replay by the hash of its content, and its file as known; False if it was recorded before."""
         row = (replay, name, outcome, reason, json.dumps(observations), seconds, time.time())
         with self._ledger.transaction() as db:
+            db.execute("INSERT OR IGNORE INTO replay_files VALUES (?)", (file,))
             return db.execute("INSERT OR IGNORE INTO replays VALUES (?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
 
     def all(self) -> list[tuple[str, str, str, str | None, list[dict[str, Any]], float]]:
@@ -47,9 +58,13 @@ class ReplayTable:
         rows = self._query("SELECT id, name, outcome, reason, observations, seconds FROM replays ORDER BY id")
         return [(*row[:4], json.loads(row[4]), row[5]) for row in rows]
 
-    def known(self) -> set[str]:
+    def ids(self) -> set[str]:
         """The hashes of all recorded replays."""
         return {row[0] for row in self._query("SELECT id FROM replays")}
+
+    def known_files(self) -> set[str]:
+        """The keys of all files whose content is recorded."""
+        return {row[0] for row in self._query("SELECT key FROM replay_files")}
 
     def latest(self, count: int) -> list[tuple[str, str, str]]:
         """(name, outcome, reason) of the replays recorded last."""

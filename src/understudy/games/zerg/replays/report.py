@@ -32,7 +32,7 @@ def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
     with Ledger(run.ledger) as ledger:
         replays = ReplayJobs(folder, run, ledger, settings.replays, at_once=True)
         table = ReplayTable(ledger)
-        before = table.known()
+        before = table.ids()
         dispatcher = Dispatcher(run, settings, [replays], governed=False)
         with _stop_at_interrupt() as stop:
             try:

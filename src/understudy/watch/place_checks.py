@@ -1,0 +1,100 @@
+"""What can be wrong with the place of a run: its disk, its file system, and the clocks of those that use it.
+
+Pure functions of a `RunSnapshot`, for `health_checks.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from understudy.watch.formats import duration
+from understudy.watch.snapshot import RunSnapshot
+from understudy.watch.trouble import Trouble
+
+FULL_DISK = 50_000_000
+LITTLE_SPACE = 500_000_000
+CLOCKS_AGREE_SECONDS = 60.0
+
+
+def _disk(seen: RunSnapshot) -> Iterator[Trouble]:
+    refused = "No space left" in f"{seen.learner.state} {seen.learner.last_error}" and seen.learner.alive
+    free = seen.disk_free
+    if refused or (free is not None and free < FULL_DISK):
+        left = "" if free is None else f" ({free / 1e6:.0f} MB are free)"
+        yield Trouble(
+            "disk full",
+            "red",
+            f"The disk is full{left}: games and models cannot be saved.",
+            "Make room on it, or lower storage.archive_games and storage.archive_bytes; the learner goes on by itself.",
+        )
+    elif free is not None and free < LITTLE_SPACE:
+        yield Trouble(
+            "disk nearly full",
+            "amber",
+            f"Only {free / 1e6:.0f} MB are free on the disk.",
+            "Make room on it, or lower storage.archive_games and storage.archive_bytes.",
+        )
+
+
+def _clocks(seen: RunSnapshot) -> Iterator[Trouble]:
+    newest = max((note.at for note in seen.buffer.recent), default=0.0)
+    if newest > seen.at + CLOCKS_AGREE_SECONDS:
+        yield Trouble(
+            "clocks differ",
+            "amber",
+            f"A game in the buffer is dated {duration(newest - seen.at)} in the future.",
+            "The clock was set back, or another machine's clock is wrong; the game is learned from all the same.",
+        )
+    ahead = seen.learner.clock_ahead
+    if abs(ahead) > CLOCKS_AGREE_SECONDS:
+        yield Trouble(
+            "clocks differ",
+            "amber",
+            f"The learner's clock is {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} "
+            "the clock of this machine.",
+            "Set both clocks (NTP). Games and heartbeats are dealt with all the same; times in charts are wrong.",
+        )
+
+
+def _read_only(seen: RunSnapshot) -> Iterator[Trouble]:
+    """A copy that is only looked at may be; a run that a bot uses may not."""
+    if seen.read_only:
+        used = seen.learner.alive or seen.in_progress
+        yield Trouble(
+            "read-only",
+            "red" if used else "green",
+            f"{', '.join(seen.read_only)} in {seen.run_dir} cannot be written to.",
+            "It can be looked at. To record games and to learn, allow writing there.",
+        )
+
+
+def _place(seen: RunSnapshot) -> Iterator[Trouble]:
+    """A network drive and a synchronised folder work for one machine, with limits."""
+    if seen.network is not None:
+        yield Trouble(
+            "network drive",
+            "green",
+            f"The run directory is on a network file system ({seen.network}).",
+            "One machine may use it: bots, learner and monitor on the same one. SQLite's write-ahead log does not work "
+            "between machines, and locks may not. For several machines keep the run on a local disk and use "
+            "`understudy sync`.",
+        )
+    if seen.synchronised is not None:
+        yield Trouble(
+            "synchronised folder",
+            "green",
+            f"The run directory is inside {seen.synchronised}, which is synchronised with other machines.",
+            "Reading there works; bots and a learner should use a folder outside of it, since half-synchronised files "
+            "and conflict copies come of it. For several machines use `understudy sync`.",
+        )
+    if seen.conflict_copies:
+        yield Trouble(
+            "conflict copies",
+            "amber",
+            f"{len(seen.conflict_copies)} conflict copies of a synchronising program lie in the run directory, such as "
+            f"{seen.conflict_copies[0]}. Nothing reads them.",
+            f"`understudy doctor --fix {seen.run_dir}` sets them aside.",
+        )
+
+
+CHECKS = (_disk, _clocks, _read_only, _place)
