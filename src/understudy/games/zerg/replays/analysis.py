@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from understudy.games.zerg.errors import ReplayError
 from understudy.games.zerg.replays.loading import content_hash, parse, read_bytes
 from understudy.games.zerg.replays.milestones import observe, why_nothing
+from understudy.sc2.errors import ReplayError
 
 
 def analyse(path: str, at_most: int) -> dict[str, Any]:
