@@ -83,7 +83,7 @@ def guard_run(comparisons: Iterator[float], most: int) -> int:
         if verdict == "harm":
             return number
         if verdict == "promote":
-            contest = line_on_stage(MARGIN, contest.harm)
+            contest = line_on_stage(MARGIN, contest)
     return NEVER
 
 

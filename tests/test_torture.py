@@ -30,6 +30,10 @@ def test_a_process_that_ends_at_any_step_towards_the_disk_loses_and_repeats_noth
     torture("--parts", "steps", "--stride", "11", checks=6)
 
 
+def test_a_decision_of_the_gate_that_ends_at_any_step_is_made_once_and_leaves_one_champion() -> None:
+    torture("--parts", "gate", "--stride", "7", checks=7)
+
+
 def test_bots_and_learner_that_are_killed_lose_and_repeat_nothing() -> None:
     torture("--parts", "kills", "--kills", "20", "--seed", "1", checks=23)
 

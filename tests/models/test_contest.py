@@ -103,4 +103,4 @@ def test_blocks_have_one_game_of_the_smaller_share() -> None:
 def test_the_test_of_harm_goes_on_under_the_next_champion() -> None:
     rng = random.Random(0)
     contest = after(line_on_stage(MARGIN), *(rng.choice((-1.0, 1.0)) for _ in range(50)))
-    assert line_on_stage(MARGIN, contest.harm).harm == contest.harm
+    assert line_on_stage(MARGIN, contest).harm == contest.harm

@@ -23,9 +23,10 @@ from tools.torture.checks import Report
 from tools.torture.crash_points import crash_at_every_step
 from tools.torture.disk import clock_jumps, disk_full, read_only, small_disk
 from tools.torture.mutants import feed_mutants
+from tools.torture.promotions import crash_in_every_decision
 from tools.torture.storms import kill_anything, no_lost_update
 
-PARTS = ("steps", "kills", "online", "updates", "disk", "clock", "mutants")
+PARTS = ("steps", "gate", "kills", "online", "updates", "disk", "clock", "mutants")
 
 
 def main() -> int:
@@ -56,6 +57,9 @@ def _run(
     if part == "steps":
         report.begin(part, "end the process at every single step towards the disk, in turn")
         crash_at_every_step(report, folder, options.stride)
+    elif part == "gate":
+        report.begin(part, "end the process at every single step of a decision of the gate, in turn")
+        crash_in_every_decision(report, folder, options.stride)
     elif part == "kills":
         report.begin(part, f"kill -9 of {options.bots} bots and their learner")
         kill_anything(report, folder, rng, options.kills, options.bots, deadline, online=False)

@@ -28,14 +28,14 @@ from understudy.run.lock import StopRequest
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
 
-_CRASHED = 9
+CRASHED = 9
 _MOST_STEPS = 2000
 
 
 def crash_at_every_step(report: Report, folder: Path, stride: int) -> None:
     """A learner, a bot and a bot that trains online, each ended at every step and followed by a sound learner."""
     template = folder / "template"
-    _in_fork(lambda: _prepare(template), template, None)
+    in_fork(lambda: _prepare(template), template, None)
     bots: dict[str, Callable[[Path], None]] = {
         "learner": _learn,
         "bot": lambda root: _play(root, online=False),
@@ -47,8 +47,8 @@ def crash_at_every_step(report: Report, folder: Path, stride: int) -> None:
         for steps in range(0, _MOST_STEPS, stride):
             root = folder / f"{who} {steps}"
             shutil.copytree(template, root)
-            code = _in_fork(lambda work=work, root=root: work(root), root, steps)  # type: ignore[misc]
-            found = _after_recovery(root) if code in (0, _CRASHED) else [f"the process ended with {code}"]
+            code = in_fork(lambda work=work, root=root: work(root), root, steps)  # type: ignore[misc]
+            found = _after_recovery(root) if code in (0, CRASHED) else [f"the process ended with {code}"]
             wrong += [f"step {steps}: {what}" for what in found]
             if not found:
                 shutil.rmtree(root)
@@ -61,7 +61,7 @@ def crash_at_every_step(report: Report, folder: Path, stride: int) -> None:
         report.check(f"{who}: the last step was reached", steps < _MOST_STEPS - stride, f"{crashes} crashes")
 
 
-def _in_fork(work: Callable[[], None], root: Path, steps: int | None) -> int:
+def in_fork(work: Callable[[], None], root: Path, steps: int | None) -> int:
     """Do something in a process of its own, which ends before step number `steps`; return its exit code."""
     sys.stdout.flush()
     pid = os.fork()
@@ -89,7 +89,7 @@ def _count_steps(root: Path, steps: int) -> None:
     def step() -> None:
         nonlocal left
         if left == 0:
-            os._exit(_CRASHED)
+            os._exit(CRASHED)
         left -= 1
 
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
@@ -162,7 +162,7 @@ def _after_recovery(root: Path) -> list[str]:
     for journal in run.live.glob("*.journal"):
         if journal.stat().st_size == 0:  # its owner may be about to lock it, for a minute
             os.utime(journal, (journal.stat().st_mtime - 61,) * 2)
-    if code := _in_fork(lambda: _learn(root), root, None):
+    if code := in_fork(lambda: _learn(root), root, None):
         return [f"the learner after it ended with {code}"]
     notebooks = [root.with_name(f"{name}.notes") for name in ("template", root.name)]
     played = games_told(notebooks)[1]

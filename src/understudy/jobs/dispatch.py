@@ -35,6 +35,9 @@ class Dispatcher:
     ) -> None:
         self.queue = JobQueue(store)
         self.workers = Workers(gentle=governed)
+        share = settings.evaluation.share if governed else 0.0
+        self._evaluator = Workers(share=share) if share else None
+        """One process more, only for evaluation: it has its share of a core, however busy the machine is."""
         self.most = settings.learner.max_workers
         """How many processes may work at a time, the one that calls `turn` included while it reserves a place."""
         self._works = {work.kind: work for work in works}
@@ -56,8 +59,8 @@ class Dispatcher:
 
     @property
     def waiting(self) -> int:
-        """Jobs that wait and can be done here; those of a kind that is switched off stay where they are."""
-        return sum(map(self.queue.waiting, self._works))
+        """Jobs that wait for a place here; those of a kind that is switched off stay where they are."""
+        return sum(self.queue.waiting(kind) for kind in self._works if not self._apart(kind))
 
     @property
     def hold(self) -> Hold | None:
@@ -78,10 +81,10 @@ class Dispatcher:
         self._measure()
         self._look_for_work()
         allowed = min(self.most if hurry else self.allowed, self.most - reserved)
-        kinds: list[Kind] = [kind for kind in self._works if not (hurry and kind == "evaluate")]
+        kinds: list[Kind] = [k for k in self._works if not (hurry and k == "evaluate") and not self._apart(k)]
         self.workers.resize(min(allowed, sum(map(self.queue.waiting, kinds)) + self.workers.running))
-        started = self._start(allowed, kinds)
-        ended = self.workers.finished(0.0 if started else timeout)
+        started = self._start(allowed, kinds) | (not hurry and self._evaluate())
+        ended = self._finished(0.0 if started else timeout)
         self._start(allowed, kinds)  # workers need not wait until what they did is recorded
         for outcome in ended:
             self._settle(outcome)
@@ -90,21 +93,21 @@ class Dispatcher:
     def collect(self, timeout: float) -> None:
         """Start nothing; wait for workers up to `timeout` seconds, and record what ended."""
         self._measure()
-        for outcome in self.workers.finished(timeout):
+        for outcome in self._finished(timeout):
             self._settle(outcome)
 
     def close(self) -> None:
         """Let workers finish what they are at, for a moment; record it, end them, and write what was learned."""
         try:
             deadline = time.monotonic() + _GRACE_SECONDS
-            while self.workers.running and time.monotonic() < deadline:
-                for outcome in self.workers.finished(0.1):
+            while any(workers.running for workers in self._all_workers()) and time.monotonic() < deadline:
+                for outcome in self._finished(0.1):
                     self._settle(outcome)
-            self.workers.close()
+            self._close_workers()
             for work in self._works.values():
                 work.close()
         finally:
-            self.workers.close()
+            self._close_workers()
 
     def facts(self) -> dict[str, Any]:
         """The figures for the learner's statistics."""
@@ -112,17 +115,51 @@ class Dispatcher:
         for kind in KINDS:
             work = self._works.get(kind)
             jobs[f"{kind} waiting"] = self.queue.waiting(kind)
-            jobs[f"{kind} running"] = self.workers.running_of(kind)
+            jobs[f"{kind} running"] = self._running_of(kind)
             jobs[f"{kind} retried"] = self._retries[kind]
             jobs[f"{kind} done"] = 0 if work is None else work.done
             jobs[f"{kind} set aside"] = 0 if work is None else work.set_aside
         return {
-            "active_workers": self.workers.running,
-            "workers": self.workers.states,
-            "worker_deaths": self.workers.deaths,
+            "active_workers": sum(workers.running for workers in self._all_workers()),
+            "workers": [state for workers in self._all_workers() for state in workers.states],
+            "worker_deaths": sum(workers.deaths for workers in self._all_workers()),
             "jobs": jobs,
             "resources": as_dict(self._reading),
         }
+
+    def _apart(self, kind: Kind) -> bool:
+        """Whether jobs of this kind have a process of their own."""
+        return kind == "evaluate" and self._evaluator is not None
+
+    def _all_workers(self) -> list[Workers]:
+        return [self.workers] if self._evaluator is None else [self.workers, self._evaluator]
+
+    def _running_of(self, kind: Kind) -> int:
+        return sum(workers.running_of(kind) for workers in self._all_workers())
+
+    def _close_workers(self) -> None:
+        for workers in self._all_workers():
+            workers.close()
+
+    def _finished(self, timeout: float) -> list[JobOutcome]:
+        """The jobs that have ended, within `timeout` seconds."""
+        apart = [] if self._evaluator is None else self._evaluator.finished(0.0)
+        return apart + self.workers.finished(0.0 if apart else timeout)
+
+    def _evaluate(self) -> bool:
+        """Give the evaluator its next job. The CPU may be full; the game and memory still go first."""
+        evaluator = self._evaluator
+        if evaluator is None or "evaluate" not in self._works:
+            return False
+        wanted = bool(self.queue.waiting("evaluate")) and self.hold in (None, Hold.CPU)
+        evaluator.resize(int(wanted or evaluator.running > 0))
+        if not (wanted and evaluator.idle):
+            return False
+        job = self.queue.take(["evaluate"])
+        if job is not None and not evaluator.start(job):
+            self.queue.again(job)
+            return False
+        return job is not None
 
     def _start(self, allowed: int, kinds: list[Kind]) -> bool:
         """Give jobs to idle workers, in the order of the queue."""
@@ -149,10 +186,10 @@ class Dispatcher:
         now = time.monotonic()
         if self._governor is not None and now >= self._next_sample:
             self._next_sample = now + _SAMPLE_SECONDS
-            self._reading = self._sensor.read(self.workers.pids)
+            self._reading = self._sensor.read([pid for workers in self._all_workers() for pid in workers.pids])
             self._governor.decide(self._reading, now, read_step_time(self._run.step_time))
 
     def _look_for_work(self) -> None:
         for work in self._works.values():
-            idle = not self.queue.waiting(work.kind) and not self.workers.running_of(work.kind)
+            idle = not self.queue.waiting(work.kind) and not self._running_of(work.kind)
             self.queue.add(*work.look(idle=idle))

@@ -24,7 +24,7 @@ from typing import Any
 from understudy.errors import UnderstudyError
 from understudy.jobs.queue import JobOutcome
 from understudy.ledger.jobs import Job, Kind
-from understudy.machine.priority import stand_back
+from understudy.machine.priority import stand_back, take_share
 from understudy.machine.resources import memory_of
 from understudy.machine.signals import deaf_children
 
@@ -51,8 +51,10 @@ class Workers:
     The process that makes it must be importable again (spawn): a script needs its `if __name__ == "__main__"`.
     """
 
-    def __init__(self, *, gentle: bool = True) -> None:
-        self._gentle = gentle  # every other process goes first
+    def __init__(self, *, gentle: bool = True, share: float = 0.0) -> None:
+        """With `gentle` every other process goes first, except that a `share` of a core is theirs."""
+        self._gentle = gentle
+        self._share = share
         self._workers: list[_Worker] = []
         self._context = multiprocessing.get_context("spawn")
         self.deaths = 0
@@ -91,7 +93,7 @@ class Workers:
         while len(self._workers) < count:
             ours, theirs = self._context.Pipe()
             process = self._context.Process(
-                target=_serve, args=(theirs, self._gentle), name="understudy worker", daemon=True
+                target=_serve, args=(theirs, self._gentle, self._share), name="understudy worker", daemon=True
             )
             with deaf_children():
                 process.start()
@@ -181,10 +183,12 @@ class Workers:
         worker.process.close()
 
 
-def _serve(pipe: connection.Connection, gentle: bool) -> None:
+def _serve(pipe: connection.Connection, gentle: bool, share: float) -> None:
     """What a worker process does until its parent closes the pipe, or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
-    if gentle:
+    if gentle and share:
+        take_share(share)
+    elif gentle:
         stand_back()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     before = _memory_now()

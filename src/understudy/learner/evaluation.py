@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from understudy.jobs.queue import JobOutcome
+from understudy.learner.gate_games import FIRST, GateGames
 from understudy.ledger.jobs import MOST_ATTEMPTS, Job, JobLedger, Kind
 from understudy.models.intervals import Z95, wilson
 from understudy.models.store import ModelStore, Signature
@@ -45,7 +46,12 @@ class EvaluationJobs:
     kind: Kind = "evaluate"
     looking = False
 
-    def __init__(self, settings: EvaluationSettings, store: ModelStore, ledger: JobLedger) -> None:
+    def __init__(
+        self, settings: EvaluationSettings, store: ModelStore, ledger: JobLedger, gate: GateGames | None = None
+    ) -> None:
+        """With `gate`, every second job compares the candidate of the gate with the champion."""
+        self._gate = gate
+        self._gates_turn = False
         self._settings = settings
         self._store = store
         self._ledger = ledger
@@ -70,8 +76,13 @@ class EvaluationJobs:
 
     def look(self, *, idle: bool) -> list[Job]:
         """The next few games of the version that is evaluated now; one job at a time."""
+        if self._under_way or self._given_up:
+            return []
+        if (job := self._gates_job()) is not None:
+            self._under_way.add(job.key)
+            return [job]
         signature = self._store.signature()
-        if self._under_way or self._given_up or signature == self._nothing_at:
+        if signature == self._nothing_at:
             return []
         version = self._candidate()
         if version is None:
@@ -86,11 +97,23 @@ class EvaluationJobs:
         name = f"version {version}, games {first + 1} to {first + games}"
         return [Job(self.kind, key, name, self._settings.function, argument, *limits)]
 
+    def _gates_job(self) -> Job | None:
+        """The gate's games, in every second turn, and whenever there is nothing else to play."""
+        if self._gate is None:
+            return None
+        self._gates_turn = not self._gates_turn or self._store.signature() == self._nothing_at
+        return self._gate.next_job() if self._gates_turn else None
+
     def settle(self, outcome: JobOutcome) -> bool:
         """Record results; False if the job is to be tried again."""
         job = outcome.job
         version, first = map(int, job.key.split(":"))
-        if outcome.result is not None:
+        if first >= FIRST and (outcome.result is not None or outcome.refusal is not None):
+            if self._gate is not None:
+                results = None if outcome.result is None else str(outcome.result["results"])
+                self._gate.settle(version, first, results, outcome.seconds)
+                self.done += outcome.result is not None
+        elif outcome.result is not None:
             results = str(outcome.result["results"])
             self._ledger.record_evaluation(version, job.function, first, results, outcome.seconds)
             self.done += 1

@@ -14,7 +14,7 @@ from understudy.rundir import RunDir
 from understudy.settings import GateSettings
 
 _LOOK_SECONDS = 1.0
-_TITLES = {"promoted": "Gate: Promoted", "demoted": "Gate: Taken Off", "refused": "Gate: Refused"}
+_TITLES = {"demoted": "Gate: Taken Off", "unplayed": "Gate: Refused"}
 
 
 class GateNews:

@@ -21,6 +21,7 @@ from understudy.jobs.dispatch import Dispatcher
 from understudy.jobs.queue import Work
 from understudy.learner.arrivals import changed_at
 from understudy.learner.evaluation import EvaluationJobs
+from understudy.learner.gate_games import GateGames
 from understudy.learner.gate_news import GateNews
 from understudy.learner.log import LearnerLog
 from understudy.learner.model_report import ModelReport
@@ -30,6 +31,7 @@ from understudy.learner.status_board import StatusBoard
 from understudy.learner.training import Training
 from understudy.ledger.jobs import JobLedger
 from understudy.machine.resources import Hold
+from understudy.models.gate import Gate
 from understudy.models.store import ModelStore
 from understudy.run.control import Orders
 from understudy.run.heartbeat import heartbeat
@@ -74,7 +76,8 @@ class LearnerLoop:
         self._model_report = ModelReport(run.root, self._store, self._log.entry)
         self._works = self._start_work(work, settings)
         evaluating = train and settings.evaluation.function
-        evaluation = EvaluationJobs(settings.evaluation, self._store, self._ledger) if evaluating else None
+        gate_games = GateGames(settings.evaluation, self._store, self._ledger, Gate(run.ledger, self._store))
+        evaluation = EvaluationJobs(settings.evaluation, self._store, self._ledger, gate_games) if evaluating else None
         works: list[Work] = [*([evaluation] if evaluation else []), *self._works.values()]
         self._jobs = Dispatcher(run, settings, works, store=self._ledger)
         self._schedule = Schedule(settings, self._jobs, lambda: self._training.worthwhile_games)

@@ -46,6 +46,14 @@ CREATE TABLE IF NOT EXISTS gate_games (
 CREATE INDEX IF NOT EXISTS gate_games_block ON gate_games (block);
 CREATE INDEX IF NOT EXISTS gate_games_finished ON gate_games (role, finished);
 CREATE INDEX IF NOT EXISTS gate_games_unfinished ON gate_games (began) WHERE finished IS NULL;
+CREATE TABLE IF NOT EXISTS gate_simulated (
+    number     INTEGER PRIMARY KEY,    -- of the game, for the evaluator
+    contest    INTEGER NOT NULL,
+    candidate  INTEGER NOT NULL,       -- versions
+    champion   INTEGER NOT NULL,
+    difference REAL NOT NULL,          -- candidate minus champion
+    at         REAL NOT NULL
+);
 CREATE TABLE IF NOT EXISTS gate_events (
     number   INTEGER PRIMARY KEY,
     at       REAL NOT NULL,
@@ -114,6 +122,11 @@ class GateLedger(Ledger):
         query = "SELECT opponent, difference FROM gate_blocks WHERE contest = ? AND difference IS NOT NULL"
         return self.query(f"{query} ORDER BY at DESC LIMIT ?", (contest, most))[::-1] if has_gate(self) else []
 
+    def simulated(self, contest: int, most: int = _KEPT_BLOCKS) -> list[float]:
+        """The differences of the simulated games of a contest, in their order; the newest, if there are more."""
+        query = "SELECT difference FROM gate_simulated WHERE contest = ? ORDER BY number DESC LIMIT ?"
+        return [row[0] for row in self.query(query, (contest, most))][::-1] if has_gate(self) else []
+
     def pins(self) -> dict[int, str]:
         """The versions that are never pruned, and why."""
         return pinned(self)
@@ -131,7 +144,8 @@ class GateLedger(Ledger):
 
 def has_gate(ledger: Ledger) -> bool:
     """Whether the tables of the gate are there."""
-    return bool(ledger.query("SELECT 1 FROM sqlite_master WHERE name = 'gate_pins'"))
+    names = "('gate_pins', 'gate_simulated')"
+    return bool(ledger.query(f"SELECT count(*) = 2 FROM sqlite_master WHERE name IN {names}")[0][0])
 
 
 def pinned(ledger: Ledger) -> dict[int, str]:
@@ -202,6 +216,19 @@ def complete_block(db: sqlite3.Connection, block: int) -> tuple[int, list[tuple[
 def close_block(db: sqlite3.Connection, block: int, difference: float) -> None:
     """Record what a block showed."""
     db.execute("UPDATE gate_blocks SET difference = ?, at = ? WHERE block = ?", (difference, time.time(), block))
+
+
+def add_simulated(
+    db: sqlite3.Connection, contest: int, candidate: int, champion: int, first: int, differences: Iterable[float]
+) -> list[float]:
+    """Record what simulated games showed, each once; returns those that are new."""
+    new = []
+    for number, difference in enumerate(differences, first):
+        values = (number, contest, candidate, champion, difference, time.time())
+        if db.execute("INSERT OR IGNORE INTO gate_simulated VALUES (?, ?, ?, ?, ?, ?)", values).rowcount:
+            new.append(difference)
+    db.execute("DELETE FROM gate_simulated WHERE number <= ?", (first - 10 * _KEPT_BLOCKS,))
+    return new
 
 
 def last_version_of(db: sqlite3.Connection, contest: int, role: str) -> int | None:

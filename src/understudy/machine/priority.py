@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 
@@ -32,3 +33,20 @@ def stand_back() -> None:
     lower_priority()
     if sys.platform == "linux":
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
+def take_share(share: float) -> None:
+    """Get about this share of a core beside one ordinary process that uses all of it; more where a core is free."""
+    if sys.platform == "win32":
+        import ctypes
+
+        below_normal_priority_class = 0x4000
+        kernel = ctypes.windll.kernel32
+        kernel.SetPriorityClass(kernel.GetCurrentProcess(), below_normal_priority_class)
+    else:
+        os.nice(niceness_of(share))
+
+
+def niceness_of(share: float) -> int:
+    """The niceness that gives about this share beside a process of niceness 0: each step is worth a factor of 1.25."""
+    return min(max(round(math.log((1 - share) / share) / math.log(1.25)), 0), 19)

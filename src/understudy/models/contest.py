@@ -18,11 +18,36 @@ Stage = Literal["line", "champion"]
 """Who plays most games. The other one plays a share of them: the champion as control, the line as challenger."""
 Verdict = Literal["harm", "promote", "drop"]
 
-_LOOSE = 4.0  # a challenger is dropped at this many times the error level: that costs little
+_LOOSE = 4.5  # a challenger is dropped at this many times the error level: that costs little
 _TIGHT = 0.2  # the line becomes champion at this part of it: there is no hurry
 _SUSPICION = 1.0  # evidence of harm from which the control plays every second game
 _LEAST_CAPITAL = 0.02  # of its stake: a challenger whose test has lost more than that is not better
 _MOST_COMPARISONS = 300  # a challenger that is not shown to be better by then gives way to a newer one
+_SIMULATED = 0.1  # the part of each error level that simulated games may use up; live games have the rest
+_LIVE_SAYS = 5  # live comparisons from which their mean can object to what simulated games show
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedEvidence:
+    """The same two tests as a contest's, on games that an evaluator played. Live games are never mixed with them."""
+
+    harm: SequentialTest = field(default_factory=SequentialTest.fixed)
+    worth: SequentialTest = field(default_factory=SequentialTest.fixed)
+    total: float = 0.0
+
+    @property
+    def seen(self) -> int:
+        """Comparisons so far."""
+        return self.worth.seen
+
+    @property
+    def mean(self) -> float:
+        """The mean of the comparisons so far."""
+        return self.total / self.seen if self.seen else 0.0
+
+    def after(self, comparison: float) -> SimulatedEvidence:
+        """The evidence after one more comparison (line or challenger minus champion, in the same game)."""
+        return SimulatedEvidence(self.harm.after(-comparison), self.worth.after(comparison), self.total + comparison)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +67,7 @@ class Contest:
     total: float = 0.0
     harms: int = 0
     """How often the line was taken off since there was another champion."""
+    simulated: SimulatedEvidence = field(default_factory=SimulatedEvidence)
 
     @property
     def seen(self) -> int:
@@ -67,6 +93,10 @@ class Contest:
             total=self.total + comparison,
         )
 
+    def after_simulated(self, comparison: float) -> Contest:
+        """The contest after one more comparison in simulated games."""
+        return dataclasses.replace(self, simulated=self.simulated.after(comparison))
+
     @property
     def least_mean(self) -> float:
         """What the comparisons must show on average, besides being evidence.
@@ -87,17 +117,44 @@ class Contest:
             return (_LOOSE if self.harms else 1.0) * error, _TIGHT * error
         return _LOOSE * error, error if self.mode == "strict" else _LOOSE * error / 2 ** max(self.harms - 1, 0)
 
-    def verdict(self, error: float) -> Verdict | None:
-        """What the evidence says; None while it says nothing."""
+    def live_levels(self, error: float) -> tuple[float, float]:
+        """The part of the levels that live games use."""
         for_harm, for_promotion = self.levels(error)
+        return (1 - _SIMULATED) * for_harm, (1 - _SIMULATED) * for_promotion
+
+    def simulated_levels(self, error: float) -> tuple[float, float]:
+        """The part of the levels that simulated games use."""
+        for_harm, for_promotion = self.levels(error)
+        return _SIMULATED * for_harm, _SIMULATED * for_promotion
+
+    def verdict(self, error: float) -> Verdict | None:
+        """What the evidence says; None while it says nothing.
+
+        Live and simulated games can decide, each at its part of the error level. Where they disagree, live games
+        count: what wins in a simulator may lose on the ladder.
+        """
+        for_harm, for_promotion = self.live_levels(error)
         if self.harm.refutes(for_harm):
             return "harm"
         if self.worth.refutes(for_promotion) and self.mean >= self.least_mean:
             return "promote"
+        if (simulated := self._simulated_verdict(error)) is not None:
+            return simulated
         if self.stage == "champion" and (
             self.worth.capital < _LEAST_CAPITAL * self.stake or self.seen >= _MOST_COMPARISONS
         ):
             return "drop"
+        return None
+
+    def _simulated_verdict(self, error: float) -> Verdict | None:
+        for_harm, for_promotion = self.simulated_levels(error)
+        found = self.simulated
+        if found.harm.refutes(for_harm):
+            return "harm"
+        objection = self.harm.capital >= _SUSPICION and self.seen > 0
+        objection |= self.seen >= _LIVE_SAYS and self.mean < self.least_mean
+        if found.worth.refutes(for_promotion) and found.mean >= self.least_mean and not objection:
+            return "promote"
         return None
 
     def as_json(self) -> dict[str, Any]:
@@ -109,15 +166,27 @@ def contest_from(values: Mapping[str, Any]) -> Contest:
     """The contest of plain values."""
     made = dict(values)
     for name in ("harm", "worth"):
-        made[name] = SequentialTest(**{**made[name], "accounts": tuple(made[name]["accounts"])})
+        made[name] = _test_from(made[name])
     made["budget"] = Budget(**made["budget"])
+    if (simulated := made.pop("simulated", None)) is not None:
+        harm, worth = _test_from(simulated["harm"]), _test_from(simulated["worth"])
+        made["simulated"] = SimulatedEvidence(harm, worth, simulated["total"])
     return Contest(**made)
 
 
-def line_on_stage(margin: float, harm: SequentialTest | None = None, harms: int = 0) -> Contest:
-    """Guard: the line plays, the champion is its control. The test of harm goes on from champion to champion."""
-    harm = harm or (SequentialTest.fixed() if harms else SequentialTest.moving())
-    return Contest("guard", "line", harm, SequentialTest.moving(margin=-margin), harms=harms)
+def _test_from(values: Mapping[str, Any]) -> SequentialTest:
+    return SequentialTest(**{**values, "accounts": tuple(values["accounts"])})
+
+
+def line_on_stage(margin: float, before: Contest | None = None, harms: int = 0) -> Contest:
+    """Guard: the line plays, the champion is its control. The tests of harm go on from champion to champion."""
+    moving = SequentialTest.moving()
+    harm = SequentialTest.fixed() if harms else moving
+    simulated_harm = moving
+    if before is not None:
+        harm, simulated_harm = before.harm, before.simulated.harm
+    worth = SequentialTest.moving(margin=-margin)
+    return Contest("guard", "line", harm, worth, harms=harms, simulated=SimulatedEvidence(simulated_harm, worth))
 
 
 def challenger(mode: Mode, margin: float, budget: Budget | None = None, harms: int = 0) -> Contest:
@@ -127,7 +196,10 @@ def challenger(mode: Mode, margin: float, budget: Budget | None = None, harms: i
     stake = budget.stake if strict else 1.0
     worth = SequentialTest.fixed(stake=stake, margin=0.0 if strict else -margin)
     budget = budget.began() if strict else budget
-    return Contest(mode, "champion", SequentialTest.fixed(), worth, budget, stake, harms=harms)
+    # Simulated games share their level out to all candidates: 1/2, 1/6, 1/12 … of it.
+    part = 1 / (budget.candidates * (budget.candidates + 1)) if strict else 1.0
+    simulated = SimulatedEvidence(worth=SequentialTest.fixed(stake=part, margin=0.0 if strict else -margin))
+    return Contest(mode, "champion", SequentialTest.fixed(), worth, budget, stake, harms=harms, simulated=simulated)
 
 
 def block_size(share: float) -> int:

@@ -18,7 +18,7 @@ import random
 import sqlite3
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -34,10 +34,12 @@ from understudy.models.gate_state import (
     crowned,
     first_state,
     in_mode,
+    refused_unplayed,
     required,
     state_from,
     taken_off,
     told,
+    wants_candidate,
 )
 from understudy.models.store import ModelStore
 from understudy.settings import GateSettings
@@ -56,6 +58,19 @@ class Part:
 
     role: Role
     version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPair:
+    """Which versions may play simulated games for a contest."""
+
+    contest: int
+    candidate: int
+    champion: int
+
+
+Check = Callable[[int, int], str | None]
+"""Looks at (version, champion); a reason to refuse the version before it plays, or None."""
 
 
 class Gate:
@@ -132,17 +147,72 @@ class Gate:
 
         self._change(change)
 
-    def appoint(self) -> int | None:
-        """Make the newest version the challenger if one is wanted and it has learned enough; return the challenger."""
+    def to_simulate(self) -> SimulatedPair | None:
+        """The comparison that simulated games can inform; None if nothing is compared."""
+        found: SimulatedPair | None = None
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            nonlocal found
+            if state is None or state.settings.mode == "off":
+                return state
+            head = table.head_of(db) or state.champion
+            state = self._with_contest(state, head)
+            candidate = head if state.stage == "line" else state.challenger
+            if state.contest is not None and candidate not in (None, state.champion, state.line_from):
+                assert candidate is not None
+                found = SimulatedPair(state.number, candidate, state.champion)
+            return state
+
+        self._change(change)
+        return found
+
+    def record_simulated(self, played: SimulatedPair, first: int, differences: Sequence[float]) -> None:
+        """Take in simulated games that both played: candidate minus champion. A game counts once."""
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            new = table.add_simulated(db, played.contest, played.candidate, played.champion, first, differences)
+            for found in new:
+                if state is None or state.contest is None or played.contest != state.number:
+                    break  # that contest is over
+                state = dataclasses.replace(state, contest=state.contest.after_simulated(found))
+                state = self._decided(db, state, played.candidate)
+            return state
+
+        self._change(change)
+
+    def appoint(self, check: Check | None = None) -> int | None:
+        """Make the newest version the challenger if one is wanted and it has learned enough; return the challenger.
+
+        `check(version, champion)` looks at it first, and may refuse it by a reason.
+        """
+        found = self._candidate() if check is not None else None
+        refusal = None if found is None or check is None else check(*found)
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
             if state is None:
                 return None
+            head = table.head_of(db) or state.champion
             learned = table.games_learned_since(db, state.asked_from)
-            return appointed(state, table.head_of(db) or state.champion, learned)
+            if refusal is not None and found == (head, state.champion) and wants_candidate(state, learned):
+                sentence = f"Candidate {head} was refused before it played a game: {refusal}."
+                return refused_unplayed(state, head, table.add_event(db, "unplayed", head, state.champion, sentence))
+            if check is not None and found != (head, state.champion):
+                return state  # another version has come meanwhile: it is looked at the next time
+            return appointed(state, head, learned)
 
         state = self._change(change)
         return None if state is None else state.challenger
+
+    def _candidate(self) -> tuple[int, int] | None:
+        """(version, champion) if the newest version would become the challenger now."""
+        with GateLedger(self._path) as ledger:
+            found = ledger.state()
+            if found is None:
+                return None
+            state, head = state_from(found), ledger.head()
+            with ledger.transaction() as db:
+                learned = table.games_learned_since(db, state.asked_from)
+        return (head, state.champion) if head is not None and wants_candidate(state, learned) else None
 
     # ---- by hand ----------------------------------------------------------------------------------------------------
 
@@ -273,11 +343,8 @@ class Gate:
         self, db: sqlite3.Connection, state: GateState, head: int, game: str, opponent: str
     ) -> tuple[Part, GateState]:
         on_stage = Part("line") if state.stage == "line" else Part("champion", state.champion)
-        if state.stage == "line" and head == state.line_from:
-            return on_stage, state  # both have the same weights
-        if state.stage == "line" and state.contest is None:
-            state = begin(state, line_on_stage(state.settings.margin, harms=state.harms))
-        if state.contest is None:
+        state = self._with_contest(state, head)
+        if state.contest is None or (state.stage == "line" and head == state.line_from):
             return on_stage, state
         block = table.open_block(db, state.number, opponent)
         if block is None:
@@ -290,6 +357,12 @@ class Gate:
         table.add_game(db, game, block.number, part.role, head if part.version is None else part.version)
         return part, state
 
+    def _with_contest(self, state: GateState, head: int) -> GateState:
+        """The state with a contest if the line is on stage, and no longer has the champion's weights."""
+        if state.stage != "line" or head == state.line_from or state.contest is not None:
+            return state
+        return begin(state, line_on_stage(state.settings.margin, harms=state.harms))
+
     def _block_size(self, db: sqlite3.Connection, state: GateState, contest: Contest) -> int:
         settings = state.settings
         if state.stage == "line":
@@ -298,14 +371,15 @@ class Gate:
             return block_size(settings.challenger_share)
         return _CAREFUL_BLOCK
 
-    def _decided(self, db: sqlite3.Connection, state: GateState) -> GateState:
+    def _decided(self, db: sqlite3.Connection, state: GateState, simulated: int | None = None) -> GateState:
+        """What the evidence changes. `simulated` is the version that has just played simulated games."""
         contest = state.contest
         assert contest is not None
         verdict = contest.verdict(state.settings.error)
         if verdict is None:
             return state
         if state.stage == "line":
-            return self._decided_on_line(db, state, contest, verdict)
+            return self._decided_on_line(db, state, contest, verdict, simulated)
         version = state.challenger
         words = told(state, contest, verdict)
         if verdict == "promote" and state.settings.mode == "strict":
@@ -327,10 +401,10 @@ class Gate:
         return ended
 
     def _decided_on_line(
-        self, db: sqlite3.Connection, state: GateState, contest: Contest, verdict: Verdict
+        self, db: sqlite3.Connection, state: GateState, contest: Contest, verdict: Verdict, simulated: int | None
     ) -> GateState:
         head = table.head_of(db)
-        played = table.last_version_of(db, state.number, "line") or head
+        played = simulated or table.last_version_of(db, state.number, "line") or head
         words = told(state, contest, verdict)
         if verdict == "harm":
             sentence = f"The line (version {played}) was taken off the stage: {words}"
@@ -338,7 +412,7 @@ class Gate:
         version = played if played is not None and self._store.version_path(played).exists() else head
         assert version is not None
         table.add_event(db, "promoted", version, state.champion, f"Version {version} is champion: {words}")
-        return begin(crowned(state, version), line_on_stage(state.settings.margin, contest.harm))
+        return begin(crowned(state, version), line_on_stage(state.settings.margin, contest))
 
 
 def _suspicious(db: sqlite3.Connection) -> bool:

@@ -89,7 +89,7 @@ def _report(
     candidate = None if state.contest is None else head if state.stage == "line" else state.challenger
     low, high = interval([value for _, value in differences], state.settings.error) if differences else (None, None)
     contest = state.contest
-    levels = (1.0, 1.0) if contest is None else contest.levels(state.settings.error)
+    levels = (1.0, 1.0) if contest is None else contest.live_levels(state.settings.error)
     by_opponent: dict[str, list[float]] = defaultdict(list)
     for opponent, value in differences:
         by_opponent[opponent].append(value)

@@ -14,6 +14,7 @@ from understudy.models.evidence import Budget
 from understudy.settings import GateSettings
 
 _FORMER_CHAMPIONS = 3  # that stay pinned
+_UNPLAYED = 3  # candidates refused in a row before they played; then the line begins again from the champion
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,15 @@ class GateState:
     """How often the line was taken off since there was another champion."""
     agreed: bool = False
     """Whether the files are as this state wants them."""
+    unplayed: int = 0
+    """How many candidates in a row were refused before they played a game."""
+    first: int = 0
+    """The version with which the run began; 0 if the gate began later and does not know."""
 
     def pins(self) -> dict[int, str]:
         """What must not be pruned."""
-        pins = dict.fromkeys(self.former[-_FORMER_CHAMPIONS:], "former champion")
+        pins = {self.first: "first version"} if self.first else {}
+        pins |= dict.fromkeys(self.former[-_FORMER_CHAMPIONS:], "former champion")
         if self.challenger is not None:
             pins[self.challenger] = "challenger"
         return pins | {self.champion: "champion"}
@@ -71,7 +77,7 @@ def state_from(values: Mapping[str, Any]) -> GateState:
 def first_state(head: int, settings: GateSettings) -> GateState:
     """The state of a run that had no gate: its newest version is the first champion."""
     stage: Stage = "champion" if settings.mode == "strict" else "line"
-    return GateState(settings, head, time.time(), stage, head, head)
+    return GateState(settings, head, time.time(), stage, head, head, first=head)
 
 
 def in_mode(state: GateState, settings: GateSettings, head: int) -> GateState:
@@ -90,11 +96,25 @@ def begin(state: GateState, contest: Contest) -> GateState:
     return dataclasses.replace(state, contest=contest, number=state.number + 1)
 
 
+def wants_candidate(state: GateState, learned: int) -> bool:
+    """Whether a challenger is wanted, and `learned` games are enough for one."""
+    wanted = state.stage == "champion" and state.contest is None and state.settings.mode != "off"
+    return wanted and state.restart is None and learned >= state.settings.candidate_games
+
+
+def refused_unplayed(state: GateState, head: int, event: int) -> GateState:
+    """The state after recorded games spoke against the newest version; after several in a row the line restarts."""
+    state = dataclasses.replace(state, asked_from=head, unplayed=state.unplayed + 1)
+    if state.unplayed < _UNPLAYED:
+        return state
+    return dataclasses.replace(taken_off(state, event), unplayed=0)
+
+
 def appointed(state: GateState, head: int, learned: int) -> GateState:
     """The state with the newest version as challenger, if one is wanted and `learned` games are enough."""
-    wanted = state.stage == "champion" and state.contest is None and state.settings.mode != "off"
-    if not wanted or learned < state.settings.candidate_games:
+    if not wants_candidate(state, learned):
         return state
+    state = dataclasses.replace(state, unplayed=0)
     contest = challenger(state.settings.mode, state.settings.margin, state.budget, state.harms)
     return dataclasses.replace(begin(state, contest), challenger=head, asked_from=head, budget=contest.budget)
 
@@ -139,10 +159,15 @@ def required(state: GateState | None) -> GateState:
 
 
 def told(state: GateState, contest: Contest, verdict: Verdict) -> str:
-    """The evidence, in words."""
-    test, level = (contest.harm, 0) if verdict == "harm" else (contest.worth, 1)
-    needed = 1 / contest.levels(state.settings.error)[level]
+    """The evidence that decided, in words."""
+    name = "harm" if verdict == "harm" else "worth"
+    test, needed = getattr(contest, name), 1 / contest.live_levels(state.settings.error)[verdict != "harm"]
+    seen, mean, games = contest.seen, contest.mean, "against the same opponents"
+    simulated = contest.simulated
+    if test.capital < needed and verdict != "drop":
+        test, needed = getattr(simulated, name), 1 / contest.simulated_levels(state.settings.error)[verdict != "harm"]
+        seen, mean, games = simulated.seen, simulated.mean, "in the same simulated games"
     return (
-        f"in {contest.seen} comparisons against the same opponents it scored {contest.mean:+.2f} points a game beside "
+        f"in {seen} comparisons {games} it scored {mean:+.2f} points a game beside "
         f"version {state.champion} (evidence {test.capital:.3g}, {needed:.3g} is enough)."
     )

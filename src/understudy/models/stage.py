@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import random
+from functools import partial
 
 from understudy.errors import ModelError, ModelMissing, RunDirError
 from understudy.experience.episode import Episode, EpisodeMeta
@@ -15,6 +16,8 @@ from understudy.models.carry_over import fitted
 from understudy.models.evidence import Played, score
 from understudy.models.gate import Gate
 from understudy.models.live import LiveModel
+from understudy.models.off_policy import check_candidate
+from understudy.models.recorded import newest_games
 from understudy.models.state import ModelState, read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
@@ -48,7 +51,8 @@ class Stage:
             if not counts:
                 return line if not self._store.separate else self._version(line, None)
             self._open()
-            part = self._gate.assign(meta.id, meta.opponent_id)
+            self._gate.appoint(partial(self._refusal, line))
+            part = self._gate.assign(meta.id, meta.opponent_id, appoint=False)
             return line if part.role == "line" else self._version(line, part.version)
         except (ModelError, OSError, RunDirError) as error:
             logger.warning("The gate cannot be asked who plays (%s); version %d plays.", error, line.version)
@@ -85,6 +89,20 @@ class Stage:
                 if result != _NO_RESULT:
                     return Played(score(result))
         return Played(score("", crashed=True), -math.inf)
+
+    def _refusal(self, line: LiveModel, version: int, champion: int) -> str | None:
+        """Why recorded games speak against a version that wants to be challenger; None if they do not."""
+        try:
+            ours, theirs = (
+                LiveModel(fitted(self._store.load_version(number), line.base)) for number in (version, champion)
+            )
+        except ModelError as error:
+            logger.warning("Version %d was not checked on recorded games: %s", version, error)
+            return None
+        found = check_candidate(ours, theirs, newest_games(self._run, line.expected))
+        if found is not None:
+            logger.info("Off-policy check: %s.", found.sentence)
+        return found.sentence if found is not None and found.refused else None
 
     def _version(self, line: LiveModel, version: int | None) -> LiveModel:
         """A model with the weights of a version, or of the file that bots load (None)."""

@@ -206,6 +206,13 @@ class EvaluationSettings(Section):
     )
     games: int = setting(60, "evaluation games per version", 1)
     games_per_job: int = setting(5, "evaluation games per job", 1)
+    share: float = setting(
+        0.1,
+        "share of a core that evaluation beside a live bot gets even when the CPU is full, in a process of its own; "
+        "0 = it waits like other work",
+        0,
+        0.5,
+    )
     time_limit: float = setting(1800.0, "time limit of a job in seconds; beside a live game it gets little CPU", 0.1)
     memory_limit: int = setting(2_000_000_000, "memory limit of a job in bytes", 10_000_000)
 

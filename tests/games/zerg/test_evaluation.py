@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("numba")
 
 from understudy.games.zerg.defaults import evaluated, zerg_agent
-from understudy.games.zerg.direct.evaluation import evaluate
+from understudy.games.zerg.direct.evaluation import evaluate, evaluate_as_played
 from understudy.rundir import RunDir
 
 
@@ -23,4 +23,4 @@ def test_a_model_plays_the_same_evaluation_games_every_time(tmp_path: Path) -> N
 
 def test_a_run_is_told_who_evaluates() -> None:
     module, _, name = evaluated().evaluation.function.partition(":")
-    assert (module, name) == (evaluate.__module__, evaluate.__name__)
+    assert (module, name) == (evaluate_as_played.__module__, evaluate_as_played.__name__)

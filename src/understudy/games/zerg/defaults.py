@@ -48,8 +48,8 @@ def zerg_settings(
 
 
 def evaluated(base: Settings = SETTINGS) -> Settings:
-    """Settings of a run whose learner also evaluates versions of the model on fixed games."""
-    function = "understudy.games.zerg.direct.evaluation:evaluate"
+    """Settings of a run whose learner also evaluates versions of the model, on games of the proving ground."""
+    function = "understudy.games.zerg.direct.evaluation:evaluate_as_played"
     return dataclasses.replace(base, evaluation=dataclasses.replace(base.evaluation, function=function))
 
 

@@ -23,6 +23,7 @@ from understudy.games.zerg.game_processes import process_pool
 from understudy.games.zerg.history import GameLog, PlayedGame, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
 from understudy.games.zerg.run_options import parse_options
+from understudy.learner.last_evaluation import compare_with_first
 from understudy.learner.process import BackgroundParallelLearner
 from understudy.learner.reports import statistics_table
 from understudy.machine.signals import interrupt_on_end_signals
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 CRASHES_THAT_STOP = 5
 STATISTICS_EVERY = 5
 PRACTICE_NUMBERS = 1_000_000  # the first number of games on the direct environment; live games have low ones
+EVALUATION_SECONDS = (5.0, 120.0)  # that the evaluation at the end may take, at least and at most
+EVALUATION_PART = 0.3  # of the session, within these
 _BAR = 10
 
 
@@ -84,6 +87,7 @@ class TrainingRun:
         zerg_agent(self._run_dir, settings=settings, online_training=False).close()
         if options.practice:  # this run fills the machine on purpose; training must not wait until it is idle
             settings = replace(settings, resources=replace(settings.resources, training_patience=0.0))
+        self._settings = settings
         self._learner = BackgroundParallelLearner(
             run_dir=self._run_dir,
             settings=settings,
@@ -98,6 +102,7 @@ class TrainingRun:
 
             compile_simulation()
         self._deadline = None if self._options.minutes is None else time.monotonic() + 60 * self._options.minutes
+        self._began = time.monotonic()
         self._start_learner()
         code = 0
         self._practice = self._start_practice()
@@ -112,6 +117,11 @@ class TrainingRun:
         finally:
             self._finish()
         return code
+
+    def _evaluation_seconds(self) -> float:
+        """How long the evaluation at the end may take: a short session is not made much longer by it."""
+        least, most = EVALUATION_SECONDS
+        return min(max(EVALUATION_PART * (time.monotonic() - self._began), least), most)
 
     def _greet(self) -> None:
         if self._setup.starcraft:
@@ -244,6 +254,9 @@ class TrainingRun:
         won, crashed = sum(g.won for g in session), sum(g.result == "Crash" for g in session)
         print(f"\nThis session: {len(session)} games, {won} won, {crashed} crashed.")
         print(f"All sessions: {len(self._history.games)} games.")
+        run = RunDir.at(self._run_dir)
+        if sentence := compare_with_first(run, self._settings, _say, self._evaluation_seconds()):
+            print(sentence)
         print(win_rate_table(self._history.games))
         plot = self._run_dir / "win_rate.png"
         if self._history.games and plot_win_rate(self._history.games, plot):
@@ -251,6 +264,10 @@ class TrainingRun:
         elif self._history.games:
             print("No plot: matplotlib is not installed.")
         print(f"Model version {stats['model_version']} in {(self._run_dir / 'models').absolute()}", flush=True)
+
+
+def _say(text: str) -> None:
+    print(f"[INFO] {text}", flush=True)
 
 
 def _place_to_play(options: argparse.Namespace) -> str | None:

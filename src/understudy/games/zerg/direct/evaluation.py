@@ -27,6 +27,11 @@ def evaluate(model: str, first: int, games: int, *, sample: bool = False) -> dic
     return {"results": "".join(_play(live, FIRST + number, sample) for number in range(first, first + games))}
 
 
+def evaluate_as_played(model: str, first: int, games: int) -> dict[str, str]:
+    """The same with decisions drawn from the policy, as the bot draws them in its games."""
+    return evaluate(model, first, games, sample=True)
+
+
 def _play(live: LiveModel, number: int, sample: bool) -> str:
     game = StrategyGame(mixed_opponent(number), map_seed=number % MAPS, seed=number)
     chance = np.random.default_rng(number)
