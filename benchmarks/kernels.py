@@ -1,27 +1,24 @@
-"""What each compiled kernel adds to a whole job: self-play with learning, in one process, on one thread.
+"""What each hand-written kernel adds to a whole job: self-play with learning, in one process, on one thread.
 
-The job runs with all kernels, without one of them at a time, and without any. All variants take turns in one run. A
-kernel that does not make the whole job 1.3 times as fast should be removed.
+The job with the kernel and the job with the plain path take turns in one run. A kernel that does not make the whole job
+1.3 times as fast should be removed.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from measure import Row, quantile, run_alone, take_turns
 from understudy.games.game import open_game
-from understudy.kernels import updates
 from understudy.models.live import Interface, LiveModel, new_model
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import RolloutShape, as_batch
 from understudy.parallel.sequential import SequentialWorkers
 from understudy.settings import NetworkSettings, ParallelSettings, TrainingSettings
 
-LEAST = 1.3  # times as fast as without the kernel
+LEAST = 1.3  # times as fast as the plain path
 ROUNDS = 9
-TOWER = NetworkSettings(policy="resnet", blocks=2, channels=32)
 
 
 class TrainingJob:
@@ -51,46 +48,29 @@ class TrainingJob:
         return [(time.perf_counter() - start) / self.decisions]
 
 
-def drift(*kernels: str) -> TrainingJob:
-    """An MLP that plays Drift, with some of the kernels of an update."""
-    job = TrainingJob("drift", 64, 128, NetworkSettings(), 256)
-    trainer = job.model.trainer
-    if "layers" in kernels:
-        trainer.network.compile()
-    if "objective" in kernels:
-        trainer._compiled_objective = updates.ppo_objective
-    if "Adam" in kernels:
-        trainer.adam.move = updates.adam_step
+def tower(blocks: int, channels: int) -> Callable[[str], TrainingJob]:
+    """A job that plays and learns shogi with a tower of this size, by backend."""
+
+    def job(backend: str) -> TrainingJob:
+        network = NetworkSettings(policy="resnet", blocks=blocks, channels=channels, backend=backend)  # type: ignore[arg-type]
+        made = TrainingJob("shogi", 64, 32, network, 512)
+        made.model.network.use_threads(1)
+        made.model.network.compile()
+        return made
+
     return job
 
 
-def shogi(*kernels: str) -> TrainingJob:
-    """A tower that plays shogi, with or without the compiled convolutions."""
-    job = TrainingJob("shogi", 64, 32, dataclasses.replace(TOWER, backend="compiled" if kernels else "torch"), 512)
-    job.model.network.use_threads(1)
-    return job
-
-
-JOBS: Mapping[str, tuple[Callable[..., TrainingJob], tuple[str, ...]]] = {
-    "MLP, Drift": (drift, ("layers", "objective", "Adam")),
-    "2 × 32 tower, shogi": (shogi, ("Winograd",)),
-}
+JOBS = {"2 × 32 tower": tower(2, 32), "4 × 64 tower": tower(4, 64)}
 
 
 def measure() -> list[Row]:
     """Thousand decisions a second, played and learned from."""
     rows = []
-    for what, (job, kernels) in JOBS.items():
-        variants = {"plain": job(), "all": job(*kernels)}
-        for name in kernels:
-            variants[name] = job(*(other for other in kernels if other != name))
-        results = take_turns(variants, ROUNDS)
+    for what, job in JOBS.items():
+        results = take_turns({backend: job(backend) for backend in ("compiled", "torch")}, ROUNDS)
         speed = {name: 1e-3 / quantile([r[0] for r in rounds], 0.5) for name, rounds in results.items()}
-        rows.append(Row(f"{what}, all kernels", speed["all"], "k/s", "no kernel", speed["plain"], factor=LEAST))
-        rows += [
-            Row(f"{what}, all kernels", speed["all"], "k/s", f"without {name}", speed[name], factor=LEAST)
-            for name in kernels
-        ]
+        rows.append(Row(f"Winograd, shogi, {what}", speed["compiled"], "k/s", "torch", speed["torch"], factor=LEAST))
     return rows
 
 

@@ -232,7 +232,7 @@ def rows() -> list[Row]:
         what = f"decisions played and learned, minibatch {minibatch:,}"
         table += [
             Row(f"{what}, one process", sequential / 1000, "k/s", "SB3", clock.speed / 1000),
-            Row(f"{what}, 1 worker", beside / 1000, "k/s", "SB3", clock.speed / 1000, limit=120, factor=2),
+            Row(f"{what}, 1 worker", beside / 1000, "k/s", "SB3", clock.speed / 1000, factor=2),
             Row(
                 f"{what}, 1 worker, separate nets",
                 separate / 1000,

@@ -50,24 +50,19 @@ def _ppo(minibatch: int, factor: float | None) -> list[Row]:
     games = [random_game(rng, 256) for _ in range(SAMPLES // 256)]
     trainer, torch_trainer, sb3 = _trainer(minibatch=minibatch), TorchTrainer(), _filled_sb3(games, minibatch)
     samples = _torch_samples(games)
-    compiled = _trainer(minibatch=minibatch)
-    if not compiled.compile():
-        raise ModuleNotFoundError("numba is missing: pip install 'understudy[bench]'")
     results = take_turns(
         {
             "ours": _once(trainer.update, games),
-            "compiled": _once(compiled.update, games),
             "torch": _once(lambda samples: torch_trainer.ppo_passes(samples, minibatch), samples),
             "SB3": _once(lambda _: sb3.train(), None),
         },
         ROUNDS,
     )
-    ours, fast, theirs, sb3s = (SAMPLES * EPOCHS / typical(taken) / 1e3 for taken in results.values())
+    ours, theirs, sb3s = (SAMPLES * EPOCHS / typical(taken) / 1e3 for taken in results.values())
     what = f"PPO, minibatch {minibatch:,}, samples"
     return [
         Row(what, ours, "k/s", "torch eager, passes only", theirs, factor=factor),
         Row(what, ours, "k/s", "SB3 PPO.train (two trunks)", sb3s, factor=factor),
-        Row(f"{what}, compiled as in self-play", fast, "k/s", "ours in NumPy", ours),
     ]
 
 

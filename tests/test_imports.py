@@ -24,12 +24,12 @@ MAY_IMPORT = {
     "extras": "",
     "rundir": "errors files",
     "flags": "errors rundir settings",
-    "kernels": "",
+    "numba_cache": "",
     # The parts of the loop
     "ledger": "errors",
-    "networks": "errors kernels games settings",
+    "networks": "errors games settings",
     "experience": "errors files ledger rundir settings",
-    "learning": "errors experience kernels networks settings",
+    "learning": "errors experience networks settings",
     "acting": "errors files learning networks",
     "models": "errors acting experience files learning ledger networks rundir settings",
     "machine": "files settings",
@@ -56,7 +56,7 @@ MAY_IMPORT = {
 
 OPEN_TO_GAMES = {
     *("errors", "extras", "settings", "flags", "rundir", "agent", "sc2"),
-    *("files", "games", "kernels", "ledger", "acting", "networks", "experience", "learning", "models", "machine"),
+    *("files", "games", "numba_cache", "ledger", "acting", "networks", "experience", "learning", "models", "machine"),
     *("jobs.queue", "jobs.dispatch"),  # background work of a game
     *("learner.process", "learner.reports", "learner.last_evaluation"),  # a runner that plays and learns
     *("parallel.loop", "parallel.loop_stats", "parallel.rollout"),  # self-play from a program of the game's own

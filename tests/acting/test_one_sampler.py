@@ -15,8 +15,8 @@ SAMPLER = re.compile(
     r"|\(1(\.0)?\s*-\s*[\w.]*explor\w*\)"  # a policy mixed with the uniform one
     r"|exp\([\w.\[\]]*logits[\w.\[\]]*\s*-"  # a softmax of logits
 )
-# The softmax itself: the one of the objectives, its compiled twin, and torch's where torch computes.
-SOFTMAX = {"learning/losses.py", "kernels/updates.py"}
+# The softmax itself: the one of the objectives, and torch's where torch computes.
+SOFTMAX = {"learning/losses.py"}
 
 
 def samplers(source: Path) -> list[str]:

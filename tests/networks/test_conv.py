@@ -37,20 +37,3 @@ def test_shapes_that_do_not_fit_are_refused(wrong: dict[str, Any], message: str)
     settings = NetworkSettings(**({"policy": "conv", "image": (4, 3, 2), "kernels": (3,)} | wrong))
     with pytest.raises(SettingsError, match=message):
         ConvNet(24, 2, settings, np.random.default_rng(0))
-
-
-def test_compiled_passes_give_the_same_gradients() -> None:
-    pytest.importorskip("numba")
-    settings = NetworkSettings(
-        policy="conv", image=(6, 6, 2), filters=(4, 3), kernels=(3, 2), strides=(1, 1), hidden=(8,)
-    )
-    rng = np.random.default_rng(3)
-    network = ConvNet(72, 3, settings, rng)
-    states, d_logits = rng.normal(size=(20, 72)).astype(np.float32), rng.normal(size=(20, 3)).astype(np.float32)
-    network.forward(states)
-    network.backward(d_logits, d_logits[:, 0])
-    plain = network.gradients.copy()
-    network.compile()
-    network.forward(states)
-    network.backward(d_logits, d_logits[:, 0])
-    np.testing.assert_allclose(network.gradients, plain, atol=1e-4)

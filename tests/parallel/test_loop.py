@@ -395,7 +395,6 @@ def test_a_run_that_was_stopped_in_the_middle_of_a_rollout_goes_on_with_its_matc
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_ctrl_c_ends_workers_and_publishes(tmp_path: Path) -> None:
-    TrainingLoopManager("tictactoe", Settings()).model.trainer.compile()  # here, or the run would say that it does
     command = [
         sys.executable,
         "-m",

@@ -31,12 +31,11 @@ class Adam:
         self.steps = 0
         self.bounds = None if parts is None else np.cumsum([0, *parts])
         scratch = np.empty_like(parameters)
-        self.move: Callable[..., None] = (
+        self._move: Callable[..., None] = (
             functools.partial(adam_step, scratch=scratch)
             if self.bounds is None
             else functools.partial(adam_mini_step, bounds=self.bounds, scratch=scratch)
         )
-        """What a step does: `adam_step` or `adam_mini_step`, or the same compiled."""
 
     def step(self, gradients: Floats) -> None:
         """Move the parameters (P,) against the gradients (P,)."""
@@ -44,7 +43,7 @@ class Adam:
         # lr · m̂ / (√v̂ + ε), with both bias corrections moved into the scalars
         root = math.sqrt(1 - BETA2**self.steps)
         rate = self.learning_rate * root / (1 - BETA1**self.steps)
-        self.move(self.parameters, self.m, self.v, gradients, BETA1, BETA2, EPSILON * root, rate)
+        self._move(self.parameters, self.m, self.v, gradients, BETA1, BETA2, EPSILON * root, rate)
 
     def restore(self, m: Floats, v: Floats, steps: int) -> None:
         """Continue from these moments (P,). Moments from before parts had one scale are averaged over each part."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from understudy.errors import ModelMismatch, NonFiniteError
 from understudy.learning.batch import Batch, Samples, lay_out
 from understudy.learning.losses import (
-    MAX_LOG_RATIO,
     chosen,
     log_softmax,
     policy_gradient,
@@ -132,28 +130,6 @@ class Trainer:
         self.updates = 0
         self.games = 0
         self.steps = 0
-        self._compiled_objective: Callable[..., Any] | None = None
-
-    def compile(self) -> bool:
-        """Run updates on compiled inner loops, which are faster; False, changing nothing, if numba is not installed.
-
-        Results are those of NumPy up to rounding. The first time on a machine it takes some seconds.
-        """
-        if self.network.parameters.dtype != np.float32:
-            return False
-        try:
-            from understudy.kernels import once, updates  # noqa: PLC0415 - the door to numba
-        except ImportError:
-            return False
-        with once(f"updates of an {type(self.network).__name__} of {len(self.network.layout)} parts"):
-            updates.load()
-            self.network.compile()
-        bounds = self.adam.bounds
-        self.adam.move = (
-            updates.adam_step if bounds is None else functools.partial(updates.adam_mini_step, bounds=bounds)
-        )
-        self._compiled_objective = updates.ppo_objective
-        return True
 
     def update(
         self, episodes: Sequence[Episode], deadline: float = math.inf, interrupted: Callable[[], bool] | None = None
@@ -475,22 +451,6 @@ class Trainer:
     ) -> tuple[Floats, Floats, Found]:
         """Derivatives by logits and values; policy loss, value loss, entropy, KL and clip fraction."""
         settings = self.settings
-        # Column by column, as networks in NumPy give them: then compiled code is faster.
-        if self._compiled_objective and settings.algorithm == "ppo" and logits.flags.f_contiguous:
-            d_logits, d_values, *found = self._compiled_objective(
-                logits,
-                values,
-                _NO_MASK if samples.legal is None else samples.legal,
-                samples.actions,
-                samples.advantages,
-                samples.old_log_probs,
-                samples.targets,
-                settings.clip,
-                MAX_LOG_RATIO,
-                weights.entropy,
-                weights.value,
-            )
-            return d_logits, d_values, tuple(found)
         policy = softmax(logits, samples.legal)
         taken, advantages = samples.actions, samples.advantages
         if settings.algorithm == "ppo":

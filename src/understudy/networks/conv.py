@@ -107,10 +107,6 @@ class ConvNet(Network):
                 else:
                     d = _add_up(affine_backward(d, patches, filters, d_filters, space), shape, space)
 
-    def compile(self) -> None:
-        """See Network.compile."""
-        self._dense.compile()
-
     def policy_part(self, vector: Floats) -> Floats:
         """See Network.policy_part."""
         return self.views(vector)["head"][:, :-1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,27 +44,13 @@ class Layers:
         self._dtype = self._head_weights.dtype
         self._capacity = 0
         self._rows = -1
-        self._compiled: ModuleType | None = None
         self._prepare_play()
-
-    def compile(self) -> None:
-        """Use compiled code, which is made or loaded here; needs numba, and float32."""
-        from understudy.kernels import layers  # noqa: PLC0415 - the door to numba
-
-        if self._hidden_weights:
-            self._compiled = layers
-            self.forward(np.zeros((1, self._widths[0]), np.float32))
-            self._d_outputs[...] = 0
-            self.backward()
 
     def forward(self, inputs: Floats) -> Floats:
         """Outputs (N, O) of inputs (N, I); valid until the next forward."""
         if len(inputs) != self._rows:
             self._prepare_rows(len(inputs))
         self._inputs[:, :-1] = inputs
-        if self._compiled is not None:
-            self._compiled.forward(*self._forward_arrays)
-            return self._outputs
         inputs = self._inputs
         for weights, layer in zip(self._hidden_weights, self._hidden, strict=True):
             np.matmul(inputs, weights, out=layer.sums)
@@ -80,9 +65,6 @@ class Layers:
 
     def backward(self) -> None:
         """Overwrite the gradients."""
-        if self._compiled is not None:
-            self._compiled.backward(*self._backward_arrays)
-            return
         d_sums, weights, gradients = self._d_outputs, self._head_weights, self._head_gradients
         for i in reversed(range(len(self._hidden))):
             layer = self._hidden[i]
@@ -140,12 +122,6 @@ class Layers:
         # Column-major, so that sums and maxima over the few actions of a row run along the many rows.
         self._outputs = self._output_buffer[: rows * self._columns].reshape(self._columns, rows).T
         self._d_outputs = self._d_output_buffer[: rows * self._columns].reshape(self._columns, rows).T
-        weights, outputs = tuple(self._hidden_weights), tuple(layer.whole for layer in self._hidden)
-        head, inputs = self._head_weights, self._input_buffer[:rows]
-        self._forward_arrays = inputs, weights, outputs, head, self._outputs
-        d_outputs, gradients = tuple(layer.d_whole for layer in self._hidden), tuple(self._hidden_gradients)
-        d_head = self._d_outputs, self._head_gradients
-        self._backward_arrays = inputs, weights, outputs, d_outputs, gradients, head, *d_head
 
     def _allocate(self, capacity: int) -> None:
         self._capacity = capacity

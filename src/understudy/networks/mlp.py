@@ -84,12 +84,6 @@ class Mlp(Network):
         """See Network.rescale_value."""
         rescale_column(self._last, gain, offset)
 
-    def compile(self) -> None:
-        """See Network.compile."""
-        for layers in (self._trunk, self._value):
-            if layers is not None:
-                layers.compile()
-
     def begin_episode(self) -> None:
         """Nothing to forget: every state stands alone."""
 

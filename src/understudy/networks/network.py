@@ -93,7 +93,7 @@ class Network(ABC):
         return
 
     def compile(self) -> None:
-        """Use compiled code where there is some for this network; needs numba. Results differ by rounding at most."""
+        """Compile now what this network needs compiled, so that the first update does not wait for it."""
         return
 
     @property

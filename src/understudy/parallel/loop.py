@@ -86,7 +86,7 @@ class TrainingLoopManager:
     ) -> LoopStats:
         """Train until asked to stop or until one of the limits of this run is reached; then publish what is new."""
         request = request or StopRequest()
-        self.model.trainer.compile()
+        self.model.network.compile()
         began = time.monotonic()
         limits = (("updates", updates), ("decisions", decisions), ("seconds", seconds))
         given = [(name, limit) for name, limit in limits if limit is not None]

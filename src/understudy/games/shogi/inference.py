@@ -47,10 +47,9 @@ class TowerInPlay(nn.Module):
 
 def compiled_evaluator(network: ActorCriticResTower) -> Evaluator:
     """Evaluate with our own compiled code; needs numba."""
-    from understudy.kernels import once  # noqa: PLC0415 - needs numba
-
-    evaluate = _evaluator(network, convolutions("compiled"))
-    with once("shogi's network in play"):
+    compiled = convolutions("compiled")
+    evaluate = _evaluator(network, compiled)
+    with compiled.announced():
         evaluate(np.zeros((1, *SHAPE), np.float32))
     return evaluate
 

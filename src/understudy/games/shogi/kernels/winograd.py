@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.kernels import compiled
-from understudy.kernels.products import rows_of_product
-from understudy.kernels.vectors import LANES, linear_map
+from understudy.games.shogi.kernels import compiled
+from understudy.games.shogi.kernels.products import rows_of_product
+from understudy.games.shogi.kernels.vectors import LANES, linear_map
 
 _Array = NDArray[Any]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from understudy.games.shogi.kernels import winograd
+from understudy.games.shogi.kernels import announced, winograd
+from understudy.games.shogi.kernels.vectors import LANES
 from understudy.games.shogi.network.modules import as_boards, as_squares
-from understudy.kernels.vectors import LANES
 
 _through_relu = torch.ops.aten.threshold_backward
 
@@ -30,6 +31,10 @@ class CompiledConvolutions:
     def convolve(self, x: Tensor, *, kernels: Tensor, prepared: PreparedKernels, biases: Tensor, relu: bool) -> Tensor:
         """See Convolutions."""
         return _Convolution.apply(x, prepared, relu, kernels, biases)  # type: ignore[no-untyped-call, no-any-return]
+
+    def announced(self) -> AbstractContextManager[None]:
+        """See Convolutions."""
+        return announced("the convolutions of shogi's network")
 
 
 class _Convolution(torch.autograd.Function):

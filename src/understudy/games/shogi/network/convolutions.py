@@ -6,6 +6,7 @@ Both give the same results up to rounding, and both have derivatives.
 from __future__ import annotations
 
 import importlib.util
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import torch
@@ -28,6 +29,10 @@ class Convolutions(Protocol):
         """The convolution, with or without a ReLU after it."""
         ...
 
+    def announced(self) -> AbstractContextManager[None]:
+        """Print that code is compiled in this block, if it is and was not before."""
+        ...
+
 
 class TorchConvolutions:
     """Plain torch, in its fastest layout on CPUs."""
@@ -41,6 +46,10 @@ class TorchConvolutions:
         """See Convolutions."""
         y = functional.conv2d(x.contiguous(memory_format=torch.channels_last), kernels, biases, padding=1)
         return functional.relu_(y) if relu else y
+
+    def announced(self) -> AbstractContextManager[None]:
+        """See Convolutions: torch compiles nothing."""
+        return nullcontext()
 
 
 def convolutions(backend: str) -> Convolutions:

@@ -73,7 +73,7 @@ class FoldedTower:
 
     def __init__(self, tower: Tower, convolutions: Convolutions) -> None:
         self._tower = tower
-        self._convolutions = convolutions
+        self.convolutions = convolutions
         self._width = tower.policy.width if isinstance(tower.policy, AttentionPolicy) else 0
         self._made = fold(tower)
         self._weights = {
@@ -119,7 +119,7 @@ class FoldedTower:
     def _convolution(self, name: str, *, relu: bool = False) -> Callable[[Tensor], Tensor]:
         kernels, biases = self._weights[name], self._weights[f"{name} bias"]
         return partial(
-            self._convolutions.convolve, kernels=kernels, prepared=self._prepared[name], biases=biases, relu=relu
+            self.convolutions.convolve, kernels=kernels, prepared=self._prepared[name], biases=biases, relu=relu
         )
 
     def _gate(self, i: int) -> Callable[[Tensor], Tensor] | None:
@@ -132,7 +132,7 @@ class FoldedTower:
     def _prepare(self) -> dict[str, object]:
         """What the backend computes once for all boards, by convolution."""
         return {
-            name: self._convolutions.prepare(tensor)
+            name: self.convolutions.prepare(tensor)
             for name, tensor in self._weights.items()
             if name.endswith(("stem", "conv1", "conv2"))
         }

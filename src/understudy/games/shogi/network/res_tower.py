@@ -136,9 +136,9 @@ class ActorCriticResTower(Network):
         self._pool = ThreadPoolExecutor(count, "tower", torch.set_num_threads, (1,)) if count > 1 else None
 
     def compile(self) -> None:
-        """Have what it needs compiled now, or loaded, and not in the first update."""
+        """See Network.compile."""
         states = np.zeros((2, self.state_dim), self.parameters.dtype)  # two, so that their planes lie as in a batch
-        with torch.enable_grad():
+        with self._working.convolutions.announced(), torch.enable_grad():
             logits, values = self._forward(states)
             self._backward((logits, values), np.zeros_like(logits.detach()), np.zeros_like(values.detach()))
 

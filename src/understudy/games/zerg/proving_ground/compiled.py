@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from numba.core import config, types
 
 from understudy.games.zerg import starcraft
-from understudy.kernels import code_folder, kept_in
+from understudy.numba_cache import code_folder, kept_in
 
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 if config.BOUNDSCHECK:  # the variable NUMBA_BOUNDSCHECK: an index out of range is an error; for tests

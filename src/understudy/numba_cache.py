@@ -1,0 +1,38 @@
+"""Machine code by numba, kept on disk in a folder that names what it was made of.
+
+numba's own cache notices a change in the file of a function, but not in the files of the functions it calls, nor in
+constants frozen into it. So machine code is kept in folders named after a digest of everything that goes into it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite.binding import get_host_cpu_name
+from numba.core import config
+
+
+def code_folder(name: str, options: dict[str, Any], sources: Iterable[Path], here: Path) -> Path:
+    """The folder for machine code made of exactly these sources, at this place, for this Python and processor."""
+    made_for = (numba.__version__, options, str(here), sys.implementation.cache_tag, get_host_cpu_name())
+    digest = hashlib.sha256(repr(made_for).encode())
+    for path in sorted(sources):
+        digest.update(path.read_bytes())
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
+    return Path(base) / "understudy" / f"{name}-{digest.hexdigest()[:16]}"
+
+
+def kept_in(folder: Path, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """The function, compiled on first use, or loaded from the folder as an earlier run left it there."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        return numba.njit(cache=True, **options)(function)
+    finally:
+        config.CACHE_DIR = before
