@@ -136,6 +136,9 @@ class GameSpec:
     """Networks that `network.policy` may name in addition to the core's."""
     selfplay: Reference | None = None
     """`selfplay(run, settings)` returns a SelfPlaySetup."""
+    counts: tuple[str, ...] = ()
+    """Files of the run directory that count something in JSON, as results by opponent; machines that share a bucket add
+    them up. A file NAME is written whole, by whoever holds the `files.locks.FileLock` NAME.lock."""
     package: LadderPackage | None = None
     """The zip for a ladder; None for a game that has no ladder."""
 

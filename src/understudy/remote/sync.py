@@ -21,10 +21,12 @@ from understudy.errors import ModelError, ModelMissing, RemoteError, RemoteUnava
 from understudy.experience.episode import Episode, Expected
 from understudy.files.atomic import remove_if_there
 from understudy.files.locks import FileLock
+from understudy.games.spec import registered_games
 from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
 from understudy.remote.bucket import Bucket
 from understudy.remote.claims import Claims
+from understudy.remote.counts import SharedCounts, checked_names
 from understudy.remote.games import Outbox, download
 from understudy.remote.layout import machine_key, to_json
 from understudy.remote.lineage import Lineage
@@ -78,6 +80,10 @@ class Sync:
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
         self._lineage = Lineage(self.bucket, run, self.state, self._store, self.machine)
         self._stage = SharedStage(self.bucket, run, self.state, self._store, self.machine)
+        counts = checked_names([name for spec in registered_games().values() for name in spec.counts])
+        self._counts = SharedCounts(
+            self.bucket, run.root, self.state, self.machine, counts, every=remote.lease_seconds / 4, clock=clock
+        )
         self._outbox = Outbox(run, self.state, settings.storage, self.machine)
         lease = remote.lease_seconds * (_LEASES_WITHOUT_A_PROCESS if once else 1)
         self._claims = Claims(self.bucket, self.state, self.machine, lease=lease, games=remote.claim_games, clock=clock)
@@ -134,6 +140,7 @@ class Sync:
         self._beat()
         self._exchange_models(push)
         self._stage.exchange()
+        self._counts.exchange()
         if self.learning:
             self._learner_seen_at = self._clock()
             self._get_games()

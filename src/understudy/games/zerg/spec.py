@@ -85,6 +85,7 @@ SPEC = GameSpec(
         ),
     ),
     metrics="understudy.games.zerg.pages.metrics:METRICS",
+    counts=("opponents.json",),
     package=LadderPackage(
         start="understudy.games.zerg.ladder:main",
         modules=(*SC2_ON_THE_LADDER, *(f"games/zerg/{name}.py" for name in _ON_THE_LADDER)),
