@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from remote.s3_server import BUCKET, environment, free_port, s3_server
 from understudy.models.store import ModelStore
@@ -32,6 +31,7 @@ from understudy.remote.head import read_head
 from understudy.remote.ranges import size_of
 from understudy.rundir import RunDir
 
+ROOT = Path(__file__).resolve().parents[1]
 BOT = """
 import random, sys
 from understudy import RLAgent
@@ -42,6 +42,7 @@ with RLAgent(4, ("LEFT", "RIGHT"), run_dir=sys.argv[1], online_training=False) a
             agent.observe_reward(random.random())
         agent.end_episode(random.choice(("Victory", "Defeat")))
 """
+_NODE_SECONDS = 8.0  # for a node to join or leave
 Environment = Mapping[str, str]
 
 
@@ -143,37 +144,36 @@ def _synced(environment: Environment, folder: Path, url: str) -> int:
 
 def ray(folder: Path, _: str, environment: Environment) -> None:
     """A cluster of three nodes; self-play on all of them, one leaves, and a search for settings."""
-    program, port = str(Path(sys.executable).with_name("ray")), free_port()
-    nodes = {**environment, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"}
-    address = f"127.0.0.1:{port}"
-    common = ["--block", "--num-cpus=1", "--disable-usage-stats", "--min-worker-port=0", "--max-worker-port=0"]
-    head = ["start", "--head", f"--port={port}", "--node-ip-address=127.0.0.1", "--include-dashboard=false", *common]
+    program, address = str(Path(sys.executable).with_name("ray")), f"127.0.0.1:{free_port()}"
+    nodes = {**environment, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    common = ["--node-ip-address=127.0.0.1", "--num-cpus=1", "--disable-usage-stats", "--block"]
+    head = ["start", "--head", f"--port={address.partition(':')[2]}", "--include-dashboard=false", *common]
     with ExitStack() as stack:
-        say(f"ray {' '.join(head)} &")
         stack.enter_context(_node([program, *head], nodes))
-        time.sleep(8)
-        others = []
-        for _ in range(2):
-            joins = ["start", f"--address={address}", "--node-ip-address=127.0.0.1", *common]
-            say(f"ray {' '.join(joins)} &")
-            others.append(stack.enter_context(_node([program, *joins], nodes)))
-        time.sleep(8)
-        selfplay = ("selfplay", "tictactoe", "--run-dir", str(folder / "run"), "--backend", "ray")
-        out = run(environment, *selfplay, "--address", address, "--workers", "auto", "--seconds", "20")
-        found = re.search(r"([\d,]+) updates", out.strip().splitlines()[-1])
-        say(f"OK: {out.strip().splitlines()[-1]}")
-        assert found, out
-        others[0].terminate()
-        out = run(environment, *selfplay, "--address", address, "--workers", "auto", "--seconds", "20")
-        say(f"OK, with one node less: {out.strip().splitlines()[-1]}")
+        time.sleep(_NODE_SECONDS)
+        others = [stack.enter_context(_node([program, "start", f"--address={address}", *common], nodes)) for _ in "23"]
+        time.sleep(_NODE_SECONDS)
+        selfplay = ("selfplay", "tictactoe", "--run-dir", str(folder / "run"), "--backend", "ray", "--workers", "auto")
+        for nodes_left in (3, 2):
+            out = run(nodes, *selfplay, "--address", address, "--seconds", "20")
+            print(out, end="")
+            status = json.loads(RunDir.at(folder / "run").status.read_text())
+            assert len(status["workers"]) == nodes_left, f"{len(status['workers'])} workers on {nodes_left} nodes"
+            say(f"OK: a worker on each of {nodes_left} nodes")
+            if nodes_left == 3:
+                others[0].terminate()
+                time.sleep(_NODE_SECONDS)
         tune = ("tune", str(folder / "tuned"), "--env", "CartPole-v1", "--trials", "4", "--slices", "3")
         more = ("--decisions", "5000", "--games", "20", "--judge-games", "100", "--address", address)
-        print(run(environment, *tune, *more, seconds=400), end="")
+        out = run(nodes, *tune, *more, seconds=400)
+        print(out, end="")
+        assert "4 trials." in out
 
 
 @contextmanager
 def _node(start: list[str], environment: Environment) -> Iterator[subprocess.Popen[bytes]]:
     """A node, which ends with the block."""
+    say(f"{' '.join(['ray', *start[1:]])} &")
     with subprocess.Popen(start, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             yield process

@@ -39,6 +39,7 @@ _WAIT_SECONDS = 0.1  # between two looks at whether to stop
 _LOOK_SECONDS = 1.0  # between two looks for room, and for workers that do not answer
 _START_SECONDS = 120.0  # to import the libraries of a game, on a busy machine
 _ROOM_SECONDS = 20.0  # without any worker or room for one
+_TOKEN = "If its nodes authenticate by a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too."
 _COLOURS = re.compile(r"\x1b\[\d*m")
 _CONTROL = "control"  # the thread of an actor that answers while it plays
 
@@ -179,7 +180,7 @@ class RayWorkers(WorkerPool):
                 ray.init(include_dashboard=False, log_to_driver=False)
         except (RuntimeError, OSError, ValueError, ImportError, ray.exceptions.RayError) as error:
             where = f"The Ray cluster at {address} cannot be joined" if address else "Ray cannot be started"
-            raise WorkersFailed(f"{where}: {error}.") from error
+            raise WorkersFailed(f"{where}: {error}. {_TOKEN if address else ''}".strip()) from error
         self._started_ray = True
 
     def _deliver(self, block: Block) -> None:

@@ -28,6 +28,7 @@ except ImportError as error:
 
 Scheduler = Literal["asha", "pbt"]
 _MODEL = "model.npz"
+_TOKEN = "If its nodes authenticate by a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too."
 _RETRIES = 2  # of a trial whose node was lost; it goes on from its last slice
 
 
@@ -108,7 +109,7 @@ def _join(address: str) -> bool:
         ray.init(address=address or None, log_to_driver=False, **({} if address else {"include_dashboard": False}))
     except (RuntimeError, OSError, ValueError, ray.exceptions.RayError) as error:
         where = f"The Ray cluster at {address} cannot be joined" if address else "Ray cannot be started"
-        raise WorkersFailed(f"{where}: {error}.") from error
+        raise WorkersFailed(f"{where}: {error}. {_TOKEN if address else ''}".strip()) from error
     return True
 
 
