@@ -82,7 +82,7 @@ def background(environment: Environment, *arguments: str) -> Iterator[subprocess
             except subprocess.TimeoutExpired:
                 process.kill()
                 output, _ = process.communicate()
-            say(f"  {' '.join(arguments[:1])}: {output.strip().splitlines()[-1] if output.strip() else '-'}")
+            print("\n".join(output.strip().splitlines()[-4:]), flush=True)
 
 
 def until(what: str, holds: Callable[[], bool], seconds: float = 120) -> None:
@@ -147,22 +147,28 @@ def ray(folder: Path, _: str, environment: Environment) -> None:
     program, address = str(Path(sys.executable).with_name("ray")), f"127.0.0.1:{free_port()}"
     nodes = {**environment, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     common = ["--node-ip-address=127.0.0.1", "--num-cpus=1", "--disable-usage-stats", "--block"]
+    common += ["--min-worker-port=0", "--max-worker-port=0"]  # three nodes share the ports of this machine
     head = ["start", "--head", f"--port={address.partition(':')[2]}", "--include-dashboard=false", *common]
+    join = [program, "start", f"--address={address}", *common]
+    status = RunDir.at(folder / "run").status
+
+    def workers() -> int:
+        return len(json.loads(status.read_text())["workers"]) if status.exists() else 0
+
     with ExitStack() as stack:
         stack.enter_context(_node([program, *head], nodes))
         time.sleep(_NODE_SECONDS)
-        others = [stack.enter_context(_node([program, "start", f"--address={address}", *common], nodes)) for _ in "23"]
+        others = [stack.enter_context(_node(join, nodes)) for _ in range(2)]
         time.sleep(_NODE_SECONDS)
         selfplay = ("selfplay", "tictactoe", "--run-dir", str(folder / "run"), "--backend", "ray", "--workers", "auto")
-        for nodes_left in (3, 2):
-            out = run(nodes, *selfplay, "--address", address, "--seconds", "20")
-            print(out, end="")
-            status = json.loads(RunDir.at(folder / "run").status.read_text())
-            assert len(status["workers"]) == nodes_left, f"{len(status['workers'])} workers on {nodes_left} nodes"
-            say(f"OK: a worker on each of {nodes_left} nodes")
-            if nodes_left == 3:
-                others[0].terminate()
-                time.sleep(_NODE_SECONDS)
+        with background(nodes, *selfplay, "--address", address):
+            until("workers play on three nodes", lambda: workers() == 3)
+            others[0].terminate()
+            until("two are left when a node leaves", lambda: workers() == 2)
+            stack.enter_context(_node(join, nodes))
+            until("three play again when one joins", lambda: workers() == 3)
+            time.sleep(_NODE_SECONDS)
+        say(f"OK: version {version(folder / 'run')} is published")
         tune = ("tune", str(folder / "tuned"), "--env", "CartPole-v1", "--trials", "4", "--slices", "3")
         more = ("--decisions", "5000", "--games", "20", "--judge-games", "100", "--address", address)
         out = run(nodes, *tune, *more, seconds=400)
