@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import io
+import os
 import queue
+import random
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -144,3 +149,84 @@ def test_an_infinite_search_answers_only_when_it_is_told_to_stop() -> None:
 )
 def test_the_time_to_think_leaves_a_margin(given: dict[str, int], turn: int, seconds: float | None) -> None:
     assert thinking_seconds(given, turn, delay=120) == (None if seconds is None else pytest.approx(seconds))
+
+
+HOSTILE = [
+    "go btime --5 wtime 3",
+    "go byoyomi " + "9" * 4300,
+    "go nodes -" + "9" * 5000,
+    "go movetime ²",
+    "setoption name Nodes value " + "9" * 4300,
+    "setoption name Nodes value -1",
+    "setoption name NetworkDelay value --1",
+    "setoption name Backend value",
+    "position",
+    "position sfen",
+    "position sfen 9/9/9/9/9/9/9/9/9 b - 1",
+    "position sfen " + "k" * 100_000 + " b - 1",
+    "position startpos moves " + "7g7f " * 300,
+    "position startpos moves \ufffd\x00 ٣٣٣",
+    "\ufffd\ufffd\x1b[2J",
+    "go",
+    "stop",
+    "ponderhit",
+    "usinewgame",
+    "gameover lose now",
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:40])
+def test_no_line_ends_the_engine(line: str) -> None:
+    output = io.StringIO()
+    script = f"setoption name Nodes value 3\n{line}\nstop\nposition startpos\ngo nodes 5\nusi\n"
+    UsiEngine(lambda _: (material, ""), output).run(io.StringIO(script))
+    lines = output.getvalue().splitlines()
+    assert lines[-1] == "usiok" or lines[-1].startswith("bestmove")
+    assert "usiok" in lines
+    assert any(line.startswith("bestmove") for line in lines)
+    assert all("\x1b" not in line and len(line) < 1000 for line in lines)
+
+
+def test_random_lines_end_nothing() -> None:
+    dice = random.Random(7)
+    words = "usi isready setoption name value Nodes position startpos sfen moves go nodes btime wtime byoyomi infinite"
+    words += " ponder mate stop 7g7f - -1 --5 1e9 9/9 b k 0 99 \ufffd"
+    script = [" ".join(dice.choices(words.split(), k=dice.randint(0, 8))) for _ in range(400)]
+    output = io.StringIO()
+    UsiEngine(lambda _: (material, ""), output).run(io.StringIO("\n".join([*script, "stop", "usi"])))
+    assert "usiok" in output.getvalue().splitlines()[-8:]
+
+
+def test_the_memory_of_a_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("understudy.games.shogi.usi_engine.MOST_NODES", 40)
+    lines = said("setoption name Nodes value 1000000", "position startpos", "go nodes 1000000", "go byoyomi 60000")
+    seen = [int(re.search(r" nodes (\d+) ", line)[1]) for line in lines if " nodes " in line]  # type: ignore[index]
+    assert len(best(lines)) == 2
+    assert max(seen) <= 40
+
+
+def test_a_search_that_fails_still_answers_with_a_move() -> None:
+    def broken(planes: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():  # not while it gets ready
+            raise ZeroDivisionError
+        return material(planes)
+
+    output = io.StringIO()
+    UsiEngine(lambda _: (broken, ""), output).run(io.StringIO("position startpos\ngo nodes 50\n"))
+    lines = output.getvalue().splitlines()
+    assert "info string The search failed: ZeroDivisionError" in lines
+    assert ShogiGame().move_of_usi(*best(lines))
+
+
+@pytest.mark.slow
+def test_bytes_that_are_no_text_do_not_end_the_process() -> None:
+    code = (
+        "import sys; from understudy.games.shogi import usi_engine, commands; from argparse import Namespace;"
+        "from games.shogi.material import material;"
+        "usi_engine.engine_of = lambda _: usi_engine.UsiEngine(lambda _: (material, ''));"
+        "commands._usi(Namespace(checkpoint=None))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, input=b"\xff\xfe\xc3\x28\nusi\n", env=environment, capture_output=True, check=True)
+    assert b"usiok" in ran.stdout

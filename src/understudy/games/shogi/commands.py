@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shlex
 import sys
@@ -158,6 +159,8 @@ def _usi(options: argparse.Namespace) -> int:
     from understudy.games.shogi.usi_engine import engine_of
 
     torch.set_num_threads(1)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # bytes that are no text are no command
     engine_of(options.checkpoint).run(sys.stdin)
     return 0
 

@@ -15,6 +15,7 @@ import cshogi
 
 from understudy import __version__
 from understudy.errors import UnderstudyError
+from understudy.files.printable import in_one_line
 from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.inference import BACKENDS, Evaluator, make_evaluator, with_potential
@@ -24,7 +25,11 @@ from understudy.games.shogi.search import LEAVES, Limits, Search, SearchResult, 
 NETWORK_DELAY = (
     300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
 )
+MOST_DELAY = 10_000
+_LONGEST_ANSWER = 300
 _RESERVE = 4  # such delays
+MOST_NODES = 300_000  # of one search, which takes about 2.8 KB of memory for each
+_MOST_DIGITS = 12  # of a number in a command; a program with a board sends milliseconds
 _UNLIMITED = 1 << 20  # moves: the program with the board decides when a game is too long
 
 
@@ -52,7 +57,9 @@ class UsiEngine:
                 try:
                     self._obey(words, line.strip())
                 except UnderstudyError as error:
-                    self._say(f"info string {error}")
+                    self._say(f"info string {in_one_line(str(error))[:_LONGEST_ANSWER]}")
+                except Exception as error:  # noqa: BLE001 - no line ends the engine: that would lose the game
+                    self._say(f"info string {type(error).__name__} while obeying {words[0][:20]!r}")
         self._finish()
 
     def _obey(self, words: list[str], line: str) -> None:
@@ -75,8 +82,8 @@ class UsiEngine:
 
     def _introduce(self) -> None:
         self._say(f"id name Understudy {__version__}", "id author The Understudy authors")
-        self._say("option name Nodes type spin default 800 min 1 max 10000000")
-        self._say(f"option name NetworkDelay type spin default {NETWORK_DELAY} min 0 max 10000")
+        self._say(f"option name Nodes type spin default 800 min 1 max {MOST_NODES}")
+        self._say(f"option name NetworkDelay type spin default {NETWORK_DELAY} min 0 max {MOST_DELAY}")
         self._say(f"option name Backend type combo default fastest var fastest var {' var '.join(BACKENDS)}")
         self._say("usiok")
 
@@ -85,8 +92,12 @@ class UsiEngine:
         if len(words) != 5 or words[1] != "name" or words[3] != "value":
             return
         name, value = words[2], words[4]
-        if name in ("Nodes", "NetworkDelay") and not value.isdecimal():
-            raise GameError(f"{name} must be a whole number, not {value!r}.")
+        most = {"Nodes": MOST_NODES, "NetworkDelay": MOST_DELAY}.get(name)
+        if most is not None:
+            number = _number(value)
+            if number is None or number < 0:
+                raise GameError(f"{name} must be a whole number, not {value[:20]!r}.")
+            value = str(min(max(number, int(name == "Nodes")), most))
         if name in self._options:
             self._options[name] = value
             if name == "Backend":
@@ -118,9 +129,9 @@ class UsiEngine:
 
     def _limits(self, given: dict[str, int], waits: bool) -> Limits:
         if waits:
-            return Limits(stop=self._stop)
+            return Limits(nodes=MOST_NODES, stop=self._stop)
         if "nodes" in given:
-            return Limits(nodes=max(given["nodes"], 1), stop=self._stop)
+            return Limits(nodes=min(max(given["nodes"], 1), MOST_NODES), stop=self._stop)
         seconds = thinking_seconds(given, self._game.turn, int(self._options["NetworkDelay"]))
         nodes = int(self._options["Nodes"])
         return Limits(nodes, math.inf if seconds is None else time.monotonic() + seconds, self._stop)
@@ -136,7 +147,12 @@ class UsiEngine:
                 f"pv {' '.join(cshogi.move_to_usi(move) for move in thought.line)}"
             )
 
-        thought = search.think(game, limits, show)
+        try:
+            thought = search.think(game, limits, show)
+        except Exception as error:  # noqa: BLE001 - whoever waits for a move gets one
+            self._say(f"info string The search failed: {type(error).__name__}")
+            self._say(f"bestmove {cshogi.move_to_usi(game.legal_moves[0])}")
+            return
         if waits:
             self._stop.wait()
         show(thought)
@@ -172,7 +188,13 @@ def thinking_seconds(given: dict[str, int], turn: int, delay: int) -> float | No
 
 
 def _numbers(words: list[str]) -> dict[str, int]:
-    return {name: int(number) for name, number in itertools.pairwise(words) if number.lstrip("-").isdecimal()}
+    found = ((name, _number(word)) for name, word in itertools.pairwise(words))
+    return {name: number for name, number in found if number is not None}
+
+
+def _number(word: str) -> int | None:
+    digits = word.removeprefix("-")
+    return int(word) if digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
 
 
 def engine_of(checkpoint: Path) -> UsiEngine:
