@@ -48,8 +48,9 @@ MAY_IMPORT = {
     "serve": "errors agent learner machine models run rundir settings",  # bots in other languages
     "tune": "errors check files flags games models parallel run rundir settings",
     "doctor": "errors experience files ledger models run rundir watch",
-    "cli": "errors check doctor extras flags games learner ledger machine models parallel remote run rundir serve "
-    "settings tune watch",
+    "completion": "",
+    "cli": "errors check completion doctor extras flags games learner ledger machine models parallel remote run rundir "
+    "serve settings tune watch",
     "__main__": "cli",
 }
 """Package or module of the core → what it may import. A package may import its own modules."""

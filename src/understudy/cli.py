@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy import __version__
 from understudy.check import commands as check
+from understudy.completion import SHELLS, script
 from understudy.errors import LearnerBusy, RunDirError, SettingsError, UnderstudyError, missing_library
 from understudy.extras import how_to_install
 from understudy.flags import Parser, add_settings, count, count_or_zero, duration, existing_run, flags, print_anywhere
@@ -101,8 +102,11 @@ def command_line() -> Parser:
     serve = _command(commands, "serve", _serve, "decide and record for bots in any language until Ctrl-C")
     _serve_flags(serve)
     models = _command(commands, "models", _models, "list the model versions of a run, or roll back to one")
-    gate = _command(commands, "gate", _gate, "show which version is on stage and why; promote, demote or pin by hand")
+    gate = _command(commands, "gate", _gate, "show which version is on stage and why, or decide it by hand")
     _add_gate(gate)
+    shell = commands.add_parser("completion", help="print a script that completes commands and flags in a shell")
+    shell.add_argument("shell", choices=sorted(SHELLS), metavar="SHELL", help=", ".join(sorted(SHELLS)))
+    shell.set_defaults(run=partial(_completion, parser))
     change = models.add_mutually_exclusive_group()
     change.add_argument(
         "--rollback", type=count, metavar="VERSION", help="publish this version again as the newest one"
@@ -111,6 +115,11 @@ def command_line() -> Parser:
         "--average", type=count, metavar="COUNT", help="publish the mean weights of the newest COUNT versions"
     )
     return parser
+
+
+def _completion(parser: Parser, options: argparse.Namespace) -> int:
+    print(script(parser, options.shell), end="")
+    return 0
 
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Parser:
@@ -158,7 +167,7 @@ def _run_for_learning(folder: str) -> RunDir:
 
 
 def _add_selfplay(commands: Any) -> None:
-    text = "train a model by self-play until Ctrl-C, or until a limit is reached"
+    text = "train a model by self-play until Ctrl-C or a limit"
     selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
     selfplay.add_argument(
         "game", nargs="?", metavar="GAME", help=f"{', '.join(_playable())}, or package.module:SPEC of your own"

@@ -21,6 +21,9 @@ class Parser(argparse.ArgumentParser):
     Flags that `add_settings` adds are only in the text of `--help-all`: they are many.
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **({"formatter_class": _Formatter} | kwargs))
+
     ignore_unknown = False  # of a command that takes another program's arguments
     _hidden: list[tuple[argparse.Action, str]]
 
@@ -56,6 +59,13 @@ class Parser(argparse.ArgumentParser):
             self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show the flags of all settings too")
         self._hidden.append((action, action.help or ""))
         action.help = argparse.SUPPRESS
+
+
+class _Formatter(argparse.HelpFormatter):
+    """The names of all commands fit beside their texts."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=20)
 
 
 class _HelpAll(argparse.Action):

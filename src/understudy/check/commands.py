@@ -12,7 +12,7 @@ from understudy.flags import count, count_or_zero
 from understudy.games.spec import registered_games
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 
-_TEXT = "does it learn with its default settings? tasks of all kinds, beside Stable-Baselines3"
+_TEXT = "does it learn with its default settings, beside other libraries?"
 
 _IMPORT = "with --env: a package that registers environments, installed or in this folder; may be repeated"
 
@@ -49,7 +49,7 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
 
 
 def _add_evaluate(commands: Any) -> None:
-    text = "play games with the model of a run and print its score with a confidence interval"
+    text = "play games with the model of a run and print its score"
     evaluate = commands.add_parser("evaluate", help=text, description=text[0].upper() + text[1:] + ".")
     evaluate.add_argument(
         "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"

@@ -12,7 +12,7 @@ from understudy.settings import game_sections
 
 def add_commands(commands: Any) -> None:
     """Add the command."""
-    text = "search for better training settings with Ray Tune; the gate's test decides whether they are better"
+    text = "search for better training settings with Ray Tune"
     tune = commands.add_parser("tune", help=text, description=text[0].upper() + text[1:] + ".")
     tune.add_argument(
         "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"

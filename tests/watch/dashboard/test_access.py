@@ -91,7 +91,6 @@ def test_without_the_token_a_person_is_asked_for_it_and_a_program_refused() -> N
     assert status == 401
     assert 'name="token"' in text
     assert ask(settings, path="/metrics")[0] == 401
-    assert ask(settings, path="/metrics", authorization="Bearer wrong")[0] == 401
     assert ask(settings, path="/metrics", authorization=f"Bearer {TOKEN}")[0] == 200
 
 
@@ -128,7 +127,8 @@ def test_the_browser_is_told_to_load_nothing_from_elsewhere() -> None:
     for settings in (DashboardSettings(), DashboardSettings(token=TOKEN)):
         _, headers, _ = ask(settings, accept="text/html")
         assert headers["content-security-policy"].startswith("default-src 'self';")
-        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        policy = headers["content-security-policy"]
+        assert {"frame-ancestors 'none'", "base-uri 'self'", "object-src 'none'"} <= set(policy.split("; "))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.7", "::", "bots.example"])
@@ -146,3 +146,46 @@ def test_a_token_that_can_be_guessed_is_refused() -> None:
 def test_loopback_is_known_by_address_and_by_name() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.8.9.10", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "10.0.0.1", "localhost.example")))
+
+
+def test_wrong_tokens_of_programs_are_logged_and_answered_slowly_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    waited: list[float] = []
+    together = most = 0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal together, most
+        together += 1
+        most = max(most, together)
+        waited.append(seconds)
+        await real_sleep(0)
+        together -= 1
+
+    real_sleep = asyncio.sleep
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    door = AccessControl(inside, DashboardSettings(token=TOKEN), 8642)
+    statuses: list[int] = []
+
+    async def guess() -> None:
+        headers = [(b"host", b"127.0.0.1:8642"), (b"authorization", b"Bearer guess")]
+        scope: Message = {"type": "http", "method": "GET", "path": "/metrics", "client": ("10.0.0.9", 5)}
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b""}
+
+        async def send(message: Message) -> None:
+            if "status" in message:
+                statuses.append(message["status"])
+
+        await door({**scope, "headers": headers}, receive, send)
+
+    async def many() -> None:
+        await asyncio.gather(*(guess() for _ in range(5)))
+
+    asyncio.run(many())
+    assert statuses == [401] * 5
+    assert waited == [access.WRONG_TOKEN_SECONDS] * 5
+    assert most == 1
+    assert "10.0.0.9 gave a wrong token" in caplog.text
+    assert TOKEN not in caplog.text

@@ -14,7 +14,7 @@ from understudy.settings import load_settings
 
 def add_commands(commands: Any) -> None:
     """Add `package`, `replays` and `zerg-check` to the subparsers of the command line."""
-    text = "learn build orders from the StarCraft II replays in a folder, subfolders included"
+    text = "learn build orders from StarCraft II replays in a folder"
     replays = commands.add_parser("replays", help=text, description=f"{text[0].upper()}{text[1:]}.")
     replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
     replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")

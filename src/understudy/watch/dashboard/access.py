@@ -34,7 +34,8 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 # The browser itself refuses whatever a page would load from elsewhere. Vue compiles its templates in the browser.
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; form-action 'self'"
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; form-action 'self'; "
+    "base-uri 'self'; object-src 'none'"
 )
 _HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
@@ -75,6 +76,7 @@ class AccessControl:
         self._token = settings.token
         self._cookie = f"understudy_{port}"  # browsers share cookies between the ports of a machine
         self._sessions: dict[str, None] = {}
+        self._wrong = asyncio.Lock()  # wrong tokens are answered one after the other
         self._any_address = (address := _address(settings.host)) is not None and address.is_unspecified
         named = [name.strip().lower() for name in settings.names.split(",") if name.strip()]
         self._names = {settings.host.lower(), *named, *_LOOPBACK_NAMES}
@@ -91,6 +93,9 @@ class AccessControl:
             await self._pass(scope, receive, _with_headers(send))
         elif scope["type"] == "http" and (scope["method"], scope["path"]) == ("POST", "/login"):
             await self._log_in(scope, receive, send)
+        elif "authorization" in headers:
+            await self._slow_down(scope)
+            await _refuse(scope, receive, send, 401, "That is not the token.")
         elif scope["type"] == "http" and "text/html" in headers.get("accept", ""):
             await _answer(send, 401, _PAGE.format(message="This dashboard asks for its token."), "text/html")
         else:
@@ -130,9 +135,7 @@ class AccessControl:
     async def _log_in(self, scope: Message, receive: Receive, send: Send) -> None:
         form = urllib.parse.parse_qs((await _body(receive)).decode("latin-1"))
         if not self._is_token(form.get("token", [""])[0]):
-            client = (scope.get("client") or ("somebody",))[0]
-            logger.warning("%s gave a wrong token to the dashboard.", client)
-            await asyncio.sleep(WRONG_TOKEN_SECONDS)
+            await self._slow_down(scope)
             await _answer(send, 403, _PAGE.format(message="That is not the token."), "text/html")
             return
         session = secrets.token_urlsafe(32)
@@ -141,6 +144,13 @@ class AccessControl:
             del self._sessions[next(iter(self._sessions))]
         cookie = f"{self._cookie}={session}; Path=/; HttpOnly; SameSite=Strict"
         await _answer(send, 303, "", "text/plain", (b"location", b"/"), (b"set-cookie", cookie.encode()))
+
+    async def _slow_down(self, scope: Message) -> None:
+        """Make whoever gave a wrong token wait, one after the other: many connections guess no faster than one."""
+        client = (scope.get("client") or ("somebody",))[0]
+        logger.warning("%s gave a wrong token to the dashboard.", client)
+        async with self._wrong:
+            await asyncio.sleep(WRONG_TOKEN_SECONDS)
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

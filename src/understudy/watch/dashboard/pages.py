@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
+from nicegui import Client, ui
 from nicegui import app as nicegui_app
-from nicegui import ui
 
 from understudy.games.spec import all_pages, resolve
 from understudy.watch.dashboard import game_page as one_game
@@ -22,6 +22,7 @@ from understudy.watch.prometheus import CONTENT_TYPE, exposition
 
 _STYLE = Path(__file__).with_name("style.css")
 _PATIENCE_SECONDS = 60  # a busy machine takes its time to read a run
+_MOST_ABANDONED = 50  # pages whose browser has not connected, or not connected again, yet
 _THEME_COOKIE = "understudy_theme"
 # A button beside a command copies it. `navigator.clipboard` exists only on this machine or behind TLS.
 _COPY = """document.addEventListener('click', async event => {
@@ -103,6 +104,7 @@ def _run_page(request: Request, runs: Runs, watched: Watched, tab: str) -> None:
 @contextmanager
 def _frame(request: Request, runs: Runs, here: Watched | None, tab: str) -> Iterator[list[Update]]:
     """The head of a page; what is put inside goes below it. Its updates are called after every look at the runs."""
+    _forget_abandoned_pages()
     ui.page_title(f"{here.name} · Understudy" if here else "Understudy")
     updates: list[Update] = []
     with box("top"):
@@ -123,6 +125,17 @@ def _frame(request: Request, runs: Runs, here: Watched | None, tab: str) -> Iter
             update()
 
     ui.timer(runs.refresh_seconds, refresh)
+
+
+def _forget_abandoned_pages() -> None:
+    """Bound the memory of pages that were loaded by no browser, or closed before they opened their websocket."""
+    abandoned = [
+        client
+        for client in Client.instances.values()
+        if not client.has_socket_connection and client is not ui.context.client
+    ]
+    for client in sorted(abandoned, key=lambda client: client.created)[:-_MOST_ABANDONED]:
+        client.delete()
 
 
 def _names(runs: Runs, here: Watched | None) -> Markup:
