@@ -42,7 +42,8 @@ with RLAgent(4, ("LEFT", "RIGHT"), run_dir=sys.argv[1], online_training=False) a
             agent.observe_reward(random.random())
         agent.end_episode(random.choice(("Victory", "Defeat")))
 """
-_NODE_SECONDS = 8.0  # for a node to join or leave
+NODES = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False); print(sum(n['Alive'] for n in ray.nodes()))"
+_MORE_SECONDS = 5.0  # of self-play after the last change of the cluster
 Environment = Mapping[str, str]
 
 
@@ -157,9 +158,9 @@ def ray(folder: Path, _: str, environment: Environment) -> None:
 
     with ExitStack() as stack:
         stack.enter_context(_node([program, *head], nodes))
-        time.sleep(_NODE_SECONDS)
+        until("the head node runs", lambda: _alive(nodes, address) == 1)
         others = [stack.enter_context(_node(join, nodes)) for _ in range(2)]
-        time.sleep(_NODE_SECONDS)
+        until("two more nodes have joined", lambda: _alive(nodes, address) == 3)
         selfplay = ("selfplay", "tictactoe", "--run-dir", str(folder / "run"), "--backend", "ray", "--workers", "auto")
         with background(nodes, *selfplay, "--address", address):
             until("workers play on three nodes", lambda: workers() == 3)
@@ -167,13 +168,20 @@ def ray(folder: Path, _: str, environment: Environment) -> None:
             until("two are left when a node leaves", lambda: workers() == 2)
             stack.enter_context(_node(join, nodes))
             until("three play again when one joins", lambda: workers() == 3)
-            time.sleep(_NODE_SECONDS)
+            time.sleep(_MORE_SECONDS)
         say(f"OK: version {version(folder / 'run')} is published")
         tune = ("tune", str(folder / "tuned"), "--env", "CartPole-v1", "--trials", "4", "--slices", "3")
         more = ("--decisions", "5000", "--games", "20", "--judge-games", "100", "--address", address)
         out = run(nodes, *tune, *more, seconds=400)
         print(out, end="")
         assert "4 trials." in out
+
+
+def _alive(environment: Environment, address: str) -> int:
+    """How many nodes a Ray cluster has; 0 while it does not answer."""
+    asked = [sys.executable, "-c", NODES, address]
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return 0 if done.returncode else int(done.stdout.split()[-1])
 
 
 @contextmanager
