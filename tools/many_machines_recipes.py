@@ -162,12 +162,17 @@ def ray(folder: Path, _: str, environment: Environment) -> None:
         others = [stack.enter_context(_node(join, nodes)) for _ in range(2)]
         until("two more nodes have joined", lambda: _alive(nodes, address) == 3)
         selfplay = ("selfplay", "tictactoe", "--run-dir", str(folder / "run"), "--backend", "ray", "--workers", "auto")
-        with background(nodes, *selfplay, "--address", address):
+        with background(nodes, *selfplay, "--address", address) as process:
             until("workers play on three nodes", lambda: workers() == 3)
             others[0].terminate()
             until("two are left when a node leaves", lambda: workers() == 2)
             stack.enter_context(_node(join, nodes))
             until("three play again when one joins", lambda: workers() == 3)
+            time.sleep(_MORE_SECONDS)
+            process.kill()
+        status.unlink()
+        with background(nodes, *selfplay, "--address", address):
+            until("three play again after the learner was killed and started again", lambda: workers() == 3)
             time.sleep(_MORE_SECONDS)
         say(f"OK: version {version(folder / 'run')} is published")
         tune = ("tune", str(folder / "tuned"), "--env", "CartPole-v1", "--trials", "4", "--slices", "3")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from understudy.cli import main
-from understudy.errors import RemoteError
+from understudy.errors import RemoteError, RemoteUnavailable
 from understudy.experience.episode import read_episode
 from understudy.models.store import ModelStore
 from understudy.remote.bucket import Bucket
@@ -76,3 +76,22 @@ def test_a_machine_that_learns_gets_the_games_of_the_others(tmp_path: Path) -> N
     head = read_head(Bucket(url))
     assert head is not None
     assert [consumed.ranges for consumed in head.consumed.values()] == [[[1, 10]]]
+
+
+@pytest.mark.slow
+def test_a_machine_that_starts_offline_plays_on_and_sends_its_games_later(
+    s3_url: str, s3_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = RunDir.at(tmp_path / "run")
+    work(run, s3_url, SETTINGS, threading.Event(), game="tictactoe", games=1)
+    monkeypatch.setattr(Bucket.__init__, "__kwdefaults__", {**(Bucket.__init__.__kwdefaults__ or {}), "patience": 0.1})
+    monkeypatch.setattr("understudy.remote.work._LAST_SECONDS", 0.1)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    facts = work(run, s3_url, SETTINGS, threading.Event(), games=3)
+    assert facts["games_up"] == 0
+    assert "with the model that is here" in caplog.text
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_address)
+    assert work(run, s3_url, SETTINGS, threading.Event(), games=1)["games_up"] == 8
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(RemoteUnavailable):
+        work(RunDir.at(tmp_path / "new"), s3_url, SETTINGS, threading.Event(), game="tictactoe", games=1)

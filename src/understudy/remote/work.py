@@ -20,6 +20,7 @@ from understudy.games.game import Game, open_game
 from understudy.learner.process import BackgroundParallelLearner
 from understudy.remote.bucket import Bucket
 from understudy.remote.layout import DOCUMENT_BYTES, RUN, from_json, to_json
+from understudy.remote.state import SyncState
 from understudy.remote.sync import Sync
 from understudy.rundir import RunDir
 from understudy.settings import Settings
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 _MOST_UNSENT = 1000  # games; more would only grow stale here
 _ADVICE = ("policy", "hidden", "algorithm", "learning_rate", "gamma")
+_GAME = "game"  # the fact that names it
 _LAST_SECONDS = 30.0  # to send the last games when the work ends
 
 
@@ -42,6 +44,22 @@ def game_of(bucket: Bucket, game: str | None) -> str:
     if not isinstance(named, str) or game not in (None, named):
         raise RemoteError(f"The game of this bucket is {named!r}, not {game!r}. Use another prefix for another game.")
     return named
+
+
+def _known_game(run: RunDir, url: str, game: str | None, stop: threading.Event) -> str:
+    """The game of the bucket; while it does not answer, the one that was played here before."""
+    run.create()
+    with SyncState(run.ledger) as state:
+        try:
+            name = game_of(Bucket(url, stop=stop), game)
+        except RemoteUnavailable as error:
+            name = state.fact(_GAME)
+            if not name or not run.model.exists() or stop.is_set():
+                raise
+            logger.warning("%s Playing %s with the model that is here; games wait until it answers.", error, name)
+        else:
+            state.remember(**{_GAME: name})
+    return name
 
 
 class Synchronizer(threading.Thread):
@@ -69,7 +87,7 @@ class Synchronizer(threading.Thread):
 
     def _told(self, facts: dict[str, Any]) -> None:
         self.facts = facts
-        if facts["state"] == "in step":
+        if facts["state"] == "in step" or self._run_dir.model.exists():  # a model is enough to play while offline
             self.first_pass.set()
 
     def _finish(self, sync: Sync) -> None:
@@ -96,12 +114,11 @@ def work(
     learn: bool = False,
 ) -> dict[str, Any]:
     """Play until `stop` is set or so many games are played; returns what was sent and received."""
-    name = game_of(Bucket(url, stop=stop), game)
+    name = _known_game(run, url, game, stop)
     opened = open_game(name, 1)
     sync = Synchronizer(run, url, settings, stop)
     with ExitStack() as stack:
         stack.callback(opened.close)
-        run.create()
         sync.start()
         stack.callback(sync.join)
         stack.callback(stop.set)
