@@ -398,3 +398,10 @@ def test_an_update_that_is_interrupted_keeps_the_steps_it_has_made() -> None:
     assert (len(asked), trainer.adam.steps, trainer.updates) == (5, 5, 1)
     assert update.epochs_done < 1000
     assert not np.array_equal(trainer.network.parameters, untouched.network.parameters)
+
+
+@pytest.mark.parametrize(("signal", "passes"), [(0.0, 4), (1.0, 10)])
+def test_an_update_makes_fewer_passes_where_gradients_were_noise(signal: float, passes: int) -> None:
+    trainer = make(target_kl=0.0, epochs=10)
+    trainer.adjusted = trainer.adjusted._replace(signal=signal)
+    assert trainer.update(games(1)).epochs_done == passes

@@ -204,3 +204,13 @@ def test_games_that_do_not_fit_leave_the_trainer_as_it_was() -> None:
     with pytest.raises(EpisodeError, match="the network knows 0 to 2"):
         trainer.update(games(0, actions=np.array([7])))
     assert_same_state(trainer, twin)
+
+
+def test_a_state_that_adjusted_less_keeps_what_it_has_and_begins_the_rest_afresh() -> None:
+    donor, trainer = make(), make(seed=5)
+    for seed in range(3):
+        donor.update(games(seed))
+    old = donor.state_arrays()
+    old["adjusted"] = old["adjusted"][:3]
+    trainer.restore(old, donor.counters())
+    assert trainer.adjusted == donor.adjusted._replace(signal=Adjusted().signal)

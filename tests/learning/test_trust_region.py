@@ -10,12 +10,14 @@ from understudy.learning.trust_region import (
     FULL_BATCH,
     LEAST_RATE,
     Adjusted,
+    SignalMeter,
     adjust,
     cosine,
     kept_share,
     kl_divergence,
     kl_limit,
     worthwhile_batch,
+    worthwhile_passes,
 )
 
 # The limit
@@ -140,3 +142,49 @@ def test_where_batches_agree_smaller_ones_are_worthwhile() -> None:
     assert worthwhile_batch(10**9, 0.5) == FULL_BATCH // 4
     assert worthwhile_batch(10**9, 1.0) == 1
     assert worthwhile_batch(10**9, -0.5) == FULL_BATCH
+
+
+def met(gradients: np.ndarray) -> float:
+    meter = SignalMeter()
+    for gradient in gradients:
+        meter.add(gradient)
+    found = meter.signal_to_noise
+    assert found is not None
+    return found
+
+
+def test_signal_to_noise_is_that_of_one_gradient_whatever_their_scale() -> None:
+    rng = np.random.default_rng(0)
+    signal, noise = np.ones(50), rng.standard_normal((4000, 50))  # |signal|² is 50, and so is the noise's
+    assert met(noise + signal) == pytest.approx(1, rel=0.05)
+    assert met(1e-6 * (2 * noise + signal)) == pytest.approx(0.25, rel=0.1)
+    assert met(noise) == pytest.approx(0, abs=0.01)
+    assert met(np.ones((3, 50))) == 1
+
+
+def test_few_gradients_of_noise_show_no_signal_in_the_mean() -> None:
+    rng = np.random.default_rng(0)
+    found = [met(rng.standard_normal((8, 300))) for _ in range(300)]
+    assert abs(np.mean(found)) < 0.005
+
+
+def test_one_gradient_tells_nothing() -> None:
+    meter = SignalMeter()
+    assert meter.signal_to_noise is None
+    meter.add(np.ones(3))
+    assert meter.signal_to_noise is None
+    before = Adjusted(signal=0.03)
+    assert adjusted_by(before).signal == 0.03
+
+
+def test_noise_is_not_learned_by_heart_in_many_passes_and_a_clear_signal_is_worth_them_all() -> None:
+    assert [worthwhile_passes(10, signal) for signal in (-1.0, 0.0, 0.025, 0.05, 5.0)] == [4, 4, 7, 10, 10]
+    assert [worthwhile_passes(3, signal) for signal in (0.0, 1.0)] == [3, 3]
+
+
+def test_the_signal_is_a_running_mean_that_no_single_update_decides() -> None:
+    now = adjust(Adjusted(), decisions=FULL_BATCH, steps=30, ended_early=False, agreement=0, advantage=0, signal=1e6)
+    assert now.signal < 0.08
+    for _ in range(40):
+        now = adjust(now, decisions=FULL_BATCH, steps=30, ended_early=False, agreement=0, advantage=0, signal=0.0)
+    assert worthwhile_passes(10, now.signal) == 4

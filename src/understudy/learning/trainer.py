@@ -43,7 +43,16 @@ from understudy.learning.returns import (
     spare_improbable,
     vtrace,
 )
-from understudy.learning.trust_region import Adjusted, adjust, cosine, kept_share, kl_divergence, kl_limit
+from understudy.learning.trust_region import (
+    Adjusted,
+    SignalMeter,
+    adjust,
+    cosine,
+    kept_share,
+    kl_divergence,
+    kl_limit,
+    worthwhile_passes,
+)
 from understudy.networks.network import Floats, Network
 from understudy.settings import TrainingSettings
 
@@ -177,6 +186,9 @@ class Trainer:
     def restore(self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, int]) -> None:
         """Go on from what `state_arrays` and `counters` gave; ModelMismatch, changing nothing, if they do not fit."""
         arrays = {**_FIRST, **arrays}
+        known = arrays["adjusted"]
+        if 0 < known.size < len(Adjusted()):  # models of earlier versions adjusted less
+            arrays["adjusted"] = np.append(known, Adjusted()[known.size :])
         for name, mine in self.state_arrays().items():
             if name not in arrays or arrays[name].shape != mine.shape:
                 found = f"of shape {arrays[name].shape}" if name in arrays else "missing"
@@ -228,7 +240,8 @@ class Trainer:
         limit = kl_limit(settings.target_kl, len(batch.actions), self.adjusted.agreement)
         before = self.network.parameters.copy()
         weights = Weights(settings.value_coefficient, settings.entropy_coefficient * self.adjusted.rate)
-        passes = self._passes(samples, weights, limit, deadline, interrupted)
+        meter = SignalMeter()
+        passes = self._passes(samples, weights, limit, meter, deadline, interrupted)
         _require_finite("the parameters", self.network.parameters)
         kl, shortened = self._stay_near(samples, before, limit)
 
@@ -250,6 +263,7 @@ class Trainer:
             ended_early=shortened < 1 or 0 < limit < passes[-1][-1].kl,
             agreement=passes[0][0].agreement,
             advantage=self.values.in_units(targets.advantages.mean()),
+            signal=meter.signal_to_noise,
         )
         self.updates += 1
         self.games += batch.games
@@ -393,20 +407,24 @@ class Trainer:
         samples: Samples,
         weights: Weights,
         limit: float,
+        meter: SignalMeter,
         deadline: float,
         interrupted: Callable[[], bool] | None,
     ) -> list[list[_Step]]:
-        """REINFORCE: one step on everything. PPO: epochs of minibatches, until the KL goes beyond the limit."""
+        """REINFORCE: one step on everything. PPO: epochs of minibatches, until the KL goes beyond the limit.
+
+        `meter` sees the gradients of the first pass.
+        """
         if self.settings.algorithm == "reinforce":
-            return [[self._gradient_step(samples, weights)]]
+            return [[self._gradient_step(samples, weights, meter)]]
         # Seeded by the count of updates: no state of a generator has to be saved to continue.
         rng = np.random.default_rng([self.seed, self.updates])
         passes: list[list[_Step]] = []
-        for _ in range(self.settings.epochs):
+        for number in range(worthwhile_passes(self.settings.epochs, self.adjusted.signal)):
             steps: list[_Step] = []
             passes.append(steps)
             for part in samples.minibatches(self.settings.minibatch, rng):
-                steps.append(self._gradient_step(part, weights))
+                steps.append(self._gradient_step(part, weights, None if number else meter))
                 too_far = 0 < _TOO_FAR * limit < steps[-1].kl
                 if too_far or time.monotonic() > deadline or (interrupted is not None and interrupted()):
                     return passes
@@ -414,7 +432,7 @@ class Trainer:
                 break
         return passes
 
-    def _gradient_step(self, samples: Samples, weights: Weights) -> _Step:
+    def _gradient_step(self, samples: Samples, weights: Weights, meter: SignalMeter | None) -> _Step:
         n = len(samples.actions)
 
         def objective(rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, Found]:
@@ -436,6 +454,8 @@ class Trainer:
         parts = self.network.differentiate(samples.states, samples.starts, objective)
         found = parts[0] if len(parts) == 1 else tuple(sum(numbers) for numbers in zip(*parts, strict=True))
         policy_loss, value, mean_entropy, kl, clip_fraction = found
+        if meter is not None:
+            meter.add(self.network.policy_part(self.network.gradients))
         grad_norm = clip_global_norm(self.network.gradients, self.settings.max_grad_norm)
         for what, number in (("the policy loss", policy_loss), ("the value loss", value), ("the gradient", grad_norm)):
             if not math.isfinite(number):

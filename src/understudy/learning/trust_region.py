@@ -18,6 +18,9 @@ _SAME = 0.2  # an agreement that is no accident
 _DISAPPOINTED = -0.3  # a mean advantage, in units of their usual size, that is none either
 _DECAY = 0.99  # of the learning rate in an update of 2,048 decisions that found nothing new
 _FEW_STEPS = 5  # an update that is over sooner took too large ones
+_CLEAR = 0.05  # signal to noise of a minibatch's gradient from which on all passes are worth it
+_FEW_PASSES = 4  # that are made where there is nothing but noise
+_SIGNALS = 8  # updates over which the signal is averaged
 
 
 class Adjusted(NamedTuple):
@@ -29,6 +32,8 @@ class Adjusted(NamedTuple):
     """Cosine between the policy gradients of successive updates, in the running mean: 0 if they are all noise."""
     advantage: float = 0.0
     """The mean advantage in units of their usual size, in the running mean: below 0 where the world got worse."""
+    signal: float = _CLEAR
+    """Signal to noise of the policy gradient of one minibatch, in the running mean."""
 
 
 def kl_limit(target: float, decisions: int, agreement: float) -> float:
@@ -58,6 +63,41 @@ def kept_share(kl: float, limit: float) -> float:
     return 0.95 * math.sqrt(limit / kl) if math.isfinite(kl) else 0.1
 
 
+class SignalMeter:
+    """How much of the gradients of several minibatches is signal: what they have in common, by their mean square."""
+
+    def __init__(self) -> None:
+        self._sum: Floats | None = None
+        self._squares = 0.0
+        self._count = 0
+
+    def add(self, gradient: Floats) -> None:
+        """Take the gradient of one minibatch into account."""
+        self._sum = gradient.astype(np.float64) if self._sum is None else self._sum + gradient
+        self._squares += float(np.vdot(gradient, gradient))
+        self._count += 1
+
+    @property
+    def signal_to_noise(self) -> float | None:
+        """|E g|² / Var g, without bias; None if there are too few of them to tell."""
+        n = self._count
+        if n < 2 or self._sum is None:
+            return None
+        signal = (float(np.vdot(self._sum, self._sum)) - self._squares) / (n * (n - 1))
+        noise = self._squares / n - signal
+        return min(signal / noise, 1.0) if noise > 0 else 1.0
+
+
+def worthwhile_passes(most: int, signal: float) -> int:
+    """How many passes over a batch teach more of the game than of the noise in this batch, at most `most`.
+
+    The first pass takes the signal and the noise in proportion. In later ones a network learns by heart what it has
+    seen, and where little of the gradient is signal, that is noise.
+    """
+    least = min(_FEW_PASSES, most)
+    return round(least + (most - least) * min(max(signal / _CLEAR, 0.0), 1.0))
+
+
 def worthwhile_batch(learned: int, agreement: float) -> int:
     """How many decisions a batch should have, after so many learned from, at least 1.
 
@@ -69,7 +109,14 @@ def worthwhile_batch(learned: int, agreement: float) -> int:
 
 
 def adjust(
-    now: Adjusted, *, decisions: int, steps: int, ended_early: bool, agreement: float, advantage: float
+    now: Adjusted,
+    *,
+    decisions: int,
+    steps: int,
+    ended_early: bool,
+    agreement: float,
+    advantage: float,
+    signal: float | None = None,
 ) -> Adjusted:
     """The factors for the next update, by how this one went.
 
@@ -85,4 +132,5 @@ def adjust(
         factor = 1.1
     else:
         factor = _DECAY ** min(1.0, decisions / FULL_BATCH)
-    return Adjusted(min(max(now.rate * factor, LEAST_RATE), 1.0), same, mean)
+    clear = now.signal if signal is None else now.signal + (min(signal, 4 * _CLEAR) - now.signal) / _SIGNALS
+    return Adjusted(min(max(now.rate * factor, LEAST_RATE), 1.0), same, mean, clear)
