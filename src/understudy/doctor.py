@@ -1,4 +1,4 @@
-"""`understudy doctor`: looks at a run directory and says what is wrong and how to mend it.
+"""`understudy doctor`: examines a run directory, reports problems and how to repair them.
 
 It has the checks of the monitor's light (`watch/health_checks.py`), and looks into the files, which takes longer.
 """

@@ -1,4 +1,4 @@
-"""Which extra has a library that is missing, and the command that installs it here."""
+"""Which extra provides a missing library, and the command that installs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command lines share: a parser that names the nearest name, checked numbers, settings as flags."""
+"""Shared parts of the command lines: a parser that suggests the nearest name, checked numbers, settings as flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The disk contract: where everything in a run is. Nothing else in the package spells out a file name of it."""
+"""The disk contract: the path of every file of a run. No other module spells out a file name of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games that keep to one action for a while, to see what it is worth.
+"""Trials: games that keep to one action for a while, to estimate what it is worth.
 
 Sampling each decision independently rarely shows the value of an action that pays off only when sustained. These games,
 the trials, do. Their decisions are recorded with the probability they were drawn with (sampling.py), and marked, so

@@ -1,4 +1,4 @@
-"""Runs of a check, each in a process of its own, several at a time; Ctrl-C ends them in an orderly way."""
+"""Runs of a check, each in its own process, several at a time; Ctrl-C ends them cleanly."""
 
 from __future__ import annotations
 

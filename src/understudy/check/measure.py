@@ -1,4 +1,4 @@
-"""What is measured of a training run, the same way for every learner."""
+"""The measurements of a training run, the same for every learner."""
 
 from __future__ import annotations
 

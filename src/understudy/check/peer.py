@@ -1,4 +1,4 @@
-"""The door to Stable-Baselines3: its PPO on the same tasks, with its defaults and with published tuned settings."""
+"""Stable-Baselines3's PPO on the same tasks, with its defaults and with published tuned settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stability check: does it stay solved? CartPole, learned on and on after it is solved."""
+"""The stability check: CartPole is trained far beyond the point where it is solved, and must stay solved."""
 
 from __future__ import annotations
 

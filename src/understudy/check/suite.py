@@ -1,4 +1,4 @@
-"""The general check: every task, every seed, beside its peers; a table and a JSON file of what came out."""
+"""The general check: every task and seed, beside its peers; prints a table and writes a JSON file."""
 
 from __future__ import annotations
 

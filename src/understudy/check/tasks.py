@@ -1,4 +1,4 @@
-"""The tasks of the general check. All are learned with the settings that Understudy comes with, no task has its own."""
+"""The tasks of the general check. All use the default settings; no task has settings of its own."""
 
 from __future__ import annotations
 

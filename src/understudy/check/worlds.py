@@ -1,4 +1,4 @@
-"""One match at a time, for the live loop: a Gymnasium environment or the ladder task."""
+"""One match at a time for the live loop: a Gymnasium environment or the ladder task."""
 
 from __future__ import annotations
 

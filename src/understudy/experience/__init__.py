@@ -1,1 +1,1 @@
-"""What a game leaves behind: episodes, the journal of a game in progress, and the spool they wait in."""
+"""Recorded games: episodes, the journal of a running game, and the spool of games that wait for the learner."""

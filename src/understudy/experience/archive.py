@@ -1,4 +1,4 @@
-"""The archive: games that were dealt with, the newest of them, within bounds."""
+"""The archive: games that were learned from or skipped, the newest of them, within limits."""
 
 from __future__ import annotations
 

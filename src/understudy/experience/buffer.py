@@ -1,4 +1,4 @@
-"""What waits in the buffer: which files, in which order, and what is too much."""
+"""The buffer: which games wait, in which order, and which are too many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a game has waited while it could have been learned from."""
+"""How long a game has waited while a learner could have used it."""
 
 from __future__ import annotations
 

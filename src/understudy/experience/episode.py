@@ -1,4 +1,4 @@
-"""What a game leaves: the Episode, the rules it must meet, and its .npz file.
+"""Episode, the record of a game: the rules it must meet, and its .npz file.
 
 The rules are the same for writing and for reading, so that nothing the learner would refuse is ever saved.
 """

@@ -1,4 +1,4 @@
-"""The crash-proof recording of a game in progress: whatever was decided is on file when the decision returns.
+"""The journal of a running game: every decision is in a file before `select_action` returns, so a crash loses none.
 
     UNDERSTUDY-JOURNAL {"schema": 1, "state_dim": S, "n_actions": A, "meta": {…}}\\n
     decision 0   crc32 u4 | kind u4 | reward before f8 | log_prob f8 | value f8 | action i8 | state f4[S] | legal bits

@@ -1,4 +1,4 @@
-"""What a bot says about a game, as values that a game's file can hold.
+"""Notes of a bot about a game, converted to values that the game's file can hold.
 
 Bots hand over what they have: enums of their library, NumPy scalars, paths. A note is never a reason to lose a game.
 """

@@ -1,4 +1,4 @@
-"""Values far outside of the range of their feature, in the words that log, health and doctor use."""
+"""Messages about values far outside the range of their feature, for the log, health and doctor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why games are archived unlearned, in the words that log, health and doctor use."""
+"""Messages about games archived without learning, for the log, health and doctor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spool: finished games wait in `buffer`, and each leaves it once, for `archive` or `rejected`.
+"""The spool: finished games wait in `buffer`; each moves once, to `archive` or `rejected`.
 
 The ledger decides what has been learned. The spool only moves files after it, so after a kill between the two,
 the next look at the ledger finishes the move.

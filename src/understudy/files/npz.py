@@ -1,4 +1,4 @@
-"""Arrays in .npz files: written fast and deterministically, read without trusting a single byte.
+"""Arrays in .npz files: fast, deterministic writing, and reading that trusts no byte of the file.
 
 An .npz is a zip of .npy members. Only the part of both formats that NumPy writes is read here, by hand: every size is
 known and checked before memory is allocated, nothing is ever unpickled or evaluated, and a file that says one thing in

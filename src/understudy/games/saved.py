@@ -1,4 +1,4 @@
-"""What a game saves of its matches: arrays and plain values as bytes that are safe to read from any source."""
+"""Saved matches: arrays and plain values as bytes that are safe to read from any source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WorkerCommunicator: everything that passes between the learner and its workers, in one segment of shared memory.
+"""WorkerCommunicator: all communication between the learner and its workers, in one segment of shared memory.
 
 Commands are states, not messages ("be paused", "play generation 3"): none can be lost, repeated, or wait in a queue.
 """

@@ -1,4 +1,4 @@
-"""What a self-play run starts from: the shape of its game, and the model that is published or a new one."""
+"""The start of a self-play run: the shape of its game, and the published model or a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ParallelManager: starts the worker processes, keeps them alive, and takes what they play."""
+"""ParallelManager: starts the worker processes, replaces dead ones, and collects what they play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TrainingLoopManager: play → update → weights to the workers → now and then a published version, and again.
+"""TrainingLoopManager: play, update, send weights to the workers, publish a version from time to time, repeat.
 
 With `parallel.enabled` worker processes play; without it, or when they keep dying, the same workers play in here.
 """

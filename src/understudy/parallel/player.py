@@ -1,4 +1,4 @@
-"""A worker's work: play many matches at once, ask the network for all of them in one batch, and write it all down."""
+"""Player: plays many matches at once, asks the network for all of them in one batch, and records the decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WorkerPool: the interface of everything that plays the matches of self-play, wherever its workers run.
+"""WorkerPool: the interface of everything that plays matches for self-play: local processes, this process, or Ray.
 
 The loop calls `start_workers` once, then in turns `collect_experiences`, `sync_model_if_needed` and
 `release_experiences`, and `stop_workers` at the end.

@@ -1,4 +1,4 @@
-"""What a Ray actor does: it plays rollouts with the weights that it is given, and answers while it plays."""
+"""The Ray actor: it plays rollouts with the weights that it receives, and answers while it plays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker hands over at a time: T decisions in each of B matches, in one block of memory of fixed size.
+"""Rollout: T decisions in each of B matches, in one block of memory of fixed size.
 
 The block is a slot of a shared-memory ring, or plain memory in sequential mode; the code is the same. A match goes on
 from one rollout to the next. Where it stops, its last position is among the finals, to be bootstrapped from.

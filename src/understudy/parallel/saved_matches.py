@@ -1,4 +1,4 @@
-"""Where the matches of a run were when a version was published, so that the run goes on from there bit for bit.
+"""The state of all matches when a version was published, so that the run continues bit for bit.
 
 `models/matches/000124.npz` is written before version 124 is published and names, by a digest, the weights that it
 belongs to. A run that is killed between the two finds version 123 and its matches, plays on, and writes both again.

@@ -1,4 +1,4 @@
-"""Shared memory that is cleaned up after any death, and the two things kept in it: rings of rollouts, and weights.
+"""Shared memory that is removed however its processes end, with rings of rollouts and the weights in it.
 
 Nothing here takes a lock, so no process can die holding one. Every number has one writer; a slot or a block belongs
 to the writer until a counter says that it is whole, and to the reader until another counter says that it is done with.

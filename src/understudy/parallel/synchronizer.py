@@ -1,4 +1,4 @@
-"""ModelSynchronizer: what of a model workers need to play, as one block of bytes, and when they get a new one."""
+"""ModelSynchronizer: what workers need of a model, as one block of bytes, and when they get a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker process: plays into its ring until told to stop, and shows that it is alive.
+"""The worker process: it plays into its ring until told to stop, and sends heartbeats.
 
 It ends by itself when the learner is gone. Ctrl-C is left to the learner, which then asks properly.
 """

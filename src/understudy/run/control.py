@@ -1,4 +1,4 @@
-"""What people ask of a learner that runs: `control.json` in the run directory, written whole, read by the learner.
+"""`control.json`: requests to pause, resume or stop a learner, in the run directory.
 
 A pause lasts until it is resumed, restarts of the learner included. A stop is for the learner that runs now: each
 request has its own number, and a learner obeys only numbers that came after its start.

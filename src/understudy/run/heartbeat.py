@@ -1,4 +1,4 @@
-"""The heart of a learner: what must be said every second, whatever else the process is busy with."""
+"""The heartbeat thread: it writes the status every second, whatever the process is busy with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One learner holds a run, and this is how it is asked to pause or to end."""
+"""The lock of a run: one learner at a time; and the request to pause or stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training process tells people: lines on the terminal, and entries in the log of its run."""
+"""The messages of a training process: lines on the terminal and entries in the log of its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes that people write about a run: `logs/notes.jsonl`, one JSON object a line, shown on the dashboard."""
+"""Notes of people about a run: `logs/notes.jsonl`, one JSON object per line, shown on the dashboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training process is doing: one of a few states, with a detail where there is one.
+"""The state of a training process: an enum, and a detail where there is one.
 
 `status.json` holds the state as text, the way people read it; `RunState.parse` is the way back.
 """

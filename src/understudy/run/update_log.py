@@ -1,4 +1,4 @@
-"""`logs/updates.jsonl`: the figures of each update of self-play, one JSON object a line.
+"""`logs/updates.jsonl`: the figures of each update of self-play, one JSON object per line.
 
 The file is bounded: once it has 2,000 lines, neighbours are merged to their means, and from then on a line stands for
 twice as many updates. So it covers the whole run, however long that is.

@@ -1,1 +1,1 @@
-"""Watching a run: everything here reads the run directory and invents nothing, so it works at any time, on any copy."""
+"""Watching a run. Everything here only reads the run directory, so it works at any time and on any copy."""

@@ -1,4 +1,4 @@
-"""Callbacks: what happens in a run, told to a program of yours as it happens, for W&B, MLflow and the like.
+"""Callbacks: a program of yours is called for every version and game of a run, for W&B, MLflow and similar services.
 
 They read the run directory, like everything that watches: the learner neither knows nor waits for them.
 """

@@ -1,4 +1,4 @@
-"""The commands that watch and steer a run: `monitor`, `status`, `export`, `pause`, `resume` and `stop`."""
+"""The commands that watch and control a run: `monitor`, `status`, `export`, `pause`, `resume` and `stop`."""
 
 from __future__ import annotations
 

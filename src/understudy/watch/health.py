@@ -1,4 +1,4 @@
-"""Is the machine working? From one look at a run to green, amber or red, with what is wrong and what to do.
+"""The health light: green, amber or red from one look at a run, with the problem and what to do.
 
 Red: nothing is learned until somebody acts. Amber: look at it soon. Green: it works. Grey: nothing runs, and nothing
 has to.

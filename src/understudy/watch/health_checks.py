@@ -1,4 +1,4 @@
-"""What can be wrong with a run: each check looks at one thing and yields the troubles it finds.
+"""The checks behind the health light: each looks at one thing and yields the problems it finds.
 
 Pure functions of a `RunSnapshot`.
 """

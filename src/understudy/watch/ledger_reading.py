@@ -1,4 +1,4 @@
-"""Opening the ledger of a run to read from it, whatever its version and wherever it is."""
+"""Opens the ledger of a run for reading, whatever its version and wherever it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`understudy monitor RUN_DIR`: a run on one screen of a terminal, 80 x 24 or larger, looked at every two seconds."""
+"""`understudy monitor RUN_DIR`: a run on one screen of a terminal, 80 × 24 or larger, updated every two seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the monitor shows: a run in the rows of a terminal, as a pure function of what was read."""
+"""The rows of the monitor, as a pure function of a snapshot of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the bot getting better? A light and a sentence, from the results that say most about it.
+"""Progress: is the bot getting better? A light and a sentence, from the most informative results.
 
 The bot's own games say most: its latest games against those before, by the win rate, or by the return if the game has
 no winner. Without any, evaluation games do: the version that was evaluated last against the one that was evaluated

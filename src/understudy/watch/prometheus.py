@@ -1,4 +1,4 @@
-"""The text that Prometheus scrapes: the last figures of one or more runs, as a pure function of what was read."""
+"""The text that Prometheus scrapes: the newest figures of one or more runs."""
 
 from __future__ import annotations
 

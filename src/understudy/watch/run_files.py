@@ -1,4 +1,4 @@
-"""What the folders and logs of a run hold, as far as it can be read."""
+"""The folders and logs of a run, as far as they can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a run directory: everything that a monitor shows, as far as it can be read.
+"""RunSnapshot: everything that a monitor shows of a run at one moment, as far as it can be read.
 
 A part that is missing, damaged or locked leaves its figures empty and a sentence in `problems`; nothing raises, and
 nothing is written.

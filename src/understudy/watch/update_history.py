@@ -1,4 +1,4 @@
-"""The metrics of self-play, update by update, as series to draw."""
+"""The metrics of self-play per update, as series to draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Win rates from the ledger: over games, by version and by result axis, for each purpose of games apart."""
+"""Win rates from the ledger: over games, by version and by result axis, for each purpose of games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the army goes: it gathers, defends, attacks in waves, retreats when outnumbered, and cleans up."""
+"""The army: it gathers, defends, attacks in waves, retreats when outnumbered, and searches for the last structures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pool of processes that play games and end with their parent."""
+"""A pool of processes that play games and end when their parent ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of a run's games, a line of JSON each. The next start continues from it; the table and the plot show it."""
+"""The log of a run's games, one JSON line each. The next start continues from it; the table and the plot use it."""
 
 from __future__ import annotations
 

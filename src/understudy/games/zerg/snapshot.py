@@ -1,4 +1,4 @@
-"""The game at one moment as the bot sees it, and the bot's commands, as plain arrays without any game library.
+"""GameSnapshot, the game at one moment as the bot sees it, and the bot's commands, without any game library.
 
 `bot_adapter.py` makes a GameSnapshot from burnysc2's BotAI, `direct/adapter.py` from the simulation. All
 decisions are made from it, so they are the same on both.

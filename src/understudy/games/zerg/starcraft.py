@@ -1,4 +1,4 @@
-"""StarCraft II's own numbers that several parts need: races, results, difficulties, builds and the clock."""
+"""Constants of StarCraft II: races, results, difficulties, builds and the clock."""
 
 from __future__ import annotations
 

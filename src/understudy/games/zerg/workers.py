@@ -1,4 +1,4 @@
-"""Assigns drones to bases and extractors, in a table of its own, since the game's counts lag behind orders."""
+"""Assigns drones to bases and extractors. It keeps its own table, because the game's counts lag behind orders."""
 
 from __future__ import annotations
 

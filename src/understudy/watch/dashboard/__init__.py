@@ -1,1 +1,1 @@
-"""The web dashboard: what is in the run directories, live in a browser."""
+"""The web dashboard: run directories live in a browser."""

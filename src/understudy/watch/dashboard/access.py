@@ -1,4 +1,4 @@
-"""The gate in front of the dashboard: whose requests are answered, pages and websockets alike.
+"""Access control of the dashboard: which requests are answered, for pages and websockets.
 
 A page anywhere on the web can make a visitor's browser send requests to this machine. Three things stand against it:
 the Host header must name this dashboard (a foreign name that was pointed at this machine does not), the Origin header,

@@ -1,4 +1,4 @@
-"""What a visitor may ask of a run: each action is explained, confirmed, done, and logged in the run itself."""
+"""Actions of a visitor on a run: each is explained, confirmed, carried out, and logged in the run."""
 
 from __future__ import annotations
 

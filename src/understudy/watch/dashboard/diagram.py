@@ -1,4 +1,4 @@
-"""The loop as a picture, game → buffer → learner → model → bot: a stall is visible where it is."""
+"""The diagram of the loop: game → buffer → learner → model → bot, with its counts."""
 
 from __future__ import annotations
 

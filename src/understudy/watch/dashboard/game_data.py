@@ -1,4 +1,4 @@
-"""One recorded game, ready to be looked at: what was seen, what was decided and how probable that was."""
+"""One recorded game as data for its page: states, decisions and their probabilities."""
 
 from __future__ import annotations
 

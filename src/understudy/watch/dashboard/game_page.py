@@ -1,4 +1,4 @@
-"""One game under the glass: its states, its decisions with their probabilities, its rewards and its result."""
+"""The page of one game: its states, its decisions with their probabilities, its rewards and its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of games: what waits, what was learned from, what was rejected and why; to filter and to open."""
+"""The page Games: games that wait, were learned from or were rejected and why, with filters."""
 
 from __future__ import annotations
 

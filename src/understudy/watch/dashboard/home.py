@@ -1,4 +1,4 @@
-"""Several runs side by side: the state of each, and their curves in one picture."""
+"""The first page with several runs: the state of each, and their curves in one chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How learning goes: every figure of the updates, how fast it is, and how results differ by opponent and version."""
+"""The page Learning: the metrics of updates, their speed, and results by opponent and version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine and the processes on it: load, workers, disk, what the learner says, and what can be asked of it."""
+"""The page Machine: load, workers, disk, the log, and the controls of the learner."""
 
 from __future__ import annotations
 

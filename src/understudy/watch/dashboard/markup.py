@@ -1,4 +1,4 @@
-"""HTML that is safe by construction: whatever is not Markup already is escaped. Reasons and names come from files."""
+"""HTML that is safe by construction: text that is not Markup is escaped, because names and reasons come from files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of the metrics of learning, along the x-axis and with the smoothing that a visitor chooses."""
+"""Charts of the metrics of learning, with the x-axis and smoothing that a visitor chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page for an address that does not exist: it says so, and where to go from there."""
+"""The page for an address that does not exist, with links to those that do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions of the model: which came from which, what each learned from, and the way back to one."""
+"""The page Models: the versions, what each was made from, and rollback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom the latest games were played against, as far as the ledger or their files say it."""
+"""The opponents of the latest games, from the ledger or from the games' files."""
 
 from __future__ import annotations
 

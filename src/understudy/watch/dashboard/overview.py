@@ -1,4 +1,4 @@
-"""The first look at a run: whether it is healthy, where the loop stands, and whether the bot is getting better."""
+"""The page Overview: whether a run is healthy, its state, and whether the bot is getting better."""
 
 from __future__ import annotations
 

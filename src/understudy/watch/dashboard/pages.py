@@ -1,4 +1,4 @@
-"""The pages: which address shows what, the frame around all of them, and how they keep up to date."""
+"""The pages of the dashboard: their addresses, the frame around them, and how they are updated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages are made of. A part is built once and returns how to bring it up to date; unchanged parts send nothing."""
+"""The parts of pages. A part is built once and returns a function that updates it; unchanged parts send nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes of people about a run, and the settings it learns with."""
+"""Notes of people about a run, and its settings."""
 
 from __future__ import annotations
 

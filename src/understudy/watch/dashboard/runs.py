@@ -1,4 +1,4 @@
-"""The runs that are shown: by name, looked at while somebody watches, and never a path outside their folders."""
+"""The runs that are shown: by name, read while a visitor is there, and never a path outside their folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`understudy dashboard`: puts the pages behind the gate and serves them until Ctrl-C."""
+"""`understudy dashboard`: serves the pages, with access control, until Ctrl-C."""
 
 from __future__ import annotations
 
