@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from understudy.errors import RunDirError
-from understudy.ledger.connection import Ledger, LedgerGame
+from understudy.ledger import history
+from understudy.ledger.connection import Ledger, LedgerGame, Totals
 from understudy.ledger.history import MOST_VALUES, OTHER_VALUES
 from understudy.watch.history import read_history
 
@@ -139,3 +140,33 @@ def test_an_axis_with_a_new_value_in_every_game_does_not_fill_the_ledger(tmp_pat
         values = dict(ledger.query("SELECT value, won FROM axis_blocks WHERE size = 128"))
     assert len(values) == MOST_VALUES + 1
     assert values[OTHER_VALUES] == 60 - MOST_VALUES
+
+
+@pytest.mark.slow
+def test_rows_of_old_versions_are_let_go_and_stay_counted_in_totals_and_charts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def filled(name: str) -> Ledger:
+        ledger = Ledger(tmp_path / name)
+        for version in range(1, 501):
+            who = "quiet" if version == 7 else "learner"
+            ledger.record_version(version, version - 1 or None, who, [], {"loss": version / 500, "games": 2})
+        return ledger
+
+    monkeypatch.setattr("understudy.ledger.connection._FORGET_EVERY", 50)
+    whole = filled("whole.sqlite")
+    monkeypatch.setattr(history, "KEPT_VERSIONS", 60)
+    monkeypatch.setattr(history, "KEPT_BLOCKS", {1: 100, 16: 100, 128: 100, 256: 256})
+    with whole, filled("bounded.sqlite") as bounded:
+        assert len(bounded.versions()) < 120
+        assert bounded.versions()[0].publisher == "quiet"  # the newest of each publisher stays
+        assert _without_time(bounded.totals("learner")) == pytest.approx(_without_time(whole.totals("learner")))
+        assert bounded.head() == 500
+        shown, expected = (read_history(ledger, points=2).metrics["loss"] for ledger in (bounded, whole))
+        assert shown.value == pytest.approx(expected.value)
+        blocks = "SELECT count(*) FROM metric_blocks WHERE size = 16"
+        assert bounded.query(blocks)[0][0] < whole.query(blocks)[0][0] / 2
+
+
+def _without_time(totals: Totals) -> tuple[float | None, ...]:
+    return totals.batches, totals.games, totals.steps, totals.seconds, totals.average_loss, totals.last_loss

@@ -24,6 +24,7 @@ from understudy.ledger.tables import (
     GAME_COLUMNS,
     SCHEMA_VERSION,
     forget_games,
+    forget_versions,
     game_of,
     insert_games,
     migrate,
@@ -33,6 +34,7 @@ from understudy.ledger.tables import (
 
 _IDS_AT_A_TIME = 500
 _FORGOTTEN_AT_A_TIME = 10_000
+_FORGET_EVERY = 1000  # versions
 
 __all__ = ["Ledger", "LedgerGame", "Outcome", "Totals", "Version"]
 
@@ -155,6 +157,8 @@ class Ledger:
             numbers = history.version_numbers(games, steps, seconds, loss, rest)
             history.add_versions(db, [(version, at, numbers)])
             insert_games(db, consumed, outcome, version, at)
+            if version % _FORGET_EVERY == 0:
+                forget_versions(db, version)
             db.executemany(
                 "UPDATE games SET id = id || '~' || ?, outcome = 'skipped', archived = 0 WHERE id = ?",
                 [(version, game_id) for game_id in withdrawn],
@@ -255,16 +259,20 @@ class Ledger:
 
     def totals(self, publisher: str) -> Totals:
         """What a publisher has done since the run began."""
-        (row,) = self.query(
-            "SELECT count(loss), coalesce(sum(games), 0), coalesce(sum(steps), 0), coalesce(sum(seconds), 0), avg(loss)"
-            " FROM versions WHERE publisher = ?",
-            (publisher,),
-        )
+        sums = "coalesce(sum(games), 0), coalesce(sum(steps), 0), coalesce(sum(seconds), 0), total(loss)"
+        (row,) = self.query(f"SELECT count(loss), {sums} FROM versions WHERE publisher = ?", (publisher,))
+        if self.query("SELECT 1 FROM sqlite_master WHERE name = 'forgotten_versions'"):
+            (old,) = self.query(
+                f"SELECT coalesce(sum(batches), 0), {sums} FROM forgotten_versions WHERE publisher = ?", (publisher,)
+            )
+            row = tuple(new + gone for new, gone in zip(row, old, strict=True))
+        batches, games, steps, seconds, loss = row
         last = self.query(
             "SELECT loss, at FROM versions WHERE publisher = ? AND loss IS NOT NULL ORDER BY version DESC LIMIT 1",
             (publisher,),
         )
-        return Totals(*row, *(last[0] if last else (None, None)))
+        average = loss / batches if batches else None
+        return Totals(batches, games, steps, seconds, average, *(last[0] if last else (None, None)))
 
     def games(self, newest: int | None = None) -> list[tuple[LedgerGame, str, int | None]]:
         """(game, outcome, version) of the games dealt with, oldest first."""

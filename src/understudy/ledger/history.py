@@ -18,6 +18,9 @@ from understudy.ledger.rows import LedgerGame
 METRIC_SIZES = (16, 256, 4096)  # a single version is a row of `versions`
 GAME_SIZES = (8, 128, 2048, 32768)  # one game's result is no rate
 VERSION_SIZES = (1, 16, 256, 4096)
+KEPT_VERSIONS = 100_000  # with a row; older ones are only in blocks
+# Charts have hundreds of points: of a long history they show larger blocks, and the small ones of its beginning go.
+KEPT_BLOCKS = {1: 200_000, 16: 200_000, 128: 2_000_000, 256: 2_000_000}  # size → versions or games back from the newest
 MOST_VALUES = 40  # of one axis of results
 OTHER_VALUES = "(others)"
 PURPOSE = "purpose"
@@ -214,10 +217,19 @@ def take_over_version_3(db: sqlite3.Connection, axes: Mapping[str, str]) -> None
 
 def forget_finest(db: sqlite3.Connection, number: int) -> None:
     """Delete the finest blocks of games before a number; the coarser ones have them in their sums."""
-    size = GAME_SIZES[0]
-    db.execute("DELETE FROM result_blocks WHERE along LIKE '%game' AND size = ? AND block < ?", (size, number // size))
-    db.execute("DELETE FROM axis_blocks WHERE size = ? AND block < ?", (size, number // size))
-    db.execute("DELETE FROM action_blocks WHERE size = ? AND block < ?", (size, number // size))
+    for size, before in ((GAME_SIZES[0], number), (GAME_SIZES[1], number - KEPT_BLOCKS[GAME_SIZES[1]])):
+        block = (size, max(before, 0) // size)
+        db.execute("DELETE FROM result_blocks WHERE along LIKE '%game' AND size = ? AND block < ?", block)
+        db.execute("DELETE FROM axis_blocks WHERE size = ? AND block < ?", block)
+        db.execute("DELETE FROM action_blocks WHERE size = ? AND block < ?", block)
+
+
+def forget_fine_versions(db: sqlite3.Connection, head: int) -> None:
+    """Delete the small blocks of versions long before the newest one."""
+    for size in VERSION_SIZES[:-1]:
+        block = (size, max(head - KEPT_BLOCKS[size], 0) // size)
+        db.execute("DELETE FROM metric_blocks WHERE size = ? AND block < ?", block)
+        db.execute("DELETE FROM result_blocks WHERE along LIKE '%version' AND size = ? AND block < ?", block)
 
 
 def version_numbers(

@@ -139,6 +139,18 @@ def insert_games(
     history.add_games(db, enumerate(games, last + 1), latest=at)
 
 
+FORGOTTEN_VERSIONS = """
+CREATE TABLE IF NOT EXISTS forgotten_versions (
+    publisher TEXT PRIMARY KEY,
+    batches   INTEGER NOT NULL,       -- versions that have a loss
+    games     INTEGER NOT NULL,
+    steps     INTEGER NOT NULL,
+    seconds   REAL NOT NULL,
+    loss      REAL NOT NULL           -- their sum
+)
+"""
+
+
 def forget_games(db: sqlite3.Connection, until: int) -> None:
     """Delete the rows of games up to a number, and their finest sums, within the caller's transaction.
 
@@ -154,6 +166,29 @@ def forget_games(db: sqlite3.Connection, until: int) -> None:
     )
     db.execute("DELETE FROM games WHERE rowid < ?", (end,))
     history.forget_finest(db, end)
+
+
+def forget_versions(db: sqlite3.Connection, head: int) -> None:
+    """Delete the rows of versions long before the newest one, within the caller's transaction; they stay counted.
+
+    The newest row of each publisher stays.
+    """
+    db.execute(FORGOTTEN_VERSIONS)
+    old = (
+        "version < ? AND version NOT IN (SELECT max(version) FROM versions GROUP BY publisher)"
+        " AND version NOT IN (SELECT max(version) FROM versions WHERE loss IS NOT NULL GROUP BY publisher)"
+    )
+    before = (head - history.KEPT_VERSIONS,)
+    db.execute(
+        "INSERT INTO forgotten_versions"
+        " SELECT publisher, count(loss), sum(games), sum(steps), sum(seconds), total(loss)"
+        f" FROM versions WHERE {old} GROUP BY publisher ON CONFLICT DO UPDATE SET batches = batches + excluded.batches,"
+        " games = games + excluded.games, steps = steps + excluded.steps, seconds = seconds + excluded.seconds,"
+        " loss = loss + excluded.loss",
+        before,
+    )
+    db.execute(f"DELETE FROM versions WHERE {old}", before)
+    history.forget_fine_versions(db, head)
 
 
 def game_of(row: Sequence[Any]) -> LedgerGame:

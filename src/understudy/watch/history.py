@@ -143,11 +143,18 @@ def _metrics(ledger: Ledger, head: int, points: int, since: float) -> dict[str, 
 def _first_version(ledger: Ledger, since: float) -> int:
     """The first version published at or after a time, to within the largest block."""
     if since <= 0:
+        size = METRIC_SIZES[-1]  # blocks of this size are kept for ever
+        ((block,),) = ledger.query("SELECT min(block) FROM metric_blocks WHERE size = ?", (size,))
         ((first,),) = ledger.query("SELECT coalesce(min(version), 0) FROM versions")
-        return int(first)
-    size = METRIC_SIZES[0]
-    ((block,),) = ledger.query("SELECT min(block) FROM metric_blocks WHERE size = ? AND until >= ?", (size, since))
-    return (ledger.head() or 0) + 1 if block is None else int(block) * size
+        return int(first) if block is None or first - block * size < size else int(block) * size
+    for size in METRIC_SIZES:  # the small blocks of long ago are gone
+        ((block,),) = ledger.query("SELECT min(block) FROM metric_blocks WHERE size = ? AND until >= ?", (size, since))
+        if block is None:
+            break
+        ((oldest,),) = ledger.query("SELECT min(block) FROM metric_blocks WHERE size = ?", (size,))
+        if block > oldest or size == METRIC_SIZES[-1]:
+            return int(block) * size
+    return (ledger.head() or 0) + 1
 
 
 def _version_rows(ledger: Ledger, first: int) -> Iterable[tuple[int, str, int, float, float, float, float, float]]:
