@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,3 +219,34 @@ def test_memory_is_removed_after_its_maker_was_killed() -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()  # the tracker holds standard error until it has cleaned up
     assert not (os.path.exists("/dev/shm") and os.path.exists(f"/dev/shm/{name}"))  # noqa: PTH110
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/shm"), reason="only Linux keeps shared memory as files")  # noqa: PTH110
+def test_memory_of_a_process_group_that_was_killed_is_removed_by_the_next_start() -> None:
+    code = (
+        "import sys, time; from understudy.parallel.shared import Segment\n"
+        "s = Segment(int(sys.argv[1])); print(s.name, flush=True); time.sleep(60)"
+    )
+
+    def started(size: int) -> tuple[subprocess.Popen[str], Path]:
+        command = [sys.executable, "-c", code, str(size)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        assert process.stdout is not None
+        return process, Path("/dev/shm", process.stdout.readline().strip())
+
+    killed, left = started(12345)
+    alive, used = started(23456)
+    for path in (left, used):
+        os.utime(path, (0, 0))
+    os.killpg(killed.pid, signal.SIGKILL)  # its resource tracker too
+    killed.communicate()
+    assert left.exists()
+    try:
+        segment = Segment(100)
+        assert not left.exists()
+        assert used.exists()
+        segment.close()
+    finally:
+        alive.terminate()
+        alive.communicate()

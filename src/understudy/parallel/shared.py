@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
+import secrets
 import shutil
+import time
 from collections.abc import Callable
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
@@ -16,24 +19,32 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.files.locks import FileLock
 from understudy.parallel.rollout import Rollout, RolloutShape
 
 Block = NDArray[np.uint8]
 
 _LINUX_MEMORY = Path("/dev/shm")
+_PREFIX = "understudy_"
+_UNLOCKED_SECONDS = 1.0  # its maker may not have locked younger memory yet
+logger = logging.getLogger(__name__)
 _OPEN: list[SharedMemory] = []  # to be closed; those that arrays are kept of stay until the arrays are gone
 
 
 class Segment:
     """A named block of shared memory, of zeros at first. Its maker removes it; should the maker be killed, the
-    resource tracker of multiprocessing does, once the workers have noticed and ended.
+    resource tracker of multiprocessing does, once the workers have noticed and ended. If that was killed too, the next
+    maker of a segment finds and removes it.
     """
 
     def __init__(self, size: int, name: str | None = None) -> None:
-        if name is None:
-            _require_room(size)
-        self._memory = SharedMemory(name, create=name is None, size=size)
         self._owner = name is None
+        if name is None:
+            remove_leftovers()
+            _require_room(size)
+            name = f"{_PREFIX}{secrets.token_hex(8)}"
+        self._memory = SharedMemory(name, create=self._owner, size=size)
+        self._lock = _locked(self._memory.name) if self._owner else None
         self.name = self._memory.name
         self.size = size
 
@@ -47,11 +58,41 @@ class Segment:
         if self._owner:
             self._owner = False
             self._memory.unlink()
+            if self._lock is not None:
+                self._lock.release()
         _OPEN.append(self._memory)
         for memory in tuple(_OPEN):
             with contextlib.suppress(BufferError):  # an array is still in use: tried again next time
                 memory.close()
                 _OPEN.remove(memory)
+
+
+def _locked(name: str) -> FileLock | None:
+    """The lock by which others see that the maker of this memory is alive; None where memory has no file."""
+    lock = FileLock(_LINUX_MEMORY / name, create=False)
+    with contextlib.suppress(OSError):
+        if lock.acquire(blocking=False):
+            return lock
+    return None
+
+
+def remove_leftovers() -> int:
+    """Remove the memory of makers that were killed together with their resource trackers; returns how much there was.
+
+    Only Linux shows which memory there is; Windows removes it with the last process.
+    """
+    removed = 0
+    for path in _LINUX_MEMORY.glob(f"{_PREFIX}*") if _LINUX_MEMORY.is_dir() else ():
+        lock = FileLock(path, create=False)
+        with contextlib.suppress(OSError):  # removed meanwhile, or of another user
+            stat = path.stat()
+            if time.time() - stat.st_mtime > _UNLOCKED_SECONDS and lock.acquire(blocking=False):
+                path.unlink()
+                lock.release()
+                removed += stat.st_size
+    if removed:
+        logger.warning("Removed %.1f MB of shared memory that a killed process had left.", removed / 1e6)
+    return removed
 
 
 def _require_room(size: int) -> None:
