@@ -1,9 +1,10 @@
-"""Makes the pictures in docs/images from real runs: the dashboard in both themes and on a phone, and the monitor.
+"""Makes docs/images and docs/pictures.md: every page of the dashboard, in both themes, on a wide screen and a phone.
 
-    python tools/screenshots.py RUN_DIR [MORE_RUN_DIRS ...]
+    python tools/screenshots.py [RUN_DIR MORE_RUN_DIRS ...] [--minutes M] [--only NAME ...]
 
-It starts a dashboard of its own and looks at it in Chromium. The first run is the one whose pages are shown; the page
-that compares runs is made where there are several, those of replays and shogi if one of the runs has any.
+Without runs it plays its own: a few seconds of CartPole and shogi, then the Zerg bot, which is still at it while the
+pictures are taken. The first run is the one whose pages are shown; of the others what the first does not have. It
+starts a dashboard of its own and looks at it in Chromium.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -26,90 +30,165 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools.chromium import MISSING, Browser, Tab, find_chromium
 
+import understudy
 from understudy.rundir import RunDir
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
+PAGE = ROOT / "docs" / "pictures.md"
 _SETTLED_SECONDS = 1.5  # fonts, and the first refresh
 _TERMINAL = 100
 _TALLEST = 1400
+_WIDE, _PHONE = 1280, 390
+_OF_EACH = ("overview", "learning")  # pages that look different for other kinds of games
+_SHORT = {
+    "cartpole": ("--env", "CartPole-v1", "--seconds", "20"),
+    "shogi": ("shogi", "--seconds", "60"),
+}
 _DRAWN = """document.querySelector('.page > *')
     && [...document.querySelectorAll('.chart')].every(c => !c.offsetParent || c.querySelector('svg path'))"""
+_TABS = "[...document.querySelectorAll('.tab')].map(t => [t.innerText, t.getAttribute('href')])"
 _BOTTOM = "Math.max(...[...document.querySelectorAll('.page > *')].map(e => e.getBoundingClientRect().bottom))"
 
 
 def main() -> int:
     """Make every picture that the runs allow."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run_dirs", nargs="+", metavar="RUN_DIR")
-    names = "overview, phone, game, monitor … (default: all)"
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help=names)
+    parser.add_argument("run_dirs", nargs="*", metavar="RUN_DIR")
+    parser.add_argument("--minutes", type=float, default=4.0, help="how long the Zerg bot plays first (default: 4)")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="overview, game, monitor … (default: all)"
+    )
     options = parser.parse_args()
     program = find_chromium()
     if program is None:
         sys.exit(MISSING)
     IMAGES.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "understudy", "dashboard", *options.run_dirs, "--dashboard.port", "0"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
-        assert server.stdout is not None
-        try:
-            address = _address(server.stdout)
-            with Browser(program) as browser:
-                _photograph(browser, address, [RunDir.at(run).root.name for run in options.run_dirs], options.only)
-                if not options.only or "monitor" in options.only:
-                    _terminal(browser, options.run_dirs[0], environment)
-        finally:
-            server.terminate()
+    with ExitStack() as ending:
+        runs = options.run_dirs or ending.enter_context(_played(options.minutes))
+        browser = ending.enter_context(Browser(program))
+        address = ending.enter_context(_dashboard(runs))
+        shown = _photograph(browser, address, [RunDir.at(run).root.name for run in runs], options.only)
+        if not options.only or "monitor" in options.only:
+            _terminal(browser, runs[0], _environment())
+        if not options.only:
+            PAGE.write_text(document(shown), encoding="utf-8")
     return 0
 
 
-def _photograph(browser: Browser, address: str, runs: list[str], only: list[str]) -> None:
-    run = f"/run/{runs[0]}"
-    pages = [
-        ("overview", run, 1280, (False, True)),
-        ("learning", f"{run}/learning", 1280, (True,)),
-        ("results", f"{run}/results", 1280, (False,)),
-        ("games", f"{run}/games", 1280, (True,)),
-        ("models", f"{run}/models", 1280, (False,)),
-        ("machine", f"{run}/machine", 1280, (True,)),
-        ("phone", run, 390, (False, True)),
-    ]
-    page = browser.open(f"{address}{run}")
-    for tab, where in _optional_tabs(page, address, runs).items():
-        pages.append((tab, where, 1280, (False,)))
-    pages += [("runs", "/", 1280, (True,))] if len(runs) > 1 else []
-    if not only or "game" in only:
-        page.go(f"{address}{run}/games")
-        link = page.wait_for("document.querySelector('.games a[data-game]')?.getAttribute('href')")
-        pages.append(("game", link, 1280, (False,)))
-    for name, path, width, themes in [page for page in pages if not only or page[0] in only]:
-        for dark in themes:
-            target = IMAGES / f"{name}-{'dark' if dark else 'light'}.png"
-            opened = browser.open(f"{address}{path}", width, 900, dark=dark)
-            opened.wait_for(_DRAWN)
-            time.sleep(_SETTLED_SECONDS)
-            if name == "shogi":
-                opened.click('[aria-label="last"]')
-                opened.wait_for_text("The game has ended.")
-                opened.click('[aria-label="back"]')  # to the last decision, with what was thought of it
-                opened.wait_for("!document.body.innerText.includes('The game has ended.')")
-            opened.resize(width, min(int(opened.evaluate(_BOTTOM)) + 24, _TALLEST))
-            time.sleep(_SETTLED_SECONDS / 2)
-            _save(opened, target)
-            opened.close()
+@contextmanager
+def _played(minutes: float) -> Iterator[list[str]]:
+    """The folders of runs that are played now; the first one goes on until the end."""
+    with tempfile.TemporaryDirectory(prefix="understudy-", ignore_cleanup_errors=True) as folder:
+        runs = {name: str(Path(folder) / name) for name in ("local_training", "cartpole", "shogi", "new")}
+        Path(runs["new"]).mkdir()
+        for name, arguments in _SHORT.items():
+            print(f"Playing {name} ...", flush=True)
+            command = [sys.executable, "-m", "understudy", "selfplay", *arguments, "--run-dir", runs[name]]
+            subprocess.run(command, check=True, env=_environment(), stdout=subprocess.DEVNULL)
+        command = [
+            sys.executable,
+            str(ROOT / "run_with_training.py"),
+            "--games",
+            "0",
+            "--run-dir",
+            runs["local_training"],
+        ]
+        print(f"Playing Zerg games for {minutes:g} minutes ...", flush=True)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=_environment()) as bot:
+            try:
+                time.sleep(60 * minutes)
+                yield list(runs.values())
+            finally:
+                bot.terminate()
 
 
-def _optional_tabs(page: Tab, address: str, runs: list[str]) -> dict[str, str]:
-    """Where replays and shogi are shown: in the first run that has them."""
-    found: dict[str, str] = {}
+@contextmanager
+def _dashboard(runs: list[str]) -> Iterator[str]:
+    """The address of a dashboard of these runs."""
+    command = [sys.executable, "-m", "understudy", "dashboard", *runs, "--dashboard.port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment()) as server:
+        assert server.stdout is not None
+        try:
+            yield _address(server.stdout)
+        finally:
+            server.terminate()
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+
+
+def _photograph(browser: Browser, address: str, runs: list[str], only: list[str]) -> dict[str, str]:
+    """Take all pictures; name and title of each page that was shown."""
+    pages = _pages(browser, address, runs)
+    for name, (_, path) in pages.items():
+        if only and name not in only:
+            continue
+        for width in (_WIDE, _PHONE):
+            for dark in (False, True):
+                tab = browser.open(f"{address}{path}", width, 900, dark=dark)
+                _settle(tab, name, width)
+                _save(tab, IMAGES / picture(name, phone=width == _PHONE, dark=dark))
+                tab.close()
+    return {name: title for name, (title, _) in pages.items()}
+
+
+def _pages(browser: Browser, address: str, runs: list[str]) -> dict[str, tuple[str, str]]:
+    """Title and address of each page: all of the first run, then what only another run has."""
+    found: dict[str, tuple[str, str]] = {"runs": ("Several runs", "/")} if len(runs) > 1 else {}
+    tab = browser.open(f"{address}/run/{runs[0]}")
     for run in runs:
-        page.go(f"{address}/run/{run}")
-        time.sleep(_SETTLED_SECONDS)
-        for tab in page.evaluate("[...document.querySelectorAll('.tab')].map(t => t.innerText.toLowerCase())"):
-            if tab in ("watch", "replays", "shogi"):
-                found.setdefault(tab, f"/run/{run}/{'battles' if tab == 'watch' else tab}")
-    return found
+        tab.go(f"{address}/run/{run}")
+        tab.wait_for(_DRAWN)
+        for title, path in tab.evaluate(_TABS):
+            name = Path(path).name
+            if name not in found:
+                found[name] = (title, path)
+            elif name in _OF_EACH:
+                found[f"{name}-{run}"] = (f"{title} of {run.replace('_', ' ')}", path)
+        if "game" not in found:
+            tab.go(f"{address}/run/{run}/games")
+            link = tab.wait_for("document.querySelector('.games a[data-game]')?.getAttribute('href')")
+            found["game"] = ("One game", link)
+    tab.close()
+    return found | {"missing": ("An address that does not exist", "/run/nothing")}
+
+
+def _settle(tab: Tab, name: str, width: int) -> None:
+    """Wait until everything is drawn, and make the window as high as the page."""
+    tab.wait_for(_DRAWN if name != "missing" else "!!document.querySelector('h1')")
+    time.sleep(_SETTLED_SECONDS)
+    if name == "shogi":
+        tab.click('[aria-label="last"]')
+        tab.wait_for_text("The game has ended.")
+        tab.click('[aria-label="back"]')  # to the last decision, with what was thought of it
+        tab.wait_for("!document.body.innerText.includes('The game has ended.')")
+    if name != "missing":
+        tab.resize(width, min(int(tab.evaluate(_BOTTOM)) + 24, _TALLEST))
+        time.sleep(_SETTLED_SECONDS / 2)
+
+
+def picture(name: str, *, phone: bool, dark: bool) -> str:
+    """The file of a picture."""
+    return f"{name}{'-phone' if phone else ''}-{'dark' if dark else 'light'}.png"
+
+
+def document(shown: dict[str, str]) -> str:
+    """The text of docs/pictures.md."""
+    lines = [
+        "# Pictures",
+        "",
+        f"Every page of the dashboard of version {understudy.__version__}. `make pictures` makes them from runs",
+        "of the Zerg bot, of CartPole and shogi by self-play, and of a run that was not started.",
+    ]
+    for name, title in shown.items():
+        lines += ["", f"## {title}", ""]
+        for phone, width in ((False, 49), (True, 24)):
+            for dark in (False, True):
+                about = f"{title}{' on a phone' if phone else ''}, {'dark' if dark else 'light'}"
+                lines.append(f'![{about}](images/{picture(name, phone=phone, dark=dark)}){{ width="{width}%" }}')
+    return "\n".join(lines) + "\n"
 
 
 def _terminal(browser: Browser, run_dir: str, environment: dict[str, str]) -> None:

@@ -29,6 +29,8 @@ class Metric:
     counter: bool = False
     range: tuple[float, float] | None = None
     """The numbers of `normal`, where charts can draw them."""
+    up_to: str = ""
+    """The setting that is the upper end of `range`, where the model has it."""
 
 
 CORE_METRICS: tuple[Metric, ...] = (
@@ -124,10 +126,11 @@ CORE_METRICS: tuple[Metric, ...] = (
         "learning",
         "How far the whole update moved the policy, measured when it was over. It is at most training.target_kl (0.02) "
         "for batches of 2,048 decisions or more, and less for smaller ones.",
-        "0.0001 to 0.01, with batches from 11 to 3,500 decisions.",
+        "0.0001 to 0.02, or to training.target_kl where that is another value; less with small batches.",
         "Near 0 for many updates: games teach nothing new, or the learning rate is small. With training.target_kl = 0 "
         "or REINFORCE it is not measured, and 0.",
-        range=(0.0001, 0.01),
+        range=(0.0001, 0.02),
+        up_to="training.target_kl",
     ),
     Metric(
         "clip_fraction",
@@ -135,9 +138,9 @@ CORE_METRICS: tuple[Metric, ...] = (
         "share of decisions",
         "learning",
         "The share of decisions whose probability moved beyond training.clip (0.2), so that PPO left them alone.",
-        "0 to 0.09.",
+        "0 to 0.35; near the upper end with a high training.target_kl.",
         "Near 0: the learning rate is small, or the games teach nothing new. Above 0.5: it is too large.",
-        range=(0, 0.09),
+        range=(0, 0.35),
     ),
     Metric(
         "grad_norm",

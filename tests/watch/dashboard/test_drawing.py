@@ -15,10 +15,11 @@ from understudy.watch.dashboard.charts import Line
 from understudy.watch.dashboard.learning import axis_titles
 from understudy.watch.dashboard.machine import over_time
 from understudy.watch.dashboard.markup import Markup, table, tag
-from understudy.watch.dashboard.metric_charts import ChartView, lines_of, smoothed
+from understudy.watch.dashboard.metric_charts import ChartView, lines_of, normal_range, smoothed
 from understudy.watch.dashboard.models import lineage, versions_table
 from understudy.watch.dashboard.run_notes import defaults, difference_table, settings_table
 from understudy.watch.history import Series
+from understudy.watch.metrics import all_metrics
 from understudy.watch.win_rates import Rates
 
 Floats = NDArray[np.float32]
@@ -168,3 +169,11 @@ def test_a_note_that_says_the_same_as_an_axis_of_the_game_is_not_shown_beside_it
         "opponent_race": "Opponent race",
         "build": "Build",
     }
+
+
+def test_the_normal_range_follows_the_setting_that_bounds_the_metric() -> None:
+    kl, loss = all_metrics()["kl"], all_metrics()["loss"]
+    assert normal_range(kl, {}) == kl.range == (0.0001, 0.02)
+    assert normal_range(kl, {"training.target_kl": 0.05}) == (0.0001, 0.05)
+    assert normal_range(kl, {"training.target_kl": 0.0}) == kl.range  # no limit
+    assert normal_range(loss, {"training.target_kl": 0.05}) == loss.range

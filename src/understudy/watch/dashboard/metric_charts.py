@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nicegui import ui
@@ -12,7 +12,7 @@ from understudy.watch.dashboard.charts import Form, Line, Options
 from understudy.watch.dashboard.parts import Update, box, chart_card
 from understudy.watch.dashboard.runs import Watched
 from understudy.watch.history import Series
-from understudy.watch.metrics import all_metrics
+from understudy.watch.metrics import Metric, all_metrics
 
 STEP, GAMES, DECISIONS, TIME, VERSION = "x", "games", "decisions", "at", "version"
 _SMOOTHING = {0: "no smoothing", 5: "smoothed over 5 points", 25: "smoothed over 25 points"}
@@ -71,11 +71,19 @@ def metric_card(
             form=form,
             low=low,
             high=high,
-            normal=about.range,
+            normal=normal_range(about, watched.snapshot.model.settings),
             zoom=view is not None,
         )
 
     return chart_card(metric, options, empty="It appears with the first batch that is learned from.")
+
+
+def normal_range(about: Metric, settings: Mapping[str, object]) -> tuple[float, float] | None:
+    """The normal range of a metric in a run whose model has these settings."""
+    bound = settings.get(about.up_to)
+    if about.range is None or not isinstance(bound, int | float) or bound <= about.range[0]:
+        return about.range
+    return about.range[0], float(bound)
 
 
 def lines_of(series: Series, name: str, view: ChartView) -> list[Line]:

@@ -264,7 +264,7 @@ def latest_games(watched: Watched) -> Markup:
         for at, note, folder in notes[:8]
     ]
     heads = ("Ended", "Result", *(("Opponent",) if against else ()), "Folder", "Size")
-    return table(heads, rows, numbers=(len(heads) - 1,))
+    return tag("div", table(heads, rows, numbers=(len(heads) - 1,)), cls="latest")
 
 
 def log(watched: Watched) -> Markup:
