@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from tools import check_docs, write_commands_doc
 
+import understudy
 from page_blocks import ROOT, blocks, run_blocks
+from understudy.watch.dashboard.pages import TABS
 from watch.prepared import learned_run
 
 PAGES = sorted(page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md"))
@@ -53,8 +55,6 @@ def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(site:
 
 @pytest.mark.slow
 def test_every_public_name_is_in_the_reference_and_korean_pages_say_that_they_are(site: Path) -> None:
-    import understudy  # noqa: PLC0415 - the names are loaded when they are asked for
-
     reference = (site / "api.html").read_text(encoding="utf-8")
     documented = set(re.findall(r'<h\d id="understudy\.[\w.]*?(\w+)" class="doc', reference))
     assert set(understudy.__all__) <= documented
@@ -131,6 +131,16 @@ class Steps:
     def __bool__(self) -> bool:
         self._left -= 1
         return self._left >= 0
+
+
+def test_the_pictures_are_of_this_version_and_of_every_page_of_the_dashboard() -> None:
+    page = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
+    assert f"version {understudy.__version__}." in page, "run `make pictures`"
+    shown = re.findall(r"images/([\w-]+)-(?:light|dark)\.png", page)
+    assert {name.removesuffix("-phone") for name in shown} >= {*TABS, "runs", "game", "battles", "shogi", "missing"}
+    files = {path.name for path in (ROOT / "docs" / "images").glob("*.png")}
+    used = set(re.findall(r"images/([\w-]+\.png)", page + (ROOT / "docs" / "dashboard.md").read_text("utf-8")))
+    assert files - used <= {"monitor.png"}
 
 
 def test_links_and_prose_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import re
 import subprocess
@@ -42,12 +43,18 @@ _TALLEST = 1400
 _WIDE, _PHONE = 1280, 390
 _OF_EACH = ("overview", "learning")  # pages that look different for other kinds of games
 _SHORT = {
-    "cartpole": ("--env", "CartPole-v1", "--seconds", "20"),
-    "shogi": ("shogi", "--seconds", "60"),
+    "cartpole": (str(ROOT / "examples" / "cartpole.py"),),
+    "shogi": ("-m", "understudy", "selfplay", "shogi", "--seconds", "60"),
 }
+# Where the runs lie here says nothing to others.
+_WITHOUT_FOLDERS = """(() => {
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) walk.currentNode.data = walk.currentNode.data.replaceAll(FOLDER, '');
+})()"""
 _DRAWN = """document.querySelector('.page > *')
     && [...document.querySelectorAll('.chart')].every(c => !c.offsetParent || c.querySelector('svg path'))"""
 _TABS = "[...document.querySelectorAll('.tab')].map(t => [t.innerText, t.getAttribute('href')])"
+_ARCHIVED = """document.querySelector('.games a[data-game][href*="/archive/"]')?.getAttribute('href')"""
 _BOTTOM = "Math.max(...[...document.querySelectorAll('.page > *')].map(e => e.getBoundingClientRect().bottom))"
 
 
@@ -68,7 +75,7 @@ def main() -> int:
         runs = options.run_dirs or ending.enter_context(_played(options.minutes))
         browser = ending.enter_context(Browser(program))
         address = ending.enter_context(_dashboard(runs))
-        shown = _photograph(browser, address, [RunDir.at(run).root.name for run in runs], options.only)
+        shown = _photograph(browser, address, [RunDir.at(run).root for run in runs], options.only)
         if not options.only or "monitor" in options.only:
             _terminal(browser, runs[0], _environment())
         if not options.only:
@@ -84,7 +91,7 @@ def _played(minutes: float) -> Iterator[list[str]]:
         Path(runs["new"]).mkdir()
         for name, arguments in _SHORT.items():
             print(f"Playing {name} ...", flush=True)
-            command = [sys.executable, "-m", "understudy", "selfplay", *arguments, "--run-dir", runs[name]]
+            command = [sys.executable, *arguments, "--run-dir", runs[name]]
             subprocess.run(command, check=True, env=_environment(), stdout=subprocess.DEVNULL)
         command = [
             sys.executable,
@@ -119,9 +126,9 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
 
 
-def _photograph(browser: Browser, address: str, runs: list[str], only: list[str]) -> dict[str, str]:
+def _photograph(browser: Browser, address: str, runs: list[Path], only: list[str]) -> dict[str, str]:
     """Take all pictures; name and title of each page that was shown."""
-    pages = _pages(browser, address, runs)
+    pages = _pages(browser, address, [run.name for run in runs])
     for name, (_, path) in pages.items():
         if only and name not in only:
             continue
@@ -129,6 +136,7 @@ def _photograph(browser: Browser, address: str, runs: list[str], only: list[str]
             for dark in (False, True):
                 tab = browser.open(f"{address}{path}", width, 900, dark=dark)
                 _settle(tab, name, width)
+                tab.evaluate(_WITHOUT_FOLDERS.replace("FOLDER", json.dumps(f"{runs[0].parent}{os.sep}")))
                 _save(tab, IMAGES / picture(name, phone=width == _PHONE, dark=dark))
                 tab.close()
     return {name: title for name, (title, _) in pages.items()}
@@ -149,7 +157,7 @@ def _pages(browser: Browser, address: str, runs: list[str]) -> dict[str, tuple[s
                 found[f"{name}-{run}"] = (f"{title} of {run.replace('_', ' ')}", path)
         if "game" not in found:
             tab.go(f"{address}/run/{run}/games")
-            link = tab.wait_for("document.querySelector('.games a[data-game]')?.getAttribute('href')")
+            link = tab.wait_for(_ARCHIVED)
             found["game"] = ("One game", link)
     tab.close()
     return found | {"missing": ("An address that does not exist", "/run/nothing")}
@@ -180,14 +188,15 @@ def document(shown: dict[str, str]) -> str:
         "# Pictures",
         "",
         f"Every page of the dashboard of version {understudy.__version__}. `make pictures` makes them from runs",
-        "of the Zerg bot, of CartPole and shogi by self-play, and of a run that was not started.",
+        "of the Zerg bot, of CartPole, of shogi by self-play, and of a run that was not started.",
     ]
     for name, title in shown.items():
         lines += ["", f"## {title}", ""]
         for phone, width in ((False, 49), (True, 24)):
             for dark in (False, True):
                 about = f"{title}{' on a phone' if phone else ''}, {'dark' if dark else 'light'}"
-                lines.append(f'![{about}](images/{picture(name, phone=phone, dark=dark)}){{ width="{width}%" }}')
+                file = picture(name, phone=phone, dark=dark)
+                lines.append(f'<a href="images/{file}"><img src="images/{file}" width="{width}%" alt="{about}"></a>')
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from understudy.ledger.connection import Ledger
 from understudy.rundir import RunDir
 from understudy.watch import run_files
 from understudy.watch.snapshot import read_run
-from watch.prepared import new_run
+from watch.prepared import learned_run, new_run
 
 
 @pytest.fixture
@@ -112,3 +113,14 @@ def test_of_very_many_files_the_number_is_told_but_no_size(run: RunDir, monkeypa
         put_game(run.buffer, seed=number)
     waiting = read_run(run).buffer
     assert (waiting.count, waiting.bytes, len(waiting.recent)) == (8, None, 5)
+
+
+def test_the_last_game_is_the_newest_one_also_while_it_waits(tmp_path: Path) -> None:
+    run = learned_run(tmp_path / "run", games=4)
+    learned = read_run(run).last_game_at
+    assert learned is not None
+    put_game(run.buffer, seed=50, age=-3600.0)  # it ends in an hour
+    newest = read_run(run).last_game_at
+    assert newest is not None
+    assert 3500 < newest - time.time() < 3700
+    assert learned < time.time()

@@ -27,6 +27,7 @@ from understudy.models.state import MAX_BYTES
 from understudy.run.state import Activity, RunState
 from understudy.run.status import is_alive, read_status
 from understudy.rundir import RunDir
+from understudy.watch import formats
 from understudy.watch.ledger_reading import open_ledger
 from understudy.watch.run_files import NO_FOLDER, Folder, Rejection, files_in, parsed, read_folder, reasons_beside, tail
 
@@ -172,7 +173,9 @@ def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES)
                 seen = dataclasses.replace(seen, **_from_ledger(run, ledger, seen, recent))
         except RunDirError as error:
             problems.append(f"{error}")
-    return dataclasses.replace(seen, problems=tuple(dict.fromkeys(problems)))
+    ended = [seen.last_game_at] if seen.last_game_at is not None else []
+    ended += [formats.ended(note.name, note.at) for note in seen.buffer.recent]  # not in the ledger yet
+    return dataclasses.replace(seen, last_game_at=max(ended, default=None), problems=tuple(dict.fromkeys(problems)))
 
 
 def _from_ledger(run: RunDir, ledger: Ledger, seen: RunSnapshot, recent: int) -> dict[str, Any]:

@@ -177,6 +177,10 @@ def test_runs_stand_side_by_side_and_an_empty_one_says_what_to_do(page: Tab, add
     assert [page.text(f"{stage(name)} .count") for name in ("game", "buffer", "learner", "model", "bot")] == [
         *("0", "0", "0", "–", "–")
     ]
+    page.go(f"{address}/run/empty/machine")
+    buttons = "[...document.querySelectorAll('.choices .button')].map(b => b.hasAttribute('disabled') && b.title)"
+    page.wait_for("document.querySelectorAll('.choices .button').length === 2")
+    assert page.evaluate(buttons) == ["No learner is running."] * 2
 
 
 def test_a_learner_is_paused_and_resumed_from_the_page(page: Tab, address: str, run: RunDir) -> None:
@@ -324,12 +328,14 @@ def test_self_play_without_games_on_disk_says_where_its_results_are(browser: Bro
     run = RunDir.at(tmp_path / "alone")
     assert main(["selfplay", "drift", "--run-dir", str(run.root), "--updates", "3"]) == 0
     unusual = [{"feature": "wind", "value": 1e9, "game": f"game_{'0123456789abcdef' * 4}.npz"}]
-    set_status(run, heartbeat_age=60, outliers=unusual, outliers_at=time.time() - 60, state="stopped")
+    on_stage = {"sentence": "v3, the newest version, is on stage."}
+    set_status(run, heartbeat_age=60, outliers=unusual, outliers_at=time.time() - 60, state="stopped", gate=on_stage)
     with dashboard(str(run.root)) as address:
         page = browser.open(f"{address}/run/alone", 390, 800)
         page.wait_for_text("0123456789abcdef")
         assert page.evaluate("document.documentElement.scrollWidth") == 390  # long names are broken
         assert f"understudy selfplay drift --run-dir {run.root}" in page.text("[data-health]")
+        assert page.text("[data-progress] .stage") == on_stage["sentence"]
         assert "Self-play logs requests and trouble" in page.text()
         page.go(f"{address}/run/alone/results")
         page.wait_for_text("It appears when a version is evaluated")
@@ -380,6 +386,13 @@ def test_an_address_that_does_not_exist_gets_a_page_that_helps(page: Tab, addres
 def test_the_pages_have_an_icon_of_their_own(page: Tab, address: str) -> None:
     page.go(f"{address}/run/first")
     assert page.evaluate("document.querySelector('link[rel~=icon]').href").startswith("data:image/svg")
+
+
+def test_a_link_to_a_game_follows_it_into_the_archive(page: Tab, address: str, run: RunDir) -> None:
+    learned = next(run.archive.glob("*.npz")).name
+    page.go(f"{address}/run/first/game/buffer/{learned}")
+    assert page.wait_for("location.pathname") == f"/run/first/game/archive/{learned}"
+    page.wait_for_text(learned, "h1")
 
 
 def test_prometheus_gets_its_text(address: str, run: RunDir) -> None:

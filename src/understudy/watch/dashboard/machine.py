@@ -21,6 +21,7 @@ _LOADS: tuple[tuple[str, Callable[[Load], float | None]], ...] = (
     ("memory used", lambda load: load.memory),
     ("GPU memory used", lambda load: load.gpu_memory),
 )
+_NOBODY = "No learner is running."
 _UNREAD = "No learner has noted anything yet; it does so every ten seconds."
 _NONE_WAITS = "No learner has noted any: it does so every ten seconds; self-play keeps its games in memory."
 _UNMEASURED = "Nothing was measured: no learner has run for ten seconds, or psutil is missing (the extra resources)."
@@ -164,7 +165,7 @@ def _buttons(watched: Watched) -> Update:
         note = watched.snapshot.learner
         pause_label.set_text("Resume" if note.paused_by_request else "Pause")
         for button in (pause, stop):
-            button.props(remove="disabled") if note.alive else button.props("disabled")
+            button.props(remove="disabled title") if note.alive else button.props(f'disabled title="{_NOBODY}"')
 
     update()
     return update

@@ -74,7 +74,7 @@ def health(watched: Watched) -> Markup:
 
 
 def better(watched: Watched) -> Markup:
-    """Whether the bot is getting better, and by which games."""
+    """Whether the bot is getting better, by which games, and which version is on stage."""
     found = judge_progress(watched.history)
     return tag(
         "div",
@@ -84,10 +84,18 @@ def better(watched: Watched) -> Markup:
             tag("div", "Is it getting better?", cls="question"),
             tag("h1", found.word),
             tag("div", found.sentence, cls="better"),
+            stage(watched),
         ),
         cls=f"card health {found.light}",
         data_progress=found.verdict,
     )
+
+
+def stage(watched: Watched) -> Markup:
+    """Which version plays, and on which evidence, in the words of the gate."""
+    gate = watched.snapshot.learner.stats.get("gate")
+    sentence = str(gate.get("sentence") or "") if isinstance(gate, Mapping) else ""
+    return tag("div", sentence, cls="stage") if sentence else Markup()
 
 
 def tiles(watched: Watched) -> Markup:

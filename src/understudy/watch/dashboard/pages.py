@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fastapi import FastAPI, Request
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from nicegui import Client, ui
 from nicegui import app as nicegui_app
 
@@ -17,7 +17,7 @@ from understudy.watch.dashboard import games, home, learning, machine, models, o
 from understudy.watch.dashboard.markup import Markup, join, light, tag
 from understudy.watch.dashboard.missing import missing_page
 from understudy.watch.dashboard.parts import Update, box, live_html
-from understudy.watch.dashboard.runs import Runs, Watched
+from understudy.watch.dashboard.runs import FOLDERS, Runs, Watched
 from understudy.watch.prometheus import CONTENT_TYPE, exposition
 
 _STYLE = Path(__file__).with_name("style.css")
@@ -85,6 +85,10 @@ def add(app: FastAPI, runs: Runs) -> None:
     @ui.page("/run/{name}/game/{folder}/{file}", response_timeout=_PATIENCE_SECONDS)
     async def game_page(request: Request, name: str, folder: str, file: str) -> Response | None:
         watched = runs.get(name)
+        if watched is not None and watched.file(folder, file) is None:
+            moved = [other for other in FOLDERS if watched.file(other, file) is not None]
+            if moved:  # from the buffer into the archive, while the visitor looked at the link
+                return RedirectResponse(f"/run/{name}/game/{moved[0]}/{file}")
         if watched is None or watched.file(folder, file) is None:
             gone = "It may have been deleted to keep the archive within its limits; the page Games lists what is there."
             return missing_page(runs, f"There is no game {file[:200]} in {folder[:20]}. {gone}")
