@@ -93,7 +93,7 @@ def test_the_page_of_the_commands_is_that_of_the_commands() -> None:
 def test_code_blocks_run(page: str, tmp_path: Path) -> None:
     wanted = [content for language, content in blocks(page) if language in ("python", "sh")]
     if wanted:
-        assert len(run_blocks(page, tmp_path, seconds=60)) == len(wanted)
+        assert len(run_blocks(page, tmp_path)) == len(wanted)
     assert not [language for language, _ in blocks(page) if language in ("py", "bash", "shell", "console")]
 
 
