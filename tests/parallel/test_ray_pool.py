@@ -77,19 +77,23 @@ def test_synchronous_workers_on_three_nodes_play_and_learn_what_the_sequential_m
 @on_ray
 def test_a_dead_worker_is_replaced_and_only_its_rollout_is_lost(cluster: Any) -> None:
     seen: list[tuple[int, int]] = []
+    killed_at: list[int] = []
 
-    def kill(loop: TrainingLoopManager, stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+    def kill(loop: TrainingLoopManager, _: LoopStats, rollouts: Sequence[Rollout]) -> None:
         seen.extend((rollout["worker"], rollout["incarnation"]) for rollout in rollouts)
-        if stats.updates == 2:
-            ray.kill(loop.workers._slots[1].actor)  # type: ignore[union-attr]
-        if stats.updates > 2 and (1, 1) not in seen:
+        pool: Any = loop.workers
+        if (1, 1) in seen:
+            assert sum(pool.losses.values()) == pool.get_parallel_stats()["restarts"] == 1
+            raise _EnoughError
+        if killed_at:
             time.sleep(0.1)  # the other worker does not wait
+        elif (1, 0) in seen:
+            killed_at.append(len(seen))
+            ray.kill(pool._slots[1].actor)
 
-    loop = train("tictactoe", kill, limit=60, num_workers=2, max_staleness=0)
-    assert loop.stats.restarts == 1
-    assert loop.workers is not None
-    assert sum(loop.workers.get_parallel_stats()["losses"].values()) == 1
-    assert seen[4] == (0, 0)  # the update after the kill
+    with pytest.raises(_EnoughError):
+        train("tictactoe", kill, limit=100_000, num_workers=2, max_staleness=0)
+    assert seen[killed_at[0]] == (0, 0)  # the update after the kill
     assert seen[-2:] == [(0, 0), (1, 1)]
 
 
@@ -189,3 +193,13 @@ def test_workers_pause_report_and_go_on(cluster: Any) -> None:
 def test_without_ray_the_error_says_what_to_install() -> None:
     with pytest.raises(SettingsError, match=r"understudy\[ray\]"):
         TrainingLoopManager("tictactoe", settings(enabled=True, backend="ray")).run(updates=1)
+
+
+@on_ray
+def test_the_reason_of_a_loss_is_what_comes_after_the_traceback() -> None:
+    from understudy.parallel.ray_cluster import reason  # noqa: PLC0415
+
+    assert reason("ray::play()\n  File x\n\x1b[36mRuntimeError: the board is on fire\x1b[0m\n") == (
+        "RuntimeError: the board is on fire"
+    )
+    assert reason(" ") == "no reason given"

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +27,7 @@ from understudy.settings import ParallelSettings
 try:
     import ray
 
+    from understudy.parallel.ray_cluster import CONTROL, cause, join_cluster, kill, ray_errors, reason, tell
     from understudy.parallel.ray_files import SentFolder, module_folders
     from understudy.parallel.ray_player import RayPlayer
 except ImportError as error:
@@ -39,9 +39,6 @@ _WAIT_SECONDS = 0.1  # between two looks at whether to stop
 _LOOK_SECONDS = 1.0  # between two looks for room, and for workers that do not answer
 _START_SECONDS = 120.0  # to import the libraries of a game, on a busy machine
 _ROOM_SECONDS = 20.0  # without any worker or room for one
-_TOKEN = "If its nodes authenticate by a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too."
-_COLOURS = re.compile(r"\x1b\[\d*m")
-_CONTROL = "control"  # the thread of an actor that answers while it plays
 
 
 @dataclass(slots=True)
@@ -74,8 +71,9 @@ class RayWorkers(WorkerPool):
 
     def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
         """Join the cluster, or start Ray here, and start an actor wherever there is room."""
-        self._join()
-        with _ray_errors():
+        if join_cluster(self._settings.address):
+            self._started_ray = True
+        with ray_errors():
             self.reset_workers(generation)
             self.sync_model_if_needed(model)
             self._saved = saved
@@ -96,7 +94,7 @@ class RayWorkers(WorkerPool):
 
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
         """Wait for a rollout of each worker that plays; nobody waits for one that is being replaced."""
-        with _ray_errors():
+        with ray_errors():
             self._admit()
             while stop is None or not stop.is_set():
                 self._look_after_workers()
@@ -114,7 +112,7 @@ class RayWorkers(WorkerPool):
     def release_experiences(self) -> None:
         """Let synchronous workers go on: the newest weights are out."""
         if not self._settings.max_staleness:
-            with _ray_errors():
+            with ray_errors():
                 self._admit()
 
     def save_matches(self) -> list[bytes] | None:
@@ -134,17 +132,17 @@ class RayWorkers(WorkerPool):
     def pause_workers(self) -> None:
         """Tell all workers to stop before their next decision."""
         for slot in self._slots.values():
-            _tell(slot.actor.pause)
+            tell(slot.actor.pause)
 
     def resume_workers(self) -> None:
         """Tell paused workers to go on."""
         for slot in self._slots.values():
-            _tell(slot.actor.resume)
+            tell(slot.actor.resume)
             slot.seen = time.monotonic()
 
     def report_workers(self, timeout: float = 1.0) -> list[dict[str, Any]]:
         """Ask every worker for a sign of life; what is known of each, and whether it has `answered` in time."""
-        asked = {worker: _tell(slot.actor.report) for worker, slot in self._slots.items()}
+        asked = {worker: tell(slot.actor.report) for worker, slot in self._slots.items()}
         ready, _ = ray.wait(list(asked.values()), num_returns=len(asked), timeout=timeout) if asked else ([], [])
         for worker, ref in asked.items():
             if ref in ready:
@@ -155,7 +153,7 @@ class RayWorkers(WorkerPool):
     def stop_workers(self) -> None:
         """End all actors, and Ray if it was started here."""
         for slot in self._slots.values():
-            _kill(slot.actor)
+            kill(slot.actor)
         self._slots = {}
         if self._started_ray:
             self._started_ray = False
@@ -169,22 +167,8 @@ class RayWorkers(WorkerPool):
     def _running(self) -> bool:
         return bool(self._slots)
 
-    def _join(self) -> None:
-        if ray.is_initialized():
-            return
-        address = self._settings.address
-        try:
-            if address:
-                ray.init(address=address, log_to_driver=False)
-            else:
-                ray.init(include_dashboard=False, log_to_driver=False)
-        except (RuntimeError, OSError, ValueError, ImportError, ray.exceptions.RayError) as error:
-            where = f"The Ray cluster at {address} cannot be joined" if address else "Ray cannot be started"
-            raise WorkersFailed(f"{where}: {error}. {_TOKEN if address else ''}".strip()) from error
-        self._started_ray = True
-
     def _deliver(self, block: Block) -> None:
-        with _ray_errors():
+        with ray_errors():
             self._weights = ray.put(block)
 
     def _needs(self) -> str:
@@ -218,13 +202,13 @@ class RayWorkers(WorkerPool):
         options: dict[str, Any] = {"num_cpus": settings.worker_cpus, "scheduling_strategy": "SPREAD"}
         if settings.worker_resource:
             options["resources"] = {settings.worker_resource: 1}
-        actor_class = ray.remote(concurrency_groups={_CONTROL: 1}, **options)(RayPlayer)
+        actor_class = ray.remote(concurrency_groups={CONTROL: 1}, **options)(RayPlayer)
         incarnation = self._incarnations[worker]
         saved, files = self._saved_for(worker), self._folder.files()
         actor = actor_class.remote(
             self._players, self._shape, settings, worker, incarnation, saved, module_folders(), files
         )
-        return _Slot(actor, _tell(actor.report))
+        return _Slot(actor, tell(actor.report))
 
     def _play(self, slot: _Slot) -> None:
         slot.playing = slot.actor.play.remote(self._weights, self._generation, self._folder.files())
@@ -249,7 +233,7 @@ class RayWorkers(WorkerPool):
                 slot.rollout = Rollout(self._shape, ray.get(slot.playing))
                 slot.started = True
             except ray.exceptions.RayError as error:
-                self._replace(worker, _cause(error), str(error))
+                self._replace(worker, cause(error), str(error))
             else:
                 self._deaths_in_a_row[worker] = 0
 
@@ -288,25 +272,25 @@ class RayWorkers(WorkerPool):
             try:
                 facts = ray.get(slot.report)
             except ray.exceptions.RayError as error:
-                self._replace(worker, _cause(error), str(error))
+                self._replace(worker, cause(error), str(error))
                 return
             if facts["steps"] != slot.facts.get("steps"):
                 slot.seen = now
             slot.facts, slot.report, slot.started = facts, None, True
         elif slot.report is None and now > slot.asked + min(settings.timeout_seconds / 4, 5.0):
-            slot.asked, slot.report = now, _tell(slot.actor.report)
+            slot.asked, slot.report = now, tell(slot.actor.report)
         silent, waits = now - slot.seen, slot.playing is not None and slot.rollout is None
         if not slot.started and silent > max(_START_SECONDS, settings.timeout_seconds):
             self._replace(worker, "not started", f"it has not started for {silent:.0f} s")
         elif slot.started and waits and silent > settings.timeout_seconds:
             self._replace(worker, "silent", f"it made no decision for {silent:.1f} s")
 
-    def _replace(self, worker: int, cause: str, trouble: str) -> None:
+    def _replace(self, worker: int, why: str, trouble: str) -> None:
         """Start another worker in place of a lost one: at once, or, if its node is gone, when there is room."""
         slot = self._slots.pop(worker)
-        _kill(slot.actor)
-        self.losses[cause] += 1
-        brief = f"was lost ({cause}: {_reason(trouble)})"
+        kill(slot.actor)
+        self.losses[why] += 1
+        brief = f"was lost ({why}: {reason(trouble)})"
         node = slot.facts.get("node")
         if node and not any(one["NodeID"] == node and one["Alive"] for one in ray.nodes()):
             self._incarnations[worker] += 1
@@ -340,34 +324,3 @@ def _state(slot: _Slot) -> str:
     if slot.facts.get("paused"):
         return "paused"
     return "playing" if slot.playing is not None and slot.rollout is None else "waiting"
-
-
-def _tell(method: Any) -> Any:
-    return method.options(concurrency_group=_CONTROL).remote()
-
-
-def _kill(actor: Any) -> None:
-    with contextlib.suppress(ray.exceptions.RayError, ValueError):
-        ray.kill(actor)
-
-
-def _reason(trouble: str) -> str:
-    """The last line of what Ray says: after the traceback comes the exception."""
-    lines = [line.strip() for line in _COLOURS.sub("", trouble).splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no reason given"
-
-
-def _cause(error: Exception) -> str:
-    """A few words for the statistics. An exception of the game is a RayTaskError."""
-    if isinstance(error, ray.exceptions.RayTaskError):
-        return "exception in the game"
-    return type(error).__name__.removesuffix("Error")
-
-
-@contextlib.contextmanager
-def _ray_errors() -> Iterator[None]:
-    """Trouble with Ray itself, not with one worker, ends the pool."""
-    try:
-        yield
-    except (ray.exceptions.RayError, ConnectionError) as error:
-        raise WorkersFailed(f"Ray failed: {' '.join(str(error).split())[:300]}.") from error

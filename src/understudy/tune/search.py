@@ -22,13 +22,13 @@ try:
     from ray import tune
     from ray.tune.schedulers import ASHAScheduler, PopulationBasedTraining
 
+    from understudy.parallel.ray_cluster import join_cluster, reason
     from understudy.parallel.ray_files import find_modules_in, module_folders
 except ImportError as error:
     raise SettingsError("`understudy tune` needs Ray Tune: pip install 'understudy[ray]'.") from error
 
 Scheduler = Literal["asha", "pbt"]
 _MODEL = "model.npz"
-_TOKEN = "If its nodes authenticate by a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too."
 _RETRIES = 2  # of a trial whose node was lost; it goes on from its last slice
 
 
@@ -65,7 +65,7 @@ def search(
     say: Callable[[str], None],
 ) -> TuneResult:
     """Run the trials, and beside them one with the settings as they are; it is never stopped early or replaced."""
-    started = _join(address)
+    started = join_cluster(address)
     try:
         task = ray.remote(num_cpus=cpus, max_retries=_RETRIES)(_train_unchanged)
         folders = module_folders()
@@ -89,28 +89,16 @@ def search(
         results = tuner.fit()
         found = [_trained(one) for one in results if one.checkpoint is not None and one.metrics]
         if not found:
-            reasons = {str(one.error).strip().splitlines()[-1] for one in results if one.error is not None}
+            reasons = {reason(str(one.error)) for one in results if one.error is not None}
             raise WorkersFailed(f"No trial has finished a slice: {'; '.join(sorted(reasons)) or 'no reason given'}.")
         best = max(found, key=lambda one: (one.slices, one.score))
         slices, score, model = ray.get(reference)
         return TuneResult(best, TrialResult(unchanged, slices, score, model), len(found), len(results.errors))
     except ray.exceptions.RayError as error:
-        raise WorkersFailed(f"Ray failed: {' '.join(str(error).split())[-300:]}.") from error
+        raise WorkersFailed(f"Ray failed: {reason(str(error))}.") from error
     finally:
         if started:
             ray.shutdown()
-
-
-def _join(address: str) -> bool:
-    """Join the cluster, or start Ray here; False if this process has done that before."""
-    if ray.is_initialized():
-        return False
-    try:
-        ray.init(address=address or None, log_to_driver=False, **({} if address else {"include_dashboard": False}))
-    except (RuntimeError, OSError, ValueError, ray.exceptions.RayError) as error:
-        where = f"The Ray cluster at {address} cannot be joined" if address else "Ray cannot be started"
-        raise WorkersFailed(f"{where}: {error}. {_TOKEN if address else ''}".strip()) from error
-    return True
 
 
 def _train_unchanged(plan: TrialPlan, config: dict[str, Any], folders: Sequence[str]) -> tuple[int, float, bytes]:

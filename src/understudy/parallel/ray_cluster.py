@@ -1,0 +1,66 @@
+"""Joining a Ray cluster, calling its actors, and what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import ray
+
+from understudy.errors import WorkersFailed
+
+CONTROL = "control"
+"""The concurrency group of an actor that answers while it plays."""
+_COLOURS = re.compile(r"\x1b\[\d*m")
+_TOKEN = "If its nodes authenticate by a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too."
+
+
+def join_cluster(address: str) -> bool:
+    """Join the cluster, or start Ray here without an address; False if this process has done that before."""
+    if ray.is_initialized():
+        return False
+    try:
+        if address:
+            ray.init(address=address, log_to_driver=False)
+        else:
+            ray.init(address="local", include_dashboard=False, log_to_driver=False)  # never one that happens to run
+    except (RuntimeError, OSError, ValueError, ImportError, ray.exceptions.RayError) as error:
+        if address:
+            raise WorkersFailed(f"The Ray cluster at {address} cannot be joined: {error}. {_TOKEN}") from error
+        raise WorkersFailed(f"Ray cannot be started: {error}.") from error
+    return True
+
+
+def tell(method: Any) -> Any:
+    """Call a method of an actor that answers while it plays."""
+    return method.options(concurrency_group=CONTROL).remote()
+
+
+def kill(actor: Any) -> None:
+    """End an actor, if it is not gone."""
+    with contextlib.suppress(ray.exceptions.RayError, ValueError):
+        ray.kill(actor)
+
+
+def reason(trouble: str) -> str:
+    """The last line of what Ray says: after the traceback comes the exception."""
+    lines = [line.strip() for line in _COLOURS.sub("", trouble).splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "no reason given"
+
+
+def cause(error: Exception) -> str:
+    """A few words for the statistics. An exception of the game is a RayTaskError."""
+    if isinstance(error, ray.exceptions.RayTaskError):
+        return "exception in the game"
+    return type(error).__name__.removesuffix("Error")
+
+
+@contextlib.contextmanager
+def ray_errors() -> Iterator[None]:
+    """Trouble with Ray itself, not with one worker, ends the pool."""
+    try:
+        yield
+    except (ray.exceptions.RayError, ConnectionError) as error:
+        raise WorkersFailed(f"Ray failed: {reason(str(error))}.") from error
