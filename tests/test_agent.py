@@ -415,7 +415,7 @@ def test_games_beyond_the_memory_for_a_full_disk_are_given_up_oldest_first_and_s
     with monkeypatch.context() as disk, caplog.at_level(logging.WARNING):
         disk.setattr("understudy.agent.write_episode", no_space)
         ids = [play(agent, steps=2)["episode_id"] for _ in range(6)]
-    assert [identifier for identifier in ids if f"{identifier} is given up" in caplog.text] == ids[:2]
+    assert [identifier for identifier in ids if f"{identifier}, is dropped" in caplog.text] == ids[:2]
     agent.close()
     saved = {read_episode(path, Settings().storage).meta.id for path in (tmp_path / "data" / "buffer").glob("*.npz")}
     assert saved == set(ids[2:])

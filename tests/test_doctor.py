@@ -114,7 +114,7 @@ def test_games_archived_unlearned_are_said_with_the_reason(run: RunDir, capsys: 
     write_status(run.status, {"state": "stopped", "skipped": {"too old": 7}, "skipped_at": time.time() - 60})
     code, out = doctor(run, capsys)
     assert code == 1
-    assert "PROBLEM  Games were archived unlearned, the last of them 1m 0" in out
+    assert "PROBLEM  Games were archived without learning, the last one 1m 0" in out
     assert "7 waited longer than learner.max_file_age." in out
     assert "Raise learner.max_file_age" in out
     write_status(run.status, {"state": "stopped", "skipped": {"too old": 7}, "skipped_at": time.time() - 7200})

@@ -369,7 +369,11 @@ class RLAgent:
             count = len(self._unsaved)
             episode, journal = self._forget_oldest()
             journal.close()  # what is on file of it can be salvaged
-            logger.warning("%d games wait for a disk that takes them; %s is given up.", count, episode.meta.id)
+            logger.warning(
+                "The disk takes no games and %d of them wait in memory; the oldest, %s, is dropped.",
+                count,
+                episode.meta.id,
+            )
 
     def _forget_oldest(self) -> tuple[Episode, Journal]:
         episode, journal = self._unsaved.popleft()
@@ -520,7 +524,7 @@ def _made(run: RunDir) -> bool:
     try:
         run.create()
     except RunDirError as error:
-        logger.warning("%s The bot plays on, but nothing is recorded.", error)
+        logger.warning("%s The bot continues, but nothing is recorded.", error)
         return False
     return True
 

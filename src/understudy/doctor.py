@@ -30,17 +30,17 @@ from understudy.watch.snapshot import read_run
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be. `mend` puts it right without losing anything; None where a person must."""
+    """A problem. `repair` fixes it without losing data; None where a person must fix it."""
 
     what: str
     advice: str
-    mend: Callable[[], object] | None = None
+    repair: Callable[[], object] | None = None
     harmless: bool = False
     """It need not be put right."""
 
 
 def examine(run: RunDir, *, fix: bool) -> int:
-    """Print what is wrong with a run, mend it if asked to, and return an exit code: 0 if all is well in the end."""
+    """Print what is wrong with a run, repair it if asked to, and return an exit code: 0 if nothing is left."""
     if not run.root.is_dir():
         print(
             f"There is no run directory at {run.root}. RLAgent(run_dir=...) makes one, and so does `understudy learn`."
@@ -52,12 +52,12 @@ def examine(run: RunDir, *, fix: bool) -> int:
     left = 0
     for finding in findings(run):
         print(f"{'NOTE   ' if finding.harmless else 'PROBLEM'}  {finding.what}")
-        if fix and finding.mend is not None:
-            finding.mend()
+        if fix and finding.repair is not None:
+            finding.repair()
             print("  repaired")
             continue
         left += not finding.harmless
-        how = "`understudy doctor --fix` mends this: " if finding.mend is not None else ""
+        how = "`understudy doctor --fix` repairs this: " if finding.repair is not None else ""
         print(f"  what to do: {how}{finding.advice}")
     print("All is well." if not left else f"{left} problem(s) left.")
     return 1 if left else 0
@@ -117,7 +117,7 @@ def _ledger(run: RunDir) -> Iterator[Finding]:
         with open_ledger(run.ledger) as ledger:
             problems = ledger.problems()
     except RunDirError as error:
-        if isinstance(error.__cause__, sqlite3.OperationalError):  # nothing that a new ledger would mend
+        if isinstance(error.__cause__, sqlite3.OperationalError):  # a new ledger would not help
             yield Finding(f"{error}", "Make room on the disk and allow writing to the run directory; then look again.")
             return
         problems = [str(error)]

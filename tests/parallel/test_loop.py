@@ -328,7 +328,7 @@ def test_dying_workers_are_followed_by_a_sequential_run(
     with caplog.at_level(logging.WARNING):
         stats = loop.run(updates=60)
     assert stats.mode == "sequential"
-    assert "Worker 0 ended with code 7, 1 times in a row. The run goes on sequentially" in caplog.text
+    assert "Worker 0 ended with code 7, 1 times in a row. The run continues sequentially" in caplog.text
     assert accuracy(loop.model) > 0.85
 
 

@@ -119,7 +119,7 @@ def test_a_stale_heartbeat_is_red_and_says_for_how_long(run: RunDir) -> None:
     set_status(run, heartbeat_age=125, pid=4711)
     found = health(run)
     assert (found.light, names(found)) == ("red", ["stale heartbeat"])
-    assert "The learner (pid 4711) has been silent for 2m 5s" in found.sentence
+    assert "The learner (pid 4711) has sent no heartbeat for 2m 5s" in found.sentence
 
 
 def test_a_run_without_a_learner_is_red_once_games_wait(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_batch_is_not_longer_than_its_games_have_waited(run: RunDir) -> None:
     assert "long batch" not in names(judge(seen))
     put_game(run.buffer, 1, age=700)
     seen = dataclasses.replace(read_run(run), last_version_at=time.time() - 2000)
-    assert "at one batch for 11m 40s" in judge(seen).sentence
+    assert "training on one batch for 11m 40s" in judge(seen).sentence
 
 
 def test_workers_that_died_are_amber(run: RunDir) -> None:
@@ -289,8 +289,9 @@ def test_games_archived_unlearned_are_amber_with_the_reason_until_it_is_long_ago
     set_status(run, skipped={"no room": 1200, "too old": 3}, skipped_at=time.time() - 60)
     found = health(run)
     assert (found.light, names(found)) == ("amber", ["games skipped"])
-    assert "archived unlearned, the last of them 1m 0s ago: 3 waited longer than learner.max_file_age; 1,200 were" in (
-        found.sentence
+    assert (
+        "archived without learning, the last one 1m 0s ago: 3 waited longer than learner.max_file_age; 1,200 were"
+        in (found.sentence)
     )
     assert "storage.buffer_games" in found.troubles[0].advice
     set_status(run, skipped_at=time.time() - 7200)
@@ -374,7 +375,7 @@ def test_a_loop_that_hangs_is_red_though_its_heart_beats(run: RunDir) -> None:
     set_status(run, loop_seconds=14.0)
     found = health(run)
     assert (found.light, names(found)) == ("red", ["learner hangs"])
-    assert "has not gone on for 14s" in found.sentence
+    assert "has made no progress for 14s" in found.sentence
     set_status(run, state="training", loop_seconds=14.0)  # a long step is no hang
     assert health(run).light == "green"
     set_status(run, state="training", loop_seconds=150.0)

@@ -43,7 +43,7 @@ TUNED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "n_epochs": 4,
             "ent_coef": 0.0,
         },
-        "LunarLander-v3": {  # the zoo's of LunarLander-v2; the newer version mends defects of the wind only
+        "LunarLander-v3": {  # the zoo's of LunarLander-v2; the newer version only corrects the wind
             "envs": 16,
             "n_steps": 1024,
             "batch_size": 64,

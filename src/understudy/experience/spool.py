@@ -100,7 +100,7 @@ class Spool:
         self._unreadable: dict[str, _Unreadable] = {}
 
     def recover(self) -> None:
-        """Once, at the start: mend what a kill between the ledger and the files left apart."""
+        """Once, at the start: finish moves that a kill interrupted after the ledger recorded them."""
         for folder in self._run.folders:
             remove_stale_temporaries(folder, older_than_seconds=3600)
         sizes = {path.name: _size(path) for path in self._run.archive.iterdir() if is_game(path.name)}

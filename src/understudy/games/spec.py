@@ -186,7 +186,7 @@ def registered_games() -> Mapping[str, GameSpec]:
             logger.warning("The game %s (%s) cannot be loaded: %s", entry.name, entry.value, error)
             continue
         if not isinstance(spec, GameSpec):
-            logger.warning("The game %s (%s) is no GameSpec but %r.", entry.name, entry.value, spec)
+            logger.warning("The game %s (%s) is not a GameSpec but %r.", entry.name, entry.value, spec)
         elif spec.name in found:
             logger.warning("The game %s (%s) is left out: there is another one of that name.", spec.name, entry.value)
         else:

@@ -113,7 +113,9 @@ class BackgroundParallelLearner:
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:
-            say(f"The learner did not end within {timeout:g} s and is killed. The next one learns what is left.")
+            say(
+                f"The learner did not end within {timeout:g} s and is killed. The next one learns the rest."
+            )
             process.kill()
             process.wait()
         return self.get_stats()
@@ -159,12 +161,12 @@ class BackgroundParallelLearner:
             if deaths >= _MOST_DEATHS:
                 stopping.set()
                 say(
-                    f"{self._trouble} {deaths} times in a row and is not started again. Games wait in "
+                    f"{self._trouble} {deaths} times in a row and is not restarted. Games wait in "
                     f"{self.run_dir.buffer}. See {self.run_dir.log}, or run: understudy doctor {self.run_dir.root}"
                 )
                 return
             pause = _FIRST_PAUSE * 2 ** (deaths - 1)
-            say(f"{self._trouble}. It is started again in {pause:g} s; no game is lost.")
+            say(f"{self._trouble}. It restarts in {pause:g} s; no game is lost.")
             if stopping.wait(pause):
                 return
             process = self._started()
@@ -189,7 +191,7 @@ class BackgroundParallelLearner:
         while time.monotonic() < deadline:
             code = process.poll()
             if code == LearnerBusy.exit_code:
-                raise LearnerBusy(f"Another learner holds {self.run_dir.root}; its message is above.")
+                raise LearnerBusy(f"Another learner holds {self.run_dir.root}; see its message above.")
             if code is not None:
                 raise LearnerFailed(f"The learner process ended at once with code {code}; its message is above.")
             status = read_status(self.run_dir.status)

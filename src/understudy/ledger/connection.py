@@ -55,7 +55,7 @@ class Ledger:
                     migrate(self._db)
         except sqlite3.Error as error:
             raise RunDirError(
-                f"The ledger {path} cannot be opened: {error}. `understudy doctor` says how to mend it."
+                f"The ledger {path} cannot be opened: {error}. `understudy doctor` says how to repair it."
             ) from error
 
     @classmethod
@@ -121,7 +121,7 @@ class Ledger:
             return self._db.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             raise RunDirError(
-                f"The ledger {self.path} cannot be read: {error}. `understudy doctor` says how to mend it."
+                f"The ledger {self.path} cannot be read: {error}. `understudy doctor` says how to repair it."
             ) from error
 
     def head(self) -> int | None:

@@ -82,7 +82,7 @@ def open_model(
     wanted = ModelSpec(interface.state_dim, interface.actions, interface.features_hash, network, named.spec.layout)
     wanted.require(named.spec, "in memory" if store is None else str(store.model))
     if report:
-        logger.warning("The model of version %d follows a change of the bot. %s", head.version, report)
+        logger.warning("The model of version %d was adapted to a change of the bot. %s", head.version, report)
         if store is not None and publish:
             named = publish_if_possible(partial(store.change_names, named, head, report), named)
     head = named
@@ -111,7 +111,7 @@ def publish_if_possible(publish: Callable[[], ModelState], otherwise: ModelState
     try:
         return publish()
     except (OSError, RunDirError) as error:
-        logger.warning("The model cannot be published (%s); it is played all the same.", error)
+        logger.warning("The model cannot be published (%s); it is used anyway.", error)
         return otherwise
 
 

@@ -145,9 +145,9 @@ class TrainingLoopManager:
         failed.stop_workers()
         if self._backend == "ray":
             self._backend = "local"
-            logger.warning("%s The run goes on with worker processes of this machine.", error)
+            logger.warning("%s The run continues with worker processes of this machine.", error)
             return self._start(new=True)
-        logger.warning("%s The run goes on sequentially, in this process.", error)
+        logger.warning("%s The run continues sequentially, in this process.", error)
         self.stats.mode = "sequential"
         self._generation = self.model.trainer.updates
         pool = SequentialWorkers(self._players, self._shape, self.settings.parallel, incarnation=_FALL_BACK)

@@ -51,7 +51,7 @@ class Progress:
         losses = {} if loop.workers is None else loop.workers.get_parallel_stats().get("losses", {})
         if losses:
             causes = ", ".join(f"{cause} {number}" for cause, number in sorted(losses.items()))
-            say(f"Workers were lost and replaced: {causes}. Each loss cost the rollout under way.")
+            say(f"Workers were lost and replaced: {causes}. Each loss cost the current rollout.")
         say(f"{self._model} is at version {loop.model.version}, after {loop.model.trainer.updates} updates.")
 
 

@@ -202,7 +202,9 @@ class Claims:
         if found is None or from_json(found.data, key) != claim:
             return
         if self._bucket.replace(key, self._document(left, int(claim.get("term", 1)) + 1), found.tag):
-            logger.info("Took over %d games from %s, which is silent.", len(left), claim.get("owner") or "nobody")
+            logger.info(
+                "Took over %d games from %s, which sends no heartbeat.", len(left), claim.get("owner") or "nobody"
+            )
             self._known.pop(key, None)
             self._state.claim(key, left)
             self.taken_over += len(left)

@@ -99,7 +99,7 @@ def _pause(options: argparse.Namespace) -> int:
     from understudy.run.control import pause, somebody
 
     pause(existing_run(options.run_dir), somebody())
-    print("Asked. The learner finishes the batch under way and waits for `understudy resume`.")
+    print("Asked. The learner finishes the current batch and waits for `understudy resume`.")
     return 0
 
 
@@ -107,7 +107,7 @@ def _resume(options: argparse.Namespace) -> int:
     from understudy.run.control import resume, somebody
 
     resume(existing_run(options.run_dir), somebody())
-    print("Asked. The learner goes on.")
+    print("Asked. The learner continues.")
     return 0
 
 
@@ -115,5 +115,5 @@ def _stop(options: argparse.Namespace) -> int:
     from understudy.run.control import somebody, stop
 
     stop(existing_run(options.run_dir), somebody(), drain=options.drain)
-    print("Asked. The learner ends after " + ("everything that waits." if options.drain else "the batch under way."))
+    print("Asked. The learner ends after " + ("everything that waits." if options.drain else "the current batch."))
     return 0

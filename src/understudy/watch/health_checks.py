@@ -61,7 +61,7 @@ _HOW_TO_BEGIN = "`python run_with_training.py`, or a bot with RLAgent(run_dir=..
 
 def _unreadable(seen: RunSnapshot) -> Iterator[Trouble]:
     for problem in seen.problems:
-        yield Trouble("unreadable", "red", problem, f"`understudy doctor {seen.run_dir}` says how to mend it.")
+        yield Trouble("unreadable", "red", problem, f"`understudy doctor {seen.run_dir}` says how to repair it.")
 
 
 def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
@@ -81,7 +81,7 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
         yield Trouble(
             "stale heartbeat",
             "red",
-            f"The learner (pid {learner.pid}) has been silent for {duration(silent)} "
+            f"The learner (pid {learner.pid}) has sent no heartbeat for {duration(silent)} "
             f"(heartbeats come every second; {FRESH_SECONDS:g} s are allowed). It died or hangs; nothing is lost.",
             f"End that process if it is still there. {start}",
         )
@@ -92,7 +92,7 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
             "Self-play was asked to pause."
             if "selfplay" in learner.stats
             else f"The learner was asked to pause; {games_wait(waiting)}.",
-            f"Let it go on: `understudy resume {seen.run_dir}`.",
+            f"Resume it: `understudy resume {seen.run_dir}`.",
         )
     elif learner.stats.get("model_trouble"):
         return  # the model's own check says it
@@ -100,8 +100,8 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
         yield Trouble(
             "learner in trouble",
             "red",
-            f"The learner cannot go on: {learner.run_state.detail if learner.run_state else learner.state}",
-            "It tries again every few seconds and loses nothing; put right what it names.",
+            f"The learner cannot continue: {learner.run_state.detail if learner.run_state else learner.state}",
+            "It tries again every few seconds and loses nothing; fix the problem that it names.",
         )
 
 
@@ -114,7 +114,7 @@ def _hangs(seen: RunSnapshot) -> Iterator[Trouble]:
         yield Trouble(
             "learner hangs",
             "red",
-            f"The learner (pid {learner.pid}) has not gone on for {duration(seconds)}.",
+            f"The learner (pid {learner.pid}) has made no progress for {duration(seconds)}.",
             "Check whether a disk or a network folder does not answer; end that process and start it again. "
             "Nothing is lost by that.",
         )
@@ -194,7 +194,7 @@ def _skipped(seen: RunSnapshot) -> Iterator[Trouble]:
         yield Trouble(
             "games skipped",
             "amber",
-            f"Games were archived unlearned, the last of them {duration(seen.at - at)} ago: {why}.",
+            f"Games were archived without learning, the last one {duration(seen.at - at)} ago: {why}.",
             advice(skipped),
         )
 
@@ -226,7 +226,7 @@ def _long_wait(seen: RunSnapshot, seconds: float) -> Trouble:
         "waiting for the machine",
         "amber",
         f"Nothing has been learned for {duration(seconds)} ({why}); {waiting}.",
-        "It goes on by itself once there is room; the thresholds are in [resources] of the settings.",
+        "It continues by itself once the machine has room; the thresholds are in [resources] of the settings.",
     )
 
 
@@ -243,7 +243,7 @@ def _queue(seen: RunSnapshot) -> Iterator[Trouble]:
             yield Trouble(
                 "long batch",
                 "amber",
-                f"The learner has been at one batch for {duration(at_it)}.",
+                f"The learner has been training on one batch for {duration(at_it)}.",
                 "Lower learner.batch_games, or make the network smaller.",
             )
     elif learner.activity in (Activity.GAME_FIRST, Activity.MACHINE_BUSY, Activity.MEASURING, Activity.NO_MODEL):

@@ -25,7 +25,7 @@ def _disk(seen: RunSnapshot) -> Iterator[Trouble]:
             "disk full",
             "red",
             f"The disk is full{left}: games and models cannot be saved.",
-            "Make room on it, or lower storage.archive_games and storage.archive_bytes; the learner goes on by itself.",
+            "Make room on it, or lower storage.archive_games and storage.archive_bytes; learning then resumes.",
         )
     elif free is not None and free < LITTLE_SPACE:
         yield Trouble(
@@ -43,7 +43,7 @@ def _clocks(seen: RunSnapshot) -> Iterator[Trouble]:
             "clocks differ",
             "amber",
             f"A game in the buffer is dated {duration(newest - seen.at)} in the future.",
-            "The clock was set back, or another machine's clock is wrong; the game is learned from all the same.",
+            "The clock was set back, or another machine's clock is wrong; the game is used anyway.",
         )
     ahead = seen.learner.clock_ahead
     if abs(ahead) > CLOCKS_AGREE_SECONDS:
@@ -52,7 +52,7 @@ def _clocks(seen: RunSnapshot) -> Iterator[Trouble]:
             "amber",
             f"The learner's clock is {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} "
             "the clock of this machine.",
-            "Set both clocks (NTP). Games and heartbeats are dealt with all the same; times in charts are wrong.",
+            "Set both clocks (NTP). Games and heartbeats still work; times in charts are wrong.",
         )
 
 
@@ -64,7 +64,7 @@ def _read_only(seen: RunSnapshot) -> Iterator[Trouble]:
             "read-only",
             "red" if used else "green",
             f"{', '.join(seen.read_only)} in {seen.run_dir} cannot be written to.",
-            "It can be looked at. To record games and to learn, allow writing there.",
+            "It can be read. To record games and to learn, allow writing there.",
         )
 
 
@@ -91,7 +91,7 @@ def _place(seen: RunSnapshot) -> Iterator[Trouble]:
         yield Trouble(
             "conflict copies",
             "amber",
-            f"{len(seen.conflict_copies)} conflict copies of a synchronising program lie in the run directory, such as "
+            f"{len(seen.conflict_copies)} conflict copies of a synchronising program are in the run directory, such as "
             f"{seen.conflict_copies[0]}. Nothing reads them.",
             f"`understudy doctor --fix {seen.run_dir}` sets them aside.",
         )
