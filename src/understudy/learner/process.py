@@ -113,9 +113,7 @@ class BackgroundParallelLearner:
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:
-            say(
-                f"The learner did not end within {timeout:g} s and is killed. The next one learns the rest."
-            )
+            say(f"The learner did not end within {timeout:g} s and is killed. The next one learns the rest.")
             process.kill()
             process.wait()
         return self.get_stats()

@@ -134,9 +134,8 @@ def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> st
             if recorder is not None:
                 recorder.close()
         return None if report.result is None else report.result.name
-    from sc2.main import run_game  # noqa: PLC0415
-
     from sc2 import maps  # noqa: PLC0415
+    from sc2.main import run_game  # noqa: PLC0415
 
     os.environ.setdefault("SC2PATH", setup.starcraft)
     result: Any = run_game(
