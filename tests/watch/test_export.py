@@ -31,6 +31,7 @@ def test_csv_holds_every_version_and_every_game(learned: RunDir, capsys: pytest.
     assert versions[0]["loss"] == ""
     assert len(games) == 40
     assert {json.loads(row["axes"])["opponent_race"] for row in games} == {"Zerg", "Terran"}
+    assert all(row["opponent_race"] == json.loads(row["axes"])["opponent_race"] for row in games)
     assert sum(json.loads(games[0]["actions"]).values()) == int(games[0]["steps"]) == 12
 
 

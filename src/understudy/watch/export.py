@@ -16,6 +16,7 @@ from typing import Any
 
 from understudy.errors import RunDirError
 from understudy.files.atomic import write_atomically
+from understudy.games.spec import all_axes
 from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.history import finite_numbers, version_numbers
 from understudy.run.update_log import read_updates
@@ -37,7 +38,8 @@ def to_csv(run: RunDir, folder: Path) -> list[Path]:
         extra = [name for name in names if name not in _VERSION_COLUMNS]
         versions, games = folder / "versions.csv", folder / "games.csv"
         _write_csv(versions, [*_VERSION_COLUMNS, *extra], _version_rows(ledger, extra))
-        _write_csv(games, _GAME_COLUMNS, _rows(ledger, "games", _GAME_COLUMNS, "rowid"))
+        axes = sorted({axis.note for axis in all_axes()} - set(_GAME_COLUMNS))
+        _write_csv(games, (*_GAME_COLUMNS, *axes), _game_rows(ledger, axes))
     return [versions, games, *_updates_csv(run, folder)]
 
 
@@ -83,6 +85,14 @@ def _rows(ledger: Ledger, table: str, columns: tuple[str, ...], key: str) -> Ite
     while part := ledger.query(query, (last,)):
         yield from (row[1:] for row in part)
         last = part[-1][0]
+
+
+def _game_rows(ledger: Ledger, axes: list[str]) -> Iterator[tuple[Any, ...]]:
+    """The games, with a column for each result axis after the others."""
+    at = _GAME_COLUMNS.index("axes")
+    for row in _rows(ledger, "games", _GAME_COLUMNS, "rowid"):
+        values = json.loads(row[at])
+        yield (*row, *(values.get(axis, "") for axis in axes))
 
 
 def _version_rows(ledger: Ledger, extra: list[str]) -> Iterator[tuple[Any, ...]]:
