@@ -22,6 +22,8 @@ ELSEWHERE = {
     "add-a-game.md": "the example it is a part of is run by tests/games; see the test below",
     "episode-format.md": "tests/check/test_episodes.py",
     "other-languages.md": "tests/serve/test_page.py",
+    "your-bot.md": "tests/test_guides.py",
+    "your-environment.md": "tests/test_guides.py",
     "watching.md": "its program follows a run until Ctrl-C; see the test below",
 }
 _LOADED = re.compile(r"<(?:script|img|iframe|source)[^>]*?\ssrc=\"([^\"]+)\"|<link[^>]*?\shref=\"([^\"]+)\"")

@@ -147,6 +147,11 @@ class RLAgent:
         return self._model.exploration
 
     @property
+    def features(self) -> tuple[str, ...] | None:
+        """The names of the features; None if they have none."""
+        return self._model.base.features
+
+    @property
     def gamma(self) -> float:
         """The discount factor that the model is trained with."""
         return self._model.base.training.gamma

@@ -18,14 +18,19 @@ from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
 
+def cache_root() -> Path:
+    """The folder of what can be made again at any time."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
+    return Path(base) / "understudy"
+
+
 def code_folder(name: str, options: dict[str, Any], sources: Iterable[Path], here: Path) -> Path:
     """The folder for machine code made of exactly these sources, at this place, for this Python and processor."""
     made_for = (numba.__version__, options, str(here), sys.implementation.cache_tag, get_host_cpu_name())
     digest = hashlib.sha256(repr(made_for).encode())
     for path in sorted(sources):
         digest.update(path.read_bytes())
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
-    return Path(base) / "understudy" / f"{name}-{digest.hexdigest()[:16]}"
+    return cache_root() / f"{name}-{digest.hexdigest()[:16]}"
 
 
 def kept_in(folder: Path, function: Callable[..., Any], options: dict[str, Any]) -> Any:

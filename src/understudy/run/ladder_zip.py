@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from understudy.errors import RunDirError
 from understudy.games.spec import LadderPackage
@@ -43,7 +44,7 @@ CORE = (
 )
 _DATE = (2020, 1, 1, 0, 0, 0)  # the same content makes the same zip
 
-_RUN_PY = '''"""Starts the bot as the AI Arena ladder does; see --help."""
+RUN_PY = '''"""Starts the bot as the AI Arena ladder does; see --help."""
 
 import os
 import sys
@@ -54,15 +55,23 @@ sys.path.insert(0, str(HERE))
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from {module} import {function}  # noqa: E402
+{start}
 
 if __name__ == "__main__":
     sys.exit({function}(HERE / "data"))
 '''
 
 
-def build_zip(package: LadderPackage, run_dir: str | os.PathLike[str], target: Path) -> int:
-    """Write the zip and return its size; raises RunDirError if the run has no model or the zip is too large."""
+def build_zip(
+    package: LadderPackage,
+    run_dir: str | os.PathLike[str],
+    target: Path,
+    own: Mapping[str, bytes] = MappingProxyType({}),
+) -> int:
+    """Write the zip and return its size; raises RunDirError if the run has no model or the zip is too large.
+
+    `own` are files of a bot by their names in the zip; a `run.py` among them is what the ladder starts.
+    """
     run = RunDir.at(run_dir)
     if not run.model.exists():
         raise RunDirError(f"There is no model in {run.root}; train one first.")
@@ -70,8 +79,10 @@ def build_zip(package: LadderPackage, run_dir: str | os.PathLike[str], target: P
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.partial")
     module, _, function = package.start.partition(":")
+    start = RUN_PY.format(start=f"from {module} import {function}  # noqa: E402", function=function)
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, "run.py", _RUN_PY.format(module=module, function=function).encode())
+        for inside, content in ({"run.py": start.encode()} | dict(own)).items():
+            _add(archive, inside, content)
         for name in (*CORE, *package.modules):
             for path, inside in _sources(name):
                 _add(archive, f"understudy/{inside}", path.read_bytes())

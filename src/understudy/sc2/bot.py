@@ -87,6 +87,8 @@ class LearningBot(BotAI):
         self.expected = OpponentForecast()
         """What earlier games say about this opponent."""
         self.was_rushed = False
+        self.iteration = 0
+        """The number of this step, as burnysc2 counts."""
         self._build_orders = run.build_orders
         self._ready = False
 
@@ -129,6 +131,7 @@ class LearningBot(BotAI):
 
     async def on_step(self, iteration: int) -> None:
         """Decide if a decision is due, and play. If this raises, the game is recorded first."""
+        self.iteration = iteration
         try:
             with self.clock:
                 if self.session.due(self.time):

@@ -24,6 +24,7 @@ DECAY = 0.98  # weight of a game relative to the next one
 BELIEF = 3.0  # prior weight: a wider group's record counts like this many games of the narrower group
 _POINTS = {"Victory": 1.0, "Tie": 0.25, "Defeat": 0.0}
 _MOST_OPPONENTS = 500
+_MOST_GAMES = 5000  # whose ids are kept
 _UNKNOWN_WINS, _UNKNOWN_RUSHES = 0.5, 0.2  # against an opponent of whom nothing is known
 
 
@@ -73,6 +74,7 @@ class OpponentMemory:
     def __init__(self, path: str | os.PathLike[str] | None, strategies: Sequence[str] = ()) -> None:
         self.strategies = tuple(strategies)
         self._path = None if path is None else Path(path)
+        self._games: list[str] = []  # ids of games that are in the records
         self._records = self._read()
 
     def expect(self, opponent_id: str, race: int) -> OpponentForecast:
@@ -99,18 +101,33 @@ class OpponentMemory:
         return self.strategies.index(_choose(records, unknown, chance))
 
     def record(
-        self, opponent_id: str, race: int, result: str, rushed: bool, opening: str = "", start: str = ""
+        self,
+        opponent_id: str,
+        race: int,
+        result: str,
+        rushed: bool,
+        opening: str = "",
+        start: str = "",
+        *,
+        game: str = "",
     ) -> None:
-        """Add a game and save. If the disk refuses, that is logged and the game goes on."""
-        if result not in _POINTS:
+        """Add a game and save. If the disk refuses, that is logged and the game goes on.
+
+        A game with an id (`game`) is added once, however often it is recorded.
+        """
+        if result not in _POINTS or (game and game in self._games):
             return
         if self._path is None:
+            self._games += [game] * bool(game)
             self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening, start)
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self._path.with_name(f"{self._path.name}.lock")):  # other processes write, too
                 self._records = self._read() if self._path.exists() else self._records
+                if game in self._games:
+                    return
+                self._games += [game] * bool(game)
                 self._add(_keys(opponent_id, race), _POINTS[result], rushed, opening, start)
                 self._write(self._path)
         except OSError as error:
@@ -133,7 +150,9 @@ class OpponentMemory:
             return {}
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
-            return {str(key): _record(value) for key, value in content["opponents"].items()}
+            records = {str(key): _record(value) for key, value in content["opponents"].items()}
+            self._games = [str(game) for game in content.get("games", [])]
+            return records
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -142,7 +161,8 @@ class OpponentMemory:
 
     def _write(self, path: Path) -> None:
         records = {key: asdict(record) for key, record in self._records.items()}
-        content = json.dumps({"opponents": records}, indent=1).encode()
+        known = {"games": self._games[-_MOST_GAMES:]} if self._games else {}
+        content = json.dumps({"opponents": records, **known}, indent=1).encode()
         write_atomically(path, lambda stream: stream.write(content))
 
 

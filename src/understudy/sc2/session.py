@@ -86,7 +86,8 @@ class BotSession:
         self._decisions += 1
         decision = self.agent.select_action(state, explore=self.explore)
         self.strategy = decision.label
-        self._next_decision = seconds + self._seconds_between
+        missed = max(0.0, seconds - self._next_decision) // self._seconds_between
+        self._next_decision += (1 + missed) * self._seconds_between  # on a grid: steps do not delay it
         if seconds < _START_SECONDS:
             self._labels[decision.label] += 1
         if self._on_decision is not None:

@@ -1,4 +1,4 @@
-"""The commands of the Zerg bot: `package`, `replays` and `zerg-check`."""
+"""The commands of the Zerg bot, `replays` and `zerg-check`, and those for authors of own bots."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from understudy.flags import add_settings, count, count_or_zero, duration, existing_run, flags
+from understudy.flags import add_settings, count, count_or_zero, duration, flags
+from understudy.games.zerg.arena import commands as arena
+from understudy.games.zerg.own_bot import commands as own_bot
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import load_settings
 
 
 def add_commands(commands: Any) -> None:
-    """Add `package`, `replays` and `zerg-check` to the subparsers of the command line."""
+    """Add the commands to the subparsers of the command line."""
     text = "learn build orders from StarCraft II replays in a folder"
     replays = commands.add_parser("replays", help=text, description=f"{text[0].upper()}{text[1:]}.")
     replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
     replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
     add_settings(replays, ("learner", "replays"))
     replays.set_defaults(run=_replays)
-    package = commands.add_parser("package", help="build the zip for the AI Arena ladder")
-    package.add_argument("run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR")
-    package.add_argument("--out", type=Path, default=Path("WickedZergBotPro.zip"), help="default: %(default)s")
-    package.set_defaults(run=_package)
+    own_bot.add_commands(commands)
+    arena.add_commands(commands)
     check = commands.add_parser("zerg-check", help="train from scratch and compare with fixed strategies")
     check.add_argument("--seeds", type=count_or_zero, nargs="+", default=[0, 1, 2])
     check.add_argument("--training-games", type=count, default=6000, help="most training games (default: %(default)s)")
@@ -39,16 +39,6 @@ def _replays(options: argparse.Namespace) -> int:
     settings = load_settings(options.settings, flags=flags(options))
     folder = replay_folder(options.folder or settings.replays.directory)
     return analyse_folder(folder, RunDir.at(options.run_dir), settings)
-
-
-def _package(options: argparse.Namespace) -> int:
-    from understudy.games.zerg.spec import SPEC  # noqa: PLC0415 - it imports this module by name
-    from understudy.run.ladder_zip import build_zip  # noqa: PLC0415 - commands import what they need
-
-    assert SPEC.package is not None
-    size = build_zip(SPEC.package, existing_run(options.run_dir).root, options.out)
-    print(f"{options.out.absolute()}: {size:,} bytes")
-    return 0
 
 
 def _check(options: argparse.Namespace) -> int:

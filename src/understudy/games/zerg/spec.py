@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from understudy.games.spec import BackgroundWork, GameSpec, LadderPackage, Page, ResultAxis
+from understudy.games.zerg.own_bot.settings import LadderSettings, PackageSettings
 from understudy.games.zerg.replays.settings import ReplaySettings
 
 # What the bot needs to play and to learn on a ladder: no simulation, no replay parser, no commands.
@@ -37,12 +38,14 @@ SC2_ON_THE_LADDER = tuple(
         *("shaping", "step_clock"),
     )
 )
+LEARNED = ("opponents.json", "learned_build_orders.json")
+"""Files of a run directory that belong in the zip."""
 
 SPEC = GameSpec(
     name="zerg",
     title="StarCraft II, Zerg",
     matches="understudy.games.zerg.direct.selfplay:ZergMatches",
-    sections={"replays": ReplaySettings},
+    sections={"replays": ReplaySettings, "package": PackageSettings, "ladder": LadderSettings},
     variables={"REPLAY_ARCHIVE_DIR": ("replays", "directory")},
     features="understudy.games.zerg.state:NAMES",
     evaluator="understudy.games.zerg.direct.evaluation:evaluate",
@@ -89,6 +92,6 @@ SPEC = GameSpec(
     package=LadderPackage(
         start="understudy.games.zerg.ladder:main",
         modules=(*SC2_ON_THE_LADDER, *(f"games/zerg/{name}.py" for name in _ON_THE_LADDER)),
-        learned=("opponents.json", "learned_build_orders.json"),
+        learned=LEARNED,
     ),
 )

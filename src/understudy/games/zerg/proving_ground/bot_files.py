@@ -61,13 +61,19 @@ def find_bot(text: str | Path) -> BotPlace:
 
 def load_bot(place: str | Path, race: str | None = None, name: str | None = None) -> Bot:
     """A new bot. Its race is given, or found in the code's own `Bot(Race.X, ...)`, else it is random."""
+    chosen, own_race = load_class(place, name)
+    return Bot(Race[race] if race else own_race, chosen(), name=find_bot(place).label)
+
+
+def load_class(place: str | Path, name: str | None = None) -> tuple[type[BotAI], Race]:
+    """The class of a bot, and the race that its code gives it."""
     found = find_bot(place)
     _forget_other_bots(found.folder)
     with contextlib.chdir(found.folder):  # bots read their own files as they are imported
         module = _import(found)
     chosen = _class_in(module, found, name or found.class_name)
     file = Path(module.__file__) if module.__file__ else None
-    return Bot(Race[race] if race else _race_of(chosen, file, found.folder), chosen(), name=found.label)
+    return chosen, _race_of(chosen, file, found.folder)
 
 
 def _forget_other_bots(folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""The managers of the bot."""

@@ -1,0 +1,45 @@
+"""The token for AI Arena: from a variable or the system's keyring, never from a file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from understudy.games.zerg.arena.errors import ArenaError
+
+VARIABLE = "AIARENA_TOKEN"
+_SERVICE = "understudy-aiarena"
+
+
+def find_token(host: str) -> str:
+    """The token for this host; ArenaError if there is none."""
+    token = os.environ.get(VARIABLE, "").strip()
+    if not token and (keyring := _keyring()) is not None:
+        token = (keyring.get_password(_SERVICE, host) or "").strip()
+    if not token:
+        raise ArenaError(
+            f"There is no token for {host}. Copy it from https://aiarena.net/profile/token/, then set the variable "
+            f"{VARIABLE}, or run `understudy ladder login`, which keeps it in the system's keyring."
+        )
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise ArenaError(f"The token for {host} is not a token: it has characters that no token has.")
+    return token
+
+
+def keep_token(host: str, token: str) -> None:
+    """Keep the token in the system's keyring."""
+    keyring = _keyring()
+    if keyring is None:
+        raise ArenaError(f"There is no system keyring here (pip install keyring). Set the variable {VARIABLE} instead.")
+    try:
+        keyring.set_password(_SERVICE, host, token)
+    except Exception as error:  # every backend has errors of its own
+        raise ArenaError(f"The keyring refuses the token ({error}). Set the variable {VARIABLE} instead.") from error
+
+
+def _keyring() -> Any:
+    try:
+        import keyring  # noqa: PLC0415 - an optional door
+    except ImportError:
+        return None
+    return keyring
