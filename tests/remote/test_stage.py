@@ -146,7 +146,8 @@ def test_comparisons_count_once_whatever_fails(
     play(first, 10, lambda _: next(fair))
     for _ in range(3):
         sync(first, second, learner)
-    assert comparisons(first) == comparisons(second) == comparisons(learner) == completed(first, second, learner) == 7
+    assert completed(first, second, learner) >= 7  # more if the line is suspected meanwhile: blocks are shorter then
+    assert comparisons(first) == comparisons(second) == comparisons(learner) == completed(first, second, learner)
 
 
 def test_a_machine_offline_decides_for_itself_and_the_others_follow(machine: Make, learner: Machine) -> None:
@@ -176,6 +177,27 @@ def test_the_first_decision_that_reaches_the_bucket_holds(
     assert {state_of(one).stage for one in (first, second, learner)} == {"line"}
     assert len({champion_of(one) for one in (first, second, learner)}) == 1
     assert "Another machine decided first" in caplog.text
+    assert second.sync.facts()["decisions_overruled"] == 1
+
+
+def test_a_champion_that_is_missing_in_the_bucket_stops_nothing_else(
+    machine: Make, learner: Machine, shared: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate_of(learner).promote(2, "somebody")
+    learner.play(1)
+    learner.learn()
+    learner.step()
+    kept = {key: data for key, data in shared._objects.items() if key.startswith("stage/")}
+    for key in kept:
+        shared.delete(key)
+    player = machine(role="player")
+    player.play(2)
+    sync(player)
+    assert "The stage is not shared now" in caplog.text
+    assert player.sync.up == 2
+    shared._objects.update(kept)
+    sync(player)
+    assert champion_of(player) == champion_of(learner)
 
 
 def test_what_people_decide_holds_everywhere(machine: Make, learner: Machine) -> None:

@@ -106,6 +106,7 @@ def summary(facts: dict[str, Any]) -> str:
             ("games_dropped_unsent", "dropped because the outbox was full"),
             ("games_taken_over", "taken over from silent machines"),
             ("updates_dropped", "learned again after a conflict"),
+            ("decisions_overruled", "decisions of the gate overruled by another machine"),
         )
         if facts[name]
     ]

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from understudy.errors import ModelError, RemoteError
+from understudy.errors import ModelError, ModelMissing, RemoteError
 from understudy.files.atomic import write_atomically
 from understudy.ledger.gate import GateLedger
 from understudy.models.contest import Contest, contest_from
@@ -235,7 +235,7 @@ class SharedStage:
         ref = document.models[role]
         data = load_model(self._bucket, ref, MAX_BYTES)
         if data is None:
-            raise RemoteError(f"{ref.key}, the {role} of the bucket, is missing.")
+            raise ModelMissing(f"{ref.key}, the {role} of the bucket, is missing.")
         path = self._run.remote_models / f"{ref.hash}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda stream: stream.write(data))

@@ -299,6 +299,7 @@ class Sync:
             "games_dropped_unsent": self._outbox.dropped,
             "games_taken_over": self._claims.taken_over,
             "updates_dropped": self._lineage.dropped,
+            "decisions_overruled": self._stage.overruled,
             "requests": dict(traffic.requests),
             "retries": traffic.retries,
             "requests_per_game": round(traffic.total / games, 2) if games else None,
