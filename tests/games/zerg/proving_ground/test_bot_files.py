@@ -72,6 +72,29 @@ def test_of_two_classes_one_must_be_meant(tmp_path: Path) -> None:
     assert (type(bot.ai).__name__, bot.race) == ("Alpha", Race.Zerg)
 
 
+def test_the_entry_of_a_ladder_folder_plays_the_first_of_its_bots(tmp_path: Path) -> None:
+    write(tmp_path / "entry" / "ours.py", "Ours")
+    write(tmp_path / "entry" / "rival.py", "Rival")
+    lines = [
+        "from sc2.data import Race",
+        "from sc2.player import Bot",
+        "from ours import Ours",
+        "from rival import Rival",
+    ]
+    lines += ["player = Ours()", "bot = Bot(Race.Terran, player)", "opponent = Bot(Race.Zerg, Rival())"]
+    (tmp_path / "entry" / "run.py").write_text("\n".join(lines), encoding="utf-8")
+    bot = load_bot(tmp_path / "entry")
+    assert (type(bot.ai).__name__, bot.race) == ("Ours", Race.Terran)
+
+
+def test_a_race_is_found_when_the_class_is_hidden(tmp_path: Path) -> None:
+    write(tmp_path / "hidden" / "ours.py", "Ours")
+    lines = ["from sc2.data import Race", "from sc2.player import Bot", "from ours import Ours"]
+    lines += ["bot = Bot(Race.Terran, [Ours][0]())"]
+    (tmp_path / "hidden" / "run.py").write_text("\n".join(lines), encoding="utf-8")
+    assert load_bot(tmp_path / "hidden").race == Race.Terran
+
+
 def test_what_is_no_bot_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for wrong, text in (("nobody.py", "not a file"), ("no.such", "nor a module"), (tmp_path / "empty", "has none of")):

@@ -37,6 +37,11 @@ class BotPlace:
     folder: Path
     class_name: str | None = None
 
+    @property
+    def is_entry(self) -> bool:
+        """Whether the file is one that a ladder starts."""
+        return self.file is not None and self.file.name in ENTRIES
+
 
 def find_bot(text: str | Path) -> BotPlace:
     """What a bot's name on the command line means."""
@@ -163,8 +168,10 @@ def _class_in(module: ModuleType, found: BotPlace, name: str | None) -> type[Bot
     own = [c for c in there if c.__module__ == module.__name__] or there
     leaves = [c for c in own if not any(other is not c and issubclass(other, c) for other in own)]
     if len(leaves) > 1 and module.__file__:
-        played = {maker for maker, _ in _bots_made_in(Path(module.__file__))}
+        played = [maker for maker, _ in _bots_made_in(Path(module.__file__))]
         leaves = [c for c in leaves if c.__name__ in played] or leaves
+        if found.is_entry and played and len(leaves) > 1:  # a ladder's entry plays the first; others are rivals
+            leaves = [c for c in leaves if c.__name__ == played[0]] or leaves
     if len(leaves) > 1:
         names = ", ".join(c.__name__ for c in leaves)
         example = f"{found.file or found.module}:{leaves[0].__name__}"
@@ -181,27 +188,45 @@ def _race_of(chosen: type[BotAI], file: Path | None, folder: Path) -> Race:
     with contextlib.suppress(TypeError, OSError):
         files.append(Path(inspect.getfile(chosen)))
     for each in files:
-        for maker, race in _bots_made_in(each):
+        made = list(_bots_made_in(each))
+        for maker, race in made:
             if maker == chosen.__name__:
                 return race
+        if len(races := {race for _, race in made}) == 1:  # made in a way that this does not follow
+            return races.pop()
     return Race.Random
 
 
 def _bots_made_in(path: Path) -> Iterator[tuple[str, Race]]:
-    """Every `Bot(Race.X, Maker())` of a file: the class, or the name of the variable, and the race."""
+    """Every `Bot(Race.X, Maker())` of a file, in its order: the class and the race; `Maker()` may be a variable."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError):
         return
-    for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and len(node.args) >= 2):
+    variables = dict(_variables_in(tree))
+    calls = sorted((node for node in ast.walk(tree) if isinstance(node, ast.Call)), key=lambda call: call.lineno)
+    for node in calls:
+        if len(node.args) < 2:
             continue
         called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         race = _race_named(node.args[0])
         if called == "Bot" and race is not None:
-            second = node.args[1]
-            maker = second.func if isinstance(second, ast.Call) else second
-            yield maker.id if isinstance(maker, ast.Name) else getattr(maker, "attr", ""), race
+            name = _maker_named(node.args[1])
+            yield variables.get(name, name), race
+
+
+def _variables_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Variables that hold a new object: the variable and the class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, _maker_named(node.value)
+
+
+def _maker_named(node: ast.expr) -> str:
+    maker = node.func if isinstance(node, ast.Call) else node
+    return maker.id if isinstance(maker, ast.Name) else getattr(maker, "attr", "")
 
 
 def _race_named(node: ast.expr) -> Race | None:

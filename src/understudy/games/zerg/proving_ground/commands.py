@@ -15,6 +15,7 @@ from loguru import logger
 
 from understudy.flags import count, count_or_zero, duration
 from understudy.games.zerg.proving_ground.bot_games import BotGames, play_bot
+from understudy.games.zerg.proving_ground.conformance.suite import GROUPS, conform
 from understudy.games.zerg.proving_ground.difficulty_ladder import climb
 from understudy.games.zerg.proving_ground.doors import DOORS, IN_PROCESS, Pairing
 from understudy.games.zerg.proving_ground.install import install
@@ -81,6 +82,11 @@ def add_commands(subparsers: Any) -> None:
     parser.add_argument("recorded", type=Path, nargs="+")
     parser.set_defaults(run=_compare)
 
+    parser = add("conformance", help="check the rules against burnysc2's own calculations")
+    parser.add_argument("groups", nargs="*", type=_group, metavar="GROUP", help=f"of {', '.join(GROUPS)}; default: all")
+    parser.add_argument("--python-sc2", type=Path, help="a python-sc2 checkout, whose own live tests are run too")
+    parser.set_defaults(run=_conformance)
+
     parser = add("watch", help="draw a recorded game in the terminal or as PNG frames")
     parser.add_argument("recording", type=Path)
     parser.add_argument("--png", type=Path, help="a folder for PNG frames")
@@ -107,6 +113,12 @@ def _port(text: str) -> int:
     if (port := count_or_zero(text)) > MOST_PORT:
         raise argparse.ArgumentTypeError(f"{text} is not a port; ports are 0 (any free one) to {MOST_PORT}")
     return port
+
+
+def _group(text: str) -> str:
+    if text not in GROUPS:
+        raise argparse.ArgumentTypeError(f"there is no group {text}; choose from {', '.join(GROUPS)}")
+    return text
 
 
 def _map_seed(text: str) -> int:
@@ -192,6 +204,12 @@ def _compare(arguments: argparse.Namespace) -> int:
     for path in arguments.recorded:
         print(compare(path).report())
     return 0
+
+
+def _conformance(arguments: argparse.Namespace) -> int:
+    logger.remove()
+    logger.add(sys.stderr, level="ERROR")
+    return conform(arguments.groups, arguments.python_sc2)
 
 
 def _watch(arguments: argparse.Namespace) -> int:

@@ -10,9 +10,10 @@ from understudy.games.zerg.proving_ground.abilities import abilities_of, labels,
 from understudy.games.zerg.proving_ground.border import in_turns, point_on_map
 from understudy.games.zerg.proving_ground.kernels.production import TUMOR_ENERGY
 from understudy.games.zerg.proving_ground.observation import slot_of
-from understudy.games.zerg.proving_ground.rules import BLINK_TECH, PSI_STORM, STIMPACK
+from understudy.games.zerg.proving_ground.rules import BLINK_TECH, BURROW, PSI_STORM, STIMPACK
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.spells import FIRST_SPELL
+from understudy.games.zerg.proving_ground.unit_data import unit_types
 
 MOVING = (4, 16, 17, 18)  # stop, move, patrol, hold
 ATTACK, LOAD, UNLOAD_ALL, UNLOAD_AT, MERGE_TO_ARCHON = 23, 3668, 3664, 3669, 1766
@@ -132,10 +133,17 @@ def _possible(  # noqa: PLR0911 - one reason a line
         return False
     if unit == orders.TUMOR_BURROWED and state["spent"][slot]:
         return False
+    if order == orders.MORPH_INTO and _burrows(unit, argument) and not state["upgrade"][player, BURROW]:
+        return False
     if argument == orders.TUMOR_QUEEN and state["energy"][slot] < TUMOR_ENERGY:
         return False
     affordable = bank[0] >= rules["minerals"][unit, argument] and bank[1] >= rules["vespene"][unit, argument]
     return bool(affordable) and game.tech_met(player, argument)
+
+
+def _burrows(unit: int, product: int) -> bool:
+    name = unit_types()[product].name
+    return name == f"{unit_types()[unit].name}Burrowed" and name not in ("WidowMineBurrowed", "LurkerMPBurrowed")
 
 
 def _has(game: Simulation, player: int, building: int) -> bool:

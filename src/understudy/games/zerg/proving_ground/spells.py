@@ -12,7 +12,9 @@ from typing import NamedTuple
 FIRST_SPELL, MOST_SPELLS = 200, 48
 SELF, POINT, UNIT = range(3)  # what a spell is cast on
 OWN, ENEMY, ANYBODY = 1, 2, 3  # whose units
-(BUFF, DAMAGE, DRAIN, FEEDBACK, PULL, SUMMON, JUMP, BOMB, SHADE, CLOAK_ON, CLOAK_OFF, RECALL) = range(12)
+(BUFF, DAMAGE, DRAIN, FEEDBACK, PULL, SUMMON, JUMP, BOMB, SHADE, CLOAK_ON, CLOAK_OFF, RECALL, CHARGE, SALVAGE) = range(
+    14
+)
 
 # Buffs: bits of a unit's `buffs`.
 (ARMOR_DOWN, GUARDED, CLOAK, ALIGNED, OVERCHARGED, BOOSTED, DISABLED, BLINDED, LOCKED, LIFTED) = range(10)
@@ -69,5 +71,7 @@ SPELLS: tuple[Spell, ...] = (
     Spell((393, 3677), ("Banshee",), 0, 0, 0, SELF, OWN, CLOAK_OFF),
     Spell((382, 3676), ("Ghost",), 25, 0, 0, SELF, OWN, CLOAK_ON, upgrade=25),
     Spell((383, 3677), ("Ghost",), 0, 0, 0, SELF, OWN, CLOAK_OFF),
+    Spell((4126,), ("Nexus",), 50, 1344, 13, UNIT, OWN, CHARGE, amount=100),
+    Spell((4128, 32, 1624), ("Bunker",), 0, 0, 0, SELF, OWN, SALVAGE),
     Spell((3757, 142, 3686), ("Nexus", "Mothership"), 50, 2912, 500, POINT, OWN, RECALL, radius=2.5),
 )

@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from s2clientprotocol import common_pb2, sc2api_pb2
+from s2clientprotocol import common_pb2, data_pb2, sc2api_pb2
+from sc2.ids.ability_id import AbilityId
 
 from understudy.games.zerg.proving_ground import unit_data
 from understudy.games.zerg.proving_ground.map_parts import SIZE, Map, Point
 
 GAME_VERSION, DATA_VERSION, BASE_BUILD = "4.10.0.75689", "B89B5D6FA7CBF6452E721311BFBC6CB2", 75689
+POINT_OR_UNIT, NO_TARGET = data_pb2.AbilityData.PointOrUnit, data_pb2.AbilityData.Target.Value("None")
+WITHOUT_TARGET = ("RESEARCH", "CANCEL", "MORPH", "SALVAGE", "STOP")
 MODS = ("Core", "Liberty", "Swarm", "Void", "VoidMulti")
 
 
@@ -26,6 +29,10 @@ def data_response() -> bytes:
         entry.allow_minimap, entry.allow_autocast = ability.allow_minimap, ability.allow_autocast
         entry.is_building, entry.is_instant_placement = ability.is_building, ability.is_instant_placement
         entry.footprint_radius, entry.cast_range = ability.footprint_radius, ability.cast_range
+    for ability_id, name in _other_abilities():
+        entry = response.data.abilities.add()
+        entry.ability_id, entry.available, entry.friendly_name = ability_id, True, name
+        entry.target = NO_TARGET if any(word in name for word in WITHOUT_TARGET) else POINT_OR_UNIT
     for unit in unit_data.unit_types()[1:]:
         _add_unit(response, unit)
     for upgrade in unit_data.upgrades():
@@ -37,6 +44,15 @@ def data_response() -> bytes:
             upgrade.research_time,
         )
     return bytes(response.SerializePartialToString())
+
+
+def _other_abilities() -> list[tuple[int, str]]:
+    """Abilities that burnysc2 names and the tables lack: of other game versions, or of no unit in a melee game.
+
+    burnysc2 raises KeyError when a bot uses an ability that the data response does not hold. Here it is refused.
+    """
+    known = {ability.ability_id for ability in unit_data.abilities()}
+    return [(ability.value, ability.name) for ability in AbilityId if ability.value not in known]
 
 
 def _add_unit(response: sc2api_pb2.Response, unit: unit_data.UnitType) -> None:

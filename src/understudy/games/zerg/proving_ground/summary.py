@@ -17,6 +17,7 @@ from understudy.games.zerg.starcraft import LOOPS_PER_SECOND
 
 SHOWN = 8  # kinds of units and of refusals in a line
 FAILURES = 256  # entries of the state's ring of failed orders
+PASSING = ("Larva", "Egg", "Broodling", "Interceptor")  # and cocoons: what nobody orders
 
 
 @dataclass
@@ -91,7 +92,8 @@ def _listed(counts: dict[str, int]) -> str:
 def names_of_units(made: Counter[int]) -> dict[str, int]:
     """Counts by the names of units."""
     types = unit_types()
-    return {types[k].name: count for k, count in made.items()}
+    named = {types[k].name: count for k, count in made.items()}
+    return {name: count for name, count in named.items() if name not in PASSING and "Cocoon" not in name}
 
 
 def names_of_refusals(refused: Counter[tuple[int, int]], failed: Counter[tuple[int, int]]) -> dict[str, int]:

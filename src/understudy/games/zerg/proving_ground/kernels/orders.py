@@ -50,6 +50,7 @@ from understudy.games.zerg.proving_ground.state import (
     CAST,
     CHEAT_CONTROL,
     CHEAT_FREE,
+    CHEAT_TECH,
     CHRONO,
     COOLING_DOWN,
     DARK_TEMPLAR,
@@ -340,9 +341,12 @@ def begin_research(s: Any, r: Any, p: int, i: int, u: int) -> int:
     if not r.researches[s.kind[i], u]:
         return NOT_SUPPORTED
     before = r.upgrade_before[u]
-    if s.upgrade[p, u] or s.pending[p, u] or (before and not s.upgrade[p, before]):
+    if s.upgrade[p, u] or s.pending[p, u]:
         return TECH_NOT_MET
-    if r.upgrade_building[u] and not has_building(s, r, p, r.upgrade_building[u]):
+    all_met = s.cheats[p] & CHEAT_TECH
+    if before and not s.upgrade[p, before] and not all_met:
+        return TECH_NOT_MET
+    if r.upgrade_building[u] and not all_met and not has_building(s, r, p, r.upgrade_building[u]):
         return TECH_NOT_MET
     if s.orders[i] >= QUEUE_LENGTH:
         return QUEUE_IS_FULL

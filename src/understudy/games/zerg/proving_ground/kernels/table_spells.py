@@ -12,10 +12,11 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.casting import add_area, wound
 from understudy.games.zerg.proving_ground.kernels.movement import go
 from understudy.games.zerg.proving_ground.kernels.paths import walkable
-from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, push_order, same, spawn, take
+from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, push_order, remove, same, spawn, take
 from understudy.games.zerg.proving_ground.spells import (
     BOMB,
     BUFF,
+    CHARGE,
     CLOAK,
     CLOAK_OFF,
     CLOAK_ON,
@@ -30,6 +31,7 @@ from understudy.games.zerg.proving_ground.spells import (
     OWN,
     PULL,
     RECALL,
+    SALVAGE,
     SELF,
     SHADE,
     SUMMON,
@@ -52,6 +54,7 @@ from understudy.games.zerg.proving_ground.state import (
 )
 
 FOREVER = 1 << 40
+SALVAGED = 0.75  # the share of a bunker's price that salvaging returns
 
 
 @kernel
@@ -93,6 +96,8 @@ def may_target(s: Any, r: Any, p: int, n: int, j: int) -> bool:
         return False
     if r.spell_effect[n] == BUFF and r.spell_buff[n] == OVERCHARGED:
         return bool(k == BATTERY)
+    if r.spell_effect[n] == CHARGE and r.energy[k] == 0.0:
+        return False
     if r.spell_attributes[n] and not r.attributes[k] & r.spell_attributes[n]:
         return False
     return not (r.structure[k] and r.spell_effect[n] in (FEEDBACK, PULL))
@@ -154,6 +159,11 @@ def take_effect(s: Any, t: Any, r: Any, p: int, i: int, n: int, j: int, x: float
         give_buff(s, i, CLOAK, FOREVER)
     elif effect == CLOAK_OFF:
         s.buffs[i] &= ~(1 << CLOAK)
+    elif effect == CHARGE:
+        s.energy[j] = min(r.energy[s.kind[j]], s.energy[j] + r.spell_amount[n])
+    elif effect == SALVAGE:
+        s.minerals[p] += SALVAGED * r.value_minerals[s.kind[i]]
+        remove(s, r, i)
     elif effect == BOMB:
         add_area(s, FIRST_SPELL + n, p, x, y, r.spell_loops[n])
     if r.spell_summons[n] and effect in (SUMMON, BOMB, SHADE):

@@ -16,7 +16,7 @@ from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.map_parts import Point
 from understudy.games.zerg.proving_ground.opponents.army import OpponentArmy
 from understudy.games.zerg.proving_ground.opponents.places import find_place
-from understudy.games.zerg.proving_ground.opponents.plans import PLANS, OpponentPlan
+from understudy.games.zerg.proving_ground.opponents.plans import LATE_ARMY, LATE_GOALS, PLANS, OpponentPlan
 from understudy.games.zerg.proving_ground.opponents.skill import SKILLS, Skill
 from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, HATCH, KINDS, MORPH, TRAIN, rules
 from understudy.games.zerg.proving_ground.simulation import TOWNHALL, WORKER, Simulation
@@ -26,6 +26,10 @@ from understudy.games.zerg.starcraft import PROTOSS, RANDOM_BUILD, TERRAN, ZERG
 
 SUPPLY = {ZERG: "Overlord", TERRAN: "SupplyDepot", PROTOSS: "Pylon"}
 WORKERS_MIND, WORKER_PRICE = 9.0, 50.0
+ALARM, ALARM_PACE = 16, 32  # loops since a hit; loops between two turns while somebody attacks
+FIELD_WITHIN, GROUND_UP_TO, GAS_SHARE = 10.0, 150.0, 0.4
+SAVE_UP_TO = 500.0  # minerals; with more, the army is not kept waiting for a goal
+LATE = 2688  # loops after the latest time of the first attack
 DONE, SKIP, WAIT = "done", "skip", "wait"
 TOO_DEAR = (names.NOT_ENOUGH_MINERALS, names.NOT_ENOUGH_VESPENE, names.NOT_ENOUGH_FOOD)  # for every producer
 
@@ -56,26 +60,41 @@ class ScriptedPlayer:
             kind(TOWNHALL[self._race]),
             kind(SUPPLY[self._race]),
         )
-        self._army = OpponentArmy(game, player, plan)
-        self._next = 0
+        self._army = OpponentArmy(game, player, plan, skill)
+        self._late_at = self._army.latest_start + LATE
+        self._next = self._next_alarm = 0
         game.state["income_factor"][player] = skill.income
         start = np.array(game.map.starts[player])
         self._bases = sorted(game.map.bases, key=lambda base: float(np.hypot(*(np.array(base.center) - start))))
 
     def act(self) -> None:
-        """Act, if it is time to."""
-        if self._game.loop < self._next:
+        """Act, if it is time to; an attack is answered sooner."""
+        loop = self._game.loop
+        in_time = loop >= self._next
+        if not in_time and not (loop >= self._next_alarm and self._attacked()):
             return
-        self._next = self._game.loop + self._skill.pace
         self._look()
         if not len(self._mine):
             return
+        self._next_alarm = loop + ALARM_PACE
+        if not in_time:
+            intruders, away = self._army.intruders(self._mine, self._kinds)
+            self._pull_workers(intruders[away <= WORKERS_MIND])
+            return
+        self._next = loop + self._skill.pace
         self._employ_workers()
         intruders, away = self._army.intruders(self._mine, self._kinds)
         self._pull_workers(intruders[away <= WORKERS_MIND])
         self._spend()
         self._inject()
         self._army.command(self._mine, self._kinds, intruders)
+
+    def _attacked(self) -> bool:
+        """Whether something of the player's was hit just now."""
+        state = self._game.state
+        top = int(state["top"])
+        hit = (state["hit_at"][:top] >= self._game.loop - ALARM) & (state["owner"][:top] == self._player)
+        return bool((hit & (state["hit_at"][:top] > 0)).any())
 
     def _look(self) -> None:
         """Count what exists and what is coming."""
@@ -114,17 +133,24 @@ class ScriptedPlayer:
         return chosen
 
     def _employ_workers(self) -> None:
-        """Idle workers mine; every gas building gets three."""
+        """Idle workers mine; every gas building gets three, as long as most workers mine minerals."""
         game, state = self._game, self._game.state
         for slot in self._of(self._worker, idle=True):
             field = self._field_near(slot)
             if field >= 0:
                 game.order(self._player, slot, names.GATHER, target=field)
+        workers = self._mine[self._kinds == self._worker]
+        jobs = state["order_target"][workers, 0]
+        in_gas = workers[(state["order"][workers, 0] == names.GATHER) & (game.tables["gas"][state["kind"][jobs]] == 1)]
+        room = int(len(workers) * GAS_SHARE) - len(in_gas)
+        for slot in in_gas[: max(0, -room)]:
+            game.order(self._player, int(slot), names.GATHER, target=self._field_near(int(slot)))
         for gas in self._mine[game.tables["gas"][self._kinds] == 1]:
-            if state["progress"][gas] >= 1 and state["assigned"][gas] < 3 and state["contents"][gas] > 0:
-                worker = self._nearest_worker(float(state["x"][gas]), float(state["y"][gas]))
-                if worker >= 0:
-                    game.order(self._player, worker, names.GATHER, target=int(gas))
+            wants = state["progress"][gas] >= 1 and state["assigned"][gas] < 3 and state["contents"][gas] > 0
+            worker = self._nearest_worker(float(state["x"][gas]), float(state["y"][gas])) if wants and room > 0 else -1
+            if worker >= 0:
+                room -= 1
+                game.order(self._player, worker, names.GATHER, target=int(gas))
 
     def _pull_workers(self, intruders: Any) -> None:
         """Workers fight intruders that the army cannot handle, and return to work afterwards."""
@@ -137,7 +163,7 @@ class ScriptedPlayer:
             fighting = int((state["order"][workers, 0] == names.ATTACK).sum())
             x, y = float(state["x"][intruders[0]]), float(state["y"][intruders[0]])
             nearest = workers[np.argsort(np.hypot(state["x"][workers] - x, state["y"][workers] - y))]
-            for worker in nearest[: max(0, min(wanted, len(workers) - 4) - fighting)]:
+            for worker in nearest[: max(0, min(wanted, len(workers) - 2) - fighting)]:
                 if state["order"][worker, 0] == names.GATHER:
                     game.order(self._player, int(worker), names.ATTACK, x=x, y=y)
         else:
@@ -183,12 +209,13 @@ class ScriptedPlayer:
         coming = (self._count[self._supply] - self._ready[self._supply]) * 8
         if cap + coming < 200 and cap + coming - used < 3 + used / 9:
             self._have(self._supply)
-        for name, wanted in self._plan.goals:
+        late = LATE_GOALS[self._race] if self._game.loop >= self._late_at else ()
+        for name, wanted in (*self._plan.goals, *late):
             outcome = self._reach(name, wanted)
-            if outcome == WAIT:
+            if outcome == WAIT and self._game.state["minerals"][self._player] < SAVE_UP_TO:
                 return
         rich = self._game.state["minerals"][self._player] > 450
-        if rich and self._count[self._hall] < self._skill.bases:
+        if rich and self._count[self._hall] < self._skill.bases + self._dry_bases():
             self._have(self._hall)
         self._raise_army()
 
@@ -200,7 +227,7 @@ class ScriptedPlayer:
         if unit == self._worker:
             wanted = min(wanted, self._skill.workers)
         elif unit == self._hall:
-            wanted = min(wanted, self._skill.bases)
+            wanted = min(wanted, self._skill.bases) + self._dry_bases()
         have = self._count[unit] + (self._count[kind("Hive")] if name == "Lair" else 0)
         if have >= wanted:
             return DONE
@@ -210,6 +237,18 @@ class ScriptedPlayer:
             if not self._have(unit):
                 return WAIT if self._short_of(unit) and unit != self._worker else SKIP
         return DONE if have + 1 >= wanted else SKIP
+
+    def _dry_bases(self) -> int:
+        """How many townhalls have no minerals left."""
+        state, tables = self._game.state, self._game.tables
+        top = int(state["top"])
+        halls = self._mine[tables["townhall"][self._kinds] == 1]
+        fields = np.flatnonzero((state["alive"][:top] == 1) & (tables["minerals_here"][state["kind"][:top]] == 1))
+        if not len(fields):
+            return 0
+        dx = state["x"][halls][:, None] - state["x"][fields][None]
+        dy = state["y"][halls][:, None] - state["y"][fields][None]
+        return int((np.hypot(dx, dy).min(axis=1) > FIELD_WITHIN).sum())
 
     def _short_of(self, unit: int) -> bool:
         """Whether the player lacks the money for it."""
@@ -305,8 +344,11 @@ class ScriptedPlayer:
     def _raise_army(self) -> None:
         """Train units by the shares of the plan."""
         block = self._game.tables
-        army = [(kind(name), share) for name, share in self._plan.army]
+        late = LATE_ARMY[self._race] if self._game.loop >= self._late_at else ()
+        army = [(kind(name), share) for name, share in dict((*late, *self._plan.army)).items()]
         army = [(unit, share) for unit, share in army if self._game.tech_met(self._player, unit)]
+        if self._game.supply(self._player)[0] > GROUND_UP_TO:  # room for what can hit flyers
+            army = [(unit, share) for unit, share in army if block["damage"][unit, 1] > 0]
         for _ in range(self._skill.orders):
             shares = [(self._count[unit] * block["supply"][unit] / share, unit) for unit, share in army]
             if not any(self._have(unit) for _, unit in sorted(shares)):
