@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from sc2.ids.unit_typeid import UnitTypeId as U
 
 from understudy.games.zerg.proving_ground.conformance.report import Check
-from understudy.games.zerg.proving_ground.conformance.stage import ENEMY, OWN, Stage
+from understudy.games.zerg.proving_ground.conformance.stage import ENEMY, OWN, CheckingBot
 from understudy.games.zerg.proving_ground.unit_data import unit_types
 
 # Units whose attack is not one weapon on one target, that need power, or which burnysc2's calculation leaves out.
@@ -32,7 +32,7 @@ def attackers() -> list[U]:
     return [U(unit.unit_id) for unit in armed if "Burrowed" not in unit.name and unit.weapons[0].damage > 0]
 
 
-async def damage_checks(stage: Stage) -> AsyncIterator[Check]:
+async def damage_checks(stage: CheckingBot) -> AsyncIterator[Check]:
     """Every pair, at no upgrades, and at the first level of all."""
     await stage.client.debug_show_map()
     await stage.clear()
@@ -46,7 +46,7 @@ async def damage_checks(stage: Stage) -> AsyncIterator[Check]:
                     yield check
 
 
-async def _pair(stage: Stage, attacker: U, defender: U, level: int) -> Check | None:
+async def _pair(stage: CheckingBot, attacker: U, defender: U, level: int) -> Check | None:
     """One attack; None if this unit cannot attack that one, or kills it at once."""
     await stage.put(OWN, attacker)
     await stage.put(ENEMY, defender)

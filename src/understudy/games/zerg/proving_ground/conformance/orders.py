@@ -10,7 +10,7 @@ from sc2.ids.unit_typeid import UnitTypeId as U
 from sc2.position import Point2
 
 from understudy.games.zerg.proving_ground.conformance.report import Check
-from understudy.games.zerg.proving_ground.conformance.stage import ENEMY, OWN, Stage
+from understudy.games.zerg.proving_ground.conformance.stage import ENEMY, OWN, CheckingBot
 
 # What stands where a command center is asked for: own unit, enemy unit, and whether the game allows it.
 PLACEMENTS: tuple[tuple[U | None, U | None, bool], ...] = (
@@ -49,7 +49,7 @@ OFFERED: tuple[tuple[U, A, bool], ...] = (
 )
 
 
-async def placement_checks(stage: Stage) -> AsyncIterator[Check]:
+async def placement_checks(stage: CheckingBot) -> AsyncIterator[Check]:
     """Where a command center may be placed, as far as the player can know."""
     await stage.clear()
     for own, enemy, allowed in PLACEMENTS:
@@ -66,7 +66,7 @@ async def placement_checks(stage: Stage) -> AsyncIterator[Check]:
         await stage.wait(CREEP_GROWS if enemy == U.CREEPTUMORBURROWED else 1)
 
 
-async def pending_checks(stage: Stage) -> AsyncIterator[Check]:
+async def pending_checks(stage: CheckingBot) -> AsyncIterator[Check]:
     """What burnysc2 counts as pending, and when the price is taken."""
     while stage.minerals < 1000:
         await stage.client.debug_all_resources()
@@ -100,7 +100,7 @@ async def pending_checks(stage: Stage) -> AsyncIterator[Check]:
     await stage.clear()
 
 
-async def upgrade_checks(stage: Stage) -> AsyncIterator[Check]:
+async def upgrade_checks(stage: CheckingBot) -> AsyncIterator[Check]:
     """Every upgrade that burnysc2 and the game's data know can be researched where burnysc2 says."""
     for switch in (stage.client.debug_fast_build, stage.client.debug_tech_tree, stage.client.debug_free):
         await switch()
@@ -123,7 +123,7 @@ async def upgrade_checks(stage: Stage) -> AsyncIterator[Check]:
         await stage.clear()
 
 
-async def ability_checks(stage: Stage) -> AsyncIterator[Check]:
+async def ability_checks(stage: CheckingBot) -> AsyncIterator[Check]:
     """Whether units are offered an ability now."""
     await stage.clear()
     for kind, ability, offered in OFFERED:
@@ -150,6 +150,6 @@ async def ability_checks(stage: Stage) -> AsyncIterator[Check]:
     await stage.clear()
 
 
-async def _offers(stage: Stage) -> list[A]:
+async def _offers(stage: CheckingBot) -> list[A]:
     offers: list[list[A]] = await stage.get_available_abilities(stage.structures(U.WARPGATE))
     return offers[0] if offers else []

@@ -23,10 +23,10 @@ OWN: Owner = 1
 ENEMY: Owner = 2
 
 
-class Stage(BotAI):
+class CheckingBot(BotAI):
     """Runs one group of checks in its first step, then leaves."""
 
-    def __init__(self, group: Callable[[Stage], AsyncIterator[Check]]) -> None:
+    def __init__(self, group: Callable[[CheckingBot], AsyncIterator[Check]]) -> None:
         super().__init__()
         self.game_step = 1
         self.found: list[Check] = []
@@ -86,8 +86,8 @@ class Bystander(BotAI):
             unit.hold_position()
 
 
-def run_on_stage(group: Callable[[Stage], AsyncIterator[Check]], race: Race = Race.Terran) -> list[Check]:
+def run_on_stage(group: Callable[[CheckingBot], AsyncIterator[Check]], race: Race = Race.Terran) -> list[Check]:
     """The checks of a group."""
-    stage = Stage(group)
+    stage = CheckingBot(group)
     asyncio.run(play_async(Bot(race, stage), Bot(Race.Zerg, Bystander()), map_seed=seed_of(FLAT)))
     return stage.found
