@@ -31,7 +31,7 @@ pictures:  ## the pictures of the documentation, from three short runs that it p
 bench:  ## speed, beside torch and Stable-Baselines3 in the same run (about 8 minutes)
 	$(IN_VENV) --with bench benchmarks/run.py
 
-torture:  ## kill -9 hundreds of times, fill the disk, jump the clock, feed garbage (several minutes)
+torture:  ## kill -9 hundreds of times, whole process groups too; fill the disk, jump and skew the clock, feed garbage (several minutes)
 	$(IN_VENV) --with dev tools/torture
 
 learn-check:  ## CartPole as in the example (half a minute), the Zerg bot (an hour and a quarter), shogi (up to half an hour), general tasks beside Stable-Baselines3 (hours; docs/learn-check.md)

@@ -40,3 +40,7 @@ def test_bots_and_learner_that_are_killed_lose_and_repeat_nothing() -> None:
 
 def test_publishers_that_are_killed_lose_no_update() -> None:
     torture("--parts", "updates", "--kills", "30", "--seed", "1", checks=6)
+
+
+def test_a_process_group_that_is_killed_loses_no_game() -> None:
+    torture("--parts", "groups", "--kills", "2", "--seed", "1", checks=4)

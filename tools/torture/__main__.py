@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tools.torture import groups
 from tools.torture.checks import Report
 from tools.torture.crash_points import crash_at_every_step
 from tools.torture.disk import clock_jumps, disk_full, read_only, small_disk
@@ -26,7 +27,7 @@ from tools.torture.mutants import feed_mutants
 from tools.torture.promotions import crash_in_every_decision
 from tools.torture.storms import kill_anything, no_lost_update
 
-PARTS = ("steps", "gate", "kills", "online", "updates", "disk", "clock", "mutants")
+PARTS = ("steps", "gate", "kills", "online", "updates", *groups.PARTS, "disk", "clock", "mutants")
 
 
 def main() -> int:
@@ -69,6 +70,8 @@ def _run(
     elif part == "updates":
         report.begin(part, "kill -9 of four publishers, whose updates are counted in the weights")
         no_lost_update(report, folder, rng, third, deadline)
+    elif part in groups.PARTS:
+        groups.run(part, report, folder, rng, options.kills)
     elif part == "disk":
         report.begin(part, "a disk that is full, then read-only")
         with small_disk(report, folder) as disk:
