@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from understudy.check.arena_command import add_command as add_arena
 from understudy.flags import count, count_or_zero
 from understudy.games.spec import registered_games
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
@@ -46,6 +47,7 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
     validate.add_argument("--json", action="store_true", help="print one JSON object per file")
     validate.set_defaults(run=_validate)
     _add_evaluate(commands)
+    add_arena(commands)
 
 
 def _add_evaluate(commands: Any) -> None:

@@ -120,6 +120,8 @@ class GameSpec:
     """Names of the features of a state, in their order."""
     evaluator: Reference | None = None
     """`evaluator(model, first, games)` plays evaluation games with a model file; see docs/add-a-game.md."""
+    rivals: Mapping[str, Reference] = field(default_factory=dict)
+    """Scripted opponents of a game of two: name → `decide(states, legal, rng)`, which returns an action per match."""
     axes: tuple[ResultAxis, ...] = ()
     """How results are broken down, most telling first."""
     work: tuple[BackgroundWork, ...] = ()

@@ -46,6 +46,12 @@ CREATE TABLE IF NOT EXISTS gate_games (
 CREATE INDEX IF NOT EXISTS gate_games_block ON gate_games (block);
 CREATE INDEX IF NOT EXISTS gate_games_finished ON gate_games (role, finished);
 CREATE INDEX IF NOT EXISTS gate_games_unfinished ON gate_games (began) WHERE finished IS NULL;
+CREATE TABLE IF NOT EXISTS gate_opponents (
+    opponent TEXT PRIMARY KEY,
+    games    INTEGER NOT NULL,
+    first    INTEGER NOT NULL,         -- number of the first game, counted over all opponents
+    last     INTEGER NOT NULL
+);
 CREATE TABLE IF NOT EXISTS gate_simulated (
     number     INTEGER PRIMARY KEY,    -- of the game, for the evaluator
     contest    INTEGER NOT NULL,
@@ -68,6 +74,8 @@ CREATE TABLE IF NOT EXISTS gate_pins (
 );
 """
 _KEPT_BLOCKS = 20_000
+_KEPT_OPPONENTS = 2_000  # games after which an opponent that has not come again is forgotten
+NO_BLOCK = 0
 BY_HAND = "by hand"
 
 
@@ -79,6 +87,15 @@ class Block:
     size: int
     place: int
     assigned: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpponentShare:
+    """A game against an opponent: games before it, how many opponents there are, and its share of the games since."""
+
+    before: int
+    opponents: int
+    frequency: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +161,8 @@ class GateLedger(Ledger):
 
 def has_gate(ledger: Ledger) -> bool:
     """Whether the tables of the gate are there."""
-    names = "('gate_pins', 'gate_simulated')"
-    return bool(ledger.query(f"SELECT count(*) = 2 FROM sqlite_master WHERE name IN {names}")[0][0])
+    names = "('gate_pins', 'gate_opponents', 'gate_simulated')"
+    return bool(ledger.query(f"SELECT count(*) = 3 FROM sqlite_master WHERE name IN {names}")[0][0])
 
 
 def pinned(ledger: Ledger) -> dict[int, str]:
@@ -167,6 +184,17 @@ def add_event(db: sqlite3.Connection, what: str, version: int | None, champion: 
         "INSERT INTO gate_events (at, what, version, champion, sentence) VALUES (?, ?, ?, ?, ?)", values
     )
     return int(cursor.lastrowid or 0)
+
+
+def meet(db: sqlite3.Connection, opponent: str) -> OpponentShare:
+    """Count a game against an opponent, and say how often it comes."""
+    (number,) = db.execute("SELECT coalesce(max(last), 0) + 1 FROM gate_opponents").fetchone()
+    row = db.execute("SELECT games, first FROM gate_opponents WHERE opponent = ?", (opponent,)).fetchone()
+    games, first = row or (0, number)
+    db.execute("INSERT OR REPLACE INTO gate_opponents VALUES (?, ?, ?, ?)", (opponent, games + 1, first, number))
+    db.execute("DELETE FROM gate_opponents WHERE last <= ?", (number - _KEPT_OPPONENTS,))
+    (opponents,) = db.execute("SELECT count(*) FROM gate_opponents").fetchone()
+    return OpponentShare(games, opponents, games / max(number - first, 1))
 
 
 def open_block(db: sqlite3.Connection, contest: int, opponent: str) -> Block | None:

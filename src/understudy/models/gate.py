@@ -25,8 +25,9 @@ from typing import Any, Literal
 
 from understudy.ledger import gate as table
 from understudy.ledger.gate import GateLedger
-from understudy.models.contest import Contest, Verdict, block_size, line_on_stage, place_in_block
+from understudy.models.contest import Contest, Verdict, block_size, line_on_stage
 from understudy.models.evidence import Played, difference
+from understudy.models.gate_blocks import block_for
 from understudy.models.gate_state import (
     GateState,
     appointed,
@@ -346,11 +347,12 @@ class Gate:
         state = self._with_contest(state, head)
         if state.contest is None or (state.stage == "line" and head == state.line_from):
             return on_stage, state
-        block = table.open_block(db, state.number, opponent)
-        if block is None:
-            size = self._block_size(db, state, state.contest)
-            block = table.add_block(db, state.number, opponent, size, place_in_block(size, self._chance))
+        size = self._block_size(db, state, state.contest)
+        block = block_for(db, state.number, opponent, size, self._chance)
         part = on_stage
+        if block is None:
+            table.add_game(db, game, table.NO_BLOCK, part.role, head if part.version is None else part.version)
+            return part, state
         if block.assigned == block.place:
             small = state.stage == "line"
             part = Part("control", state.champion) if small else Part("challenger", state.challenger)

@@ -48,6 +48,11 @@ class GateReport:
     worth: float
     """Evidence that it is better (strict) or not worse by more than the margin (guard)."""
     worth_needed: float
+    simulated: int
+    """Comparisons in simulated games, with their mean and its interval."""
+    simulated_mean: float | None
+    simulated_low: float | None
+    simulated_high: float | None
     opponents: tuple[OpponentEvidence, ...]
     pins: dict[int, str]
     events: tuple[Event, ...]
@@ -79,15 +84,22 @@ def gate_report(ledger_path: Path) -> GateReport | None:
             return None
         state = state_from(found)
         differences = ledger.differences(state.number, _SHOWN_COMPARISONS) if state.contest else []
-        return _report(state, head, differences, ledger.pins(), ledger.events(50))
+        simulated = ledger.simulated(state.number, _SHOWN_COMPARISONS) if state.contest else []
+        return _report(state, head, differences, simulated, ledger.pins(), ledger.events(50))
 
 
 def _report(
-    state: GateState, head: int, differences: list[tuple[str, float]], pins: dict[int, str], events: list[Event]
+    state: GateState,
+    head: int,
+    differences: list[tuple[str, float]],
+    simulated: list[float],
+    pins: dict[int, str],
+    events: list[Event],
 ) -> GateReport:
     newest_plays = state.settings.mode == "off" or state.stage == "line"
     candidate = None if state.contest is None else head if state.stage == "line" else state.challenger
     low, high = interval([value for _, value in differences], state.settings.error) if differences else (None, None)
+    simulated_low, simulated_high = interval(simulated, state.settings.error) if simulated else (None, None)
     contest = state.contest
     levels = (1.0, 1.0) if contest is None else contest.live_levels(state.settings.error)
     by_opponent: dict[str, list[float]] = defaultdict(list)
@@ -107,6 +119,10 @@ def _report(
         harm_needed=1 / levels[0],
         worth=0.0 if contest is None else contest.worth.capital,
         worth_needed=1 / levels[1],
+        simulated=len(simulated),
+        simulated_mean=statistics.fmean(simulated) if simulated else None,
+        simulated_low=simulated_low,
+        simulated_high=simulated_high,
         opponents=tuple(
             OpponentEvidence(opponent, len(values), statistics.fmean(values))
             for opponent, values in sorted(by_opponent.items())
@@ -134,9 +150,17 @@ def _sentence(report: GateReport) -> str:
     if report.candidate is None or report.candidate == report.champion:
         return f"{stage}. Nothing is compared with it now."
     name = f"v{report.candidate}" if report.candidate != report.on_stage else "it"
-    if report.mean is None or report.low is None or report.high is None:
+    found = []
+    if report.mean is not None and report.low is not None and report.high is not None:
+        span = f"95 % interval {report.low:+.2f} to {report.high:+.2f}"
+        found.append(
+            f"In {report.comparisons} comparisons against the same opponents {name} scored {report.mean:+.2f} points "
+            f"per game more than the champion ({span})"
+        )
+    if report.simulated_mean is not None and report.simulated_low is not None and report.simulated_high is not None:
+        span = f"{report.simulated_low:+.2f} to {report.simulated_high:+.2f}"
+        found.append(f"in {report.simulated} simulated games {report.simulated_mean:+.2f} ({span})")
+    if not found:
         return f"{stage}. {name[0].upper()}{name[1:]} is compared with the champion; no comparison is complete yet."
-    return (
-        f"{stage}. In {report.comparisons} comparisons against the same opponents {name} scored {report.mean:+.2f} "
-        f"points per game more than the champion (95 % interval {report.low:+.2f} to {report.high:+.2f})."
-    )
+    text = "; ".join(found)
+    return f"{stage}. {text[0].upper()}{text[1:]}."

@@ -47,8 +47,17 @@ def open_start(game: str, settings: Settings, given: Given | None, store: ModelS
     return Start(
         model,
         dataclasses.replace(shape, reach=model.network.reach),
-        PlayerSpec(game, matches, base.spec, base.training.normalize_states, seed, offset),
-        {"game": name, "seed": seed, "seed_offset": offset, "matches": matches},
+        PlayerSpec(
+            game,
+            matches,
+            base.spec,
+            base.training.normalize_states,
+            seed,
+            offset,
+            share := parallel.league_share if store is not None else 0.0,
+            "" if store is None else str(store.folder.absolute()),
+        ),
+        {"game": name, "seed": seed, "seed_offset": offset, "matches": matches} | ({"league": share} if share else {}),
     )
 
 

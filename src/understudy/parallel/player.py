@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 
 from understudy.acting.sampling import draw_all
 from understudy.errors import MatchesDamaged
-from understudy.games.game import Game, Singles, open_game
+from understudy.games.game import Game, Singles
 from understudy.games.saved import generator_of, pack, unpack, unpacking
 from understudy.learning.normalizers import StateNormalizer, ValueNormalizer
 from understudy.models.state import ModelSpec
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Network
+from understudy.parallel.league import with_league
 from understudy.parallel.rollout import NO_RESULT, Rollout
 
 logger = logging.getLogger(__name__)
@@ -36,13 +38,16 @@ class PlayerSpec:
     normalize: bool
     seed: int
     seed_offset: int
+    league_share: float = 0.0
+    versions: str = ""
+    """The folder of the run's versions, for the league."""
 
     def open(self, worker: int, incarnation: int = 0, saved: bytes | None = None) -> Player:
         """The player of one worker; it needs weights before it can play, and, without saved matches, to `begin`.
 
         If the saved matches cannot be used, it says so, and needs to `begin` too.
         """
-        game = open_game(self.game, self.matches)
+        game = with_league(self.game, self.matches, self.league_share, Path(self.versions))
         model = self.model
         network = model_factory(model.state_dim, len(model.actions), model.network, np.random.default_rng(0))
         player = Player(game, network, StateNormalizer(model.state_dim, self.normalize))

@@ -260,6 +260,13 @@ class ParallelSettings(Section):
         "", "custom Ray resource: workers run only on nodes that have it, and each takes 1 of it"
     )
     games_per_worker: int = setting(8, "matches that a worker plays at once", 1)
+    league_share: float = setting(
+        0.0,
+        "share of a worker's matches in which a past version plays the other side, for games of two players; versions "
+        "with even results are drawn most",
+        0,
+        0.9,
+    )
     batch_size: int = setting(1024, "decisions per rollout of a worker", 1)
     sync_interval: int = setting(100, "decisions learned between two deliveries of weights to the workers", 1)
     max_staleness: int = setting(

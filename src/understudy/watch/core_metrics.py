@@ -35,6 +35,55 @@ class Metric:
 
 CORE_METRICS: tuple[Metric, ...] = (
     Metric(
+        "rating",
+        "Rating",
+        "Elo",
+        "playing",
+        "The strength of a version, from one joint fit (Bradley-Terry with draws) over all recorded comparisons: "
+        "evaluation games, simulated and live games of the gate, arena games. 0 is a player who wins half of the "
+        "evaluation games, or, without any, the mean of the versions. The band is the 95 % interval.",
+        "It rises, and the bands of early and late versions separate. A band 100 Elo wide needs about 100 games.",
+        "If it falls, the page Stage says whether the gate has noticed; `understudy arena RUN_DIR` plays more games.",
+    ),
+    Metric(
+        "champion_version",
+        "Champion",
+        "",
+        "playing",
+        "The version that proved itself last. It is what the gate goes back to.",
+        "It changes when a version is shown to be better (strict) or not worse (guard).",
+        "If it never changes, see the evidence with `understudy gate RUN_DIR`.",
+    ),
+    Metric(
+        "stage_version",
+        "Version on stage",
+        "",
+        "playing",
+        "The version that bots load.",
+        "In guard the newest version, in strict the champion.",
+        "If it stays the champion in guard, the line was taken off: `understudy gate RUN_DIR` says why.",
+    ),
+    Metric(
+        "candidate_points",
+        "Candidate minus champion",
+        "points per game",
+        "playing",
+        "The mean of the comparisons of the candidate with the champion; the label `games` says whether live or "
+        "simulated ones.",
+        "Around zero or above.",
+        "Below zero for long, the gate takes the candidate off by itself.",
+    ),
+    Metric(
+        "harm_evidence",
+        "Evidence of harm",
+        "",
+        "playing",
+        "The evidence, in live games, that the candidate is worse than the champion. It is taken off at a little over "
+        "1 / `gate.error`.",
+        "Below 1 most of the time.",
+        "A value that grows says that the last updates did harm: look at rewards and learning rate.",
+    ),
+    Metric(
         "win_rate",
         "Win rate",
         "share of games",

@@ -58,6 +58,7 @@ def samples(seen: RunSnapshot) -> Iterator[Sample]:
     decided = sum(seen.results.get(kind, 0) for kind in ("won", "lost", "tied"))
     if decided:
         yield "win_rate", {}, (seen.results["won"] + seen.results["tied"] / 2) / decided
+    yield from _of_the_gate(seen)
     yield "buffer_files", {}, seen.buffer.count
     yield "games_in_progress", {}, seen.in_progress
     yield "archive_files", {}, seen.archive.count
@@ -68,6 +69,21 @@ def samples(seen: RunSnapshot) -> Iterator[Sample]:
             if outcome != "waiting":
                 yield f"{name}_total", {"outcome": outcome}, count
     yield from _of_the_machine(seen)
+
+
+def _of_the_gate(seen: RunSnapshot) -> Iterator[Sample]:
+    gate = seen.learner.stats.get("gate") or {}
+    named: tuple[tuple[str, dict[str, str], str], ...] = (
+        ("champion_version", {}, "champion"),
+        ("stage_version", {}, "on_stage"),
+        ("candidate_points", {"games": "live"}, "mean"),
+        ("candidate_points", {"games": "simulated"}, "simulated_mean"),
+        ("harm_evidence", {}, "harm"),
+    )
+    for name, labels, key in named:
+        value = gate.get(key)
+        if isinstance(value, int | float):
+            yield name, labels, value
 
 
 def _of_the_machine(seen: RunSnapshot) -> Iterator[Sample]:

@@ -13,7 +13,7 @@ from nicegui import app as nicegui_app
 
 from understudy.games.spec import all_pages, resolve
 from understudy.watch.dashboard import game_page as one_game
-from understudy.watch.dashboard import games, home, learning, machine, models, overview
+from understudy.watch.dashboard import games, home, learning, machine, models, overview, stage
 from understudy.watch.dashboard.markup import Markup, join, light, tag
 from understudy.watch.dashboard.missing import missing_page
 from understudy.watch.dashboard.parts import Update, box, live_html
@@ -40,6 +40,7 @@ _COPY = """document.addEventListener('click', async event => {
 TABS: dict[str, tuple[str, Callable[[Watched], list[Update]]]] = {
     "overview": ("Overview", overview.show),
     "results": ("Results", learning.show_results),
+    "stage": ("Stage", stage.show),
     "learning": ("Learning", learning.show),
     "games": ("Games", games.show),
     "models": ("Models", models.show),

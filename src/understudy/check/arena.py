@@ -1,0 +1,222 @@
+"""The arena: versions, runs and scripted opponents play each other, and are rated together."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+
+from understudy.check.arena_command import MANY
+from understudy.check.contestants import contestants_of, game_of_run
+from understudy.errors import SettingsError
+from understudy.flags import existing_run
+from understudy.ledger.arena import ArenaGame, ArenaLedger
+from understudy.machine.priority import lower_priority
+from understudy.models.ratings import PairResults, Rating, Ratings, fit
+from understudy.models.sprt import Sprt
+from understudy.parallel.arena import ArenaPlayer, play_pairs
+
+_PAIRS_AT_ONCE = 5
+_SHOW_SECONDS = 1.0
+_Two = tuple[ArenaPlayer, ArenaPlayer]
+
+
+def run_arena(options: argparse.Namespace) -> int:
+    """Play what was asked for, and print the ratings."""
+    run = next((existing_run(name.partition("@")[0]) for name in options.contestants if _is_run(name)), None)
+    if run is None:
+        raise SettingsError("At least one contestant must be a run directory: the games are recorded there.")
+    game = options.game or game_of_run(run)
+    players = contestants_of(options.contestants, game)
+    anchors = _anchors(options.anchor)
+    if options.sprt is not None and len(players) != 2:
+        raise SettingsError(f"--sprt compares two contestants, not {len(players)}.")
+    test = None if options.sprt is None else Sprt(*options.sprt)
+    if test is not None and test.elo0 >= test.elo1:
+        raise SettingsError("--sprt ELO0 ELO1: ELO0 must be below ELO1.")
+    with ArenaLedger(run.ledger) as ledger:
+        arena = Arena(game, players, ledger, options.games, options.pairing, test)
+        try:
+            arena.play(options.workers)
+        except KeyboardInterrupt:
+            print("\nStopped; the games played so far are recorded, and the same command continues.", file=sys.stderr)
+        show(rated(ledger, game, anchors), {player.name for player in players})
+        if test is not None:
+            print(arena.verdict())
+    return 0
+
+
+def _is_run(name: str) -> bool:
+    return Path(name.partition("@")[0]).is_dir()
+
+
+class Arena:
+    """Plays what is missing of the games, and records each as soon as its batch is over."""
+
+    def __init__(
+        self,
+        game: str,
+        players: Sequence[ArenaPlayer],
+        ledger: ArenaLedger,
+        games: int,
+        pairing: str,
+        test: Sprt | None = None,
+    ) -> None:
+        if len(players) < 2:
+            raise SettingsError("An arena needs at least two contestants.")
+        self._game, self._players, self._ledger, self._test = game, players, ledger, test
+        self._most = (games + 1) // 2  # pairs
+        auto = "uncertain" if len(players) >= MANY else "all"
+        self._pairing = auto if pairing == "auto" else pairing
+        all_pairs = list(itertools.combinations(players, 2))
+        self._meet = [two for two in all_pairs if two[0] is players[0]] if pairing == "gauntlet" else all_pairs
+        self._done = {two: set(ledger.pairs(game, two[0].name, two[1].name)) for two in self._meet}
+        self._given = {two: set(pairs) for two, pairs in self._done.items()}
+        # With uncertain pairing a few games of each pair show where more are needed.
+        self._budget = self._most * len(players) * 2 if self._pairing == "uncertain" else self._most * len(self._meet)
+        self._told = 0.0
+
+    def play(self, workers: int) -> None:
+        """Play all batches."""
+        if workers == 1:
+            for two, pairs in self._batches():
+                self._take_in(two, play_pairs(self._game, *two, pairs))
+            self._show(end=True)
+            return
+        batches = self._batches()
+        under_way: dict[Future[list[ArenaGame]], _Two] = {}
+        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=lower_priority)
+        try:
+            while True:
+                for two, pairs in itertools.islice(batches, max(workers - len(under_way), 0)):
+                    under_way[pool.submit(play_pairs, self._game, *two, pairs)] = two
+                if not under_way:
+                    break
+                for future in wait(under_way, _SHOW_SECONDS, return_when=FIRST_COMPLETED).done:
+                    self._take_in(under_way.pop(future), future.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._show(end=True)
+
+    def _batches(self) -> Iterator[tuple[_Two, list[int]]]:
+        """What to play next, until nothing is left or it is decided."""
+        while not (self._test is not None and self._decided()):
+            two = self._next()
+            if two is None:
+                return
+            free = (number for number in itertools.count() if number not in self._given[two])
+            left = min(_PAIRS_AT_ONCE, self._left(two))
+            pairs = list(itertools.islice(free, left))
+            self._given[two].update(pairs)
+            yield two, pairs
+
+    def _left(self, two: _Two) -> int:
+        if self._pairing == "uncertain":
+            return self._budget - sum(map(len, self._given.values()))
+        return self._most - len(self._given[two])
+
+    def _next(self) -> _Two | None:
+        if self._pairing != "uncertain":
+            open_pairs = [two for two in self._meet if self._left(two) > 0]
+            return min(open_pairs, key=lambda two: len(self._given[two]), default=None)
+        if self._budget <= sum(map(len, self._given.values())):
+            return None
+        fitted = rated(self._ledger, self._game, {})
+        known = {row.player for row in fitted.table}
+
+        def unsure(two: _Two) -> float:
+            one, other = (player.name for player in two)
+            if not {one, other} <= known:
+                return math.inf
+            p = fitted.superiority(one, other)
+            return p * (1 - p) / (1 + len(self._given[two]))
+
+        return max(self._meet, key=unsure)
+
+    def _take_in(self, two: _Two, games: list[ArenaGame]) -> None:
+        self._ledger.record(self._game, games)
+        self._done[two] |= {pair for _, _, pair, _ in games}
+        self._show()
+
+    def _scores(self) -> list[float]:
+        one, other = self._meet[0]
+        return list(self._ledger.pairs(self._game, one.name, other.name).values())
+
+    def _decided(self) -> bool:
+        return self._test is not None and self._test.decided(self._scores()) is not None
+
+    def verdict(self) -> str:
+        """What the test of two contestants says."""
+        assert self._test is not None
+        scores, (one, other) = self._scores(), self._meet[0]
+        found = self._test.decided(scores) or "not decided whether stronger"
+        ratio, bound = self._test.log_ratio(scores), self._test.bound
+        return (
+            f"{one.name} is {found} than {other.name} by {self._test.elo1:g} rather than {self._test.elo0:g} Elo, "
+            f"after {2 * len(scores)} games (LLR {ratio:+.2f}, bounds ±{bound:.2f})."
+        )
+
+    def _show(self, *, end: bool = False) -> None:
+        if not end and time.monotonic() < self._told + _SHOW_SECONDS:
+            return
+        self._told = time.monotonic()
+        done = 2 * sum(map(len, self._done.values()))
+        text = f"{done}/{2 * self._budget} games"
+        if self._test is not None:
+            text += f", LLR {self._test.log_ratio(self._scores()):+.2f} of ±{self._test.bound:.2f}"
+        print(text, end="\n" if end or not sys.stdout.isatty() else "\r", flush=True)
+
+
+def rated(ledger: ArenaLedger, game: str, anchors: Mapping[str, float]) -> Ratings:
+    """All games of a ledger, fitted together."""
+    found = ledger.results(game)
+    played = {name for two in found for name in two}
+    return fit(
+        [as_results(two, counts) for two, counts in found.items()], {n: e for n, e in anchors.items() if n in played}
+    )
+
+
+def as_results(two: tuple[str, str], counts: Counter[int]) -> PairResults:
+    """The games of two players, for a fit."""
+    return PairResults(*two, counts[1], counts[0], counts[-1])
+
+
+def _anchors(given: Sequence[str]) -> dict[str, float]:
+    anchors = {}
+    for text in given:
+        name, _, elo = text.rpartition("=")
+        try:
+            anchors[name] = float(elo)
+        except ValueError:
+            name = ""
+        if not name:
+            raise SettingsError(f"--anchor {text}: an anchor is written NAME=ELO, for example random=0.")
+    return anchors
+
+
+def show(ratings: Ratings, names: set[str], say: Callable[[str], object] = print) -> None:
+    """The table; contestants of earlier games are in it too."""
+    rows = ratings.table
+    width = max((len(row.player) for row in rows), default=8)
+    say(f"{'':>3} {'player':<{width}} {'Elo':>6} {'95 %':>14} {'games':>6} {'score':>6} {'stronger than next':>19}")
+    for place, row in enumerate(rows):
+        say(_line(place, row, width, ratings, rows[place + 1].player if place + 1 < len(rows) else None, names))
+    if rows:
+        say(f"The first move is worth {ratings.advantage:+.0f} Elo.")
+
+
+def _line(place: int, row: Rating, width: int, ratings: Ratings, after: str | None, names: set[str]) -> str:
+    interval = "anchor" if row.anchor else f"{row.low:+.0f} to {row.high:+.0f}"
+    superior = "" if after is None else f"{ratings.superiority(row.player, after):.0%}"
+    earlier = "" if row.player in names else "  (earlier games)"
+    return (
+        f"{place + 1:>3} {row.player:<{width}} {row.elo:>+6.0f} {interval:>14} {row.games:>6} {row.score:>6.0%} "
+        f"{superior:>19}{earlier}"
+    )

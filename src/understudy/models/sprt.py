@@ -1,0 +1,49 @@
+"""Is one player stronger than another by some Elo? A sequential probability ratio test on pairs of games.
+
+The two games of a pair have the same start with sides exchanged, so that a start that favours one side does not add to
+the noise. The likelihood ratio is that of a normal distribution with the measured variance, as in engine testing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+_LEAST_PAIRS = 5
+_LEAST_VARIANCE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Sprt:
+    """A test of "stronger by `elo1`" against "stronger by `elo0`", with the same error for both."""
+
+    elo0: float
+    elo1: float
+    error: float = 0.05
+
+    @property
+    def bound(self) -> float:
+        """The log-likelihood ratio that decides, with either sign."""
+        return math.log((1 - self.error) / self.error)
+
+    def log_ratio(self, pairs: Sequence[float]) -> float:
+        """The log-likelihood ratio of pairs; each is the share of its points, 0 to 1."""
+        n = len(pairs)
+        if n < _LEAST_PAIRS:
+            return 0.0
+        mean = math.fsum(pairs) / n
+        variance = max(math.fsum((pair - mean) ** 2 for pair in pairs) / n, _LEAST_VARIANCE)
+        low, high = expected_score(self.elo0), expected_score(self.elo1)
+        return n * (high - low) * (2 * mean - low - high) / (2 * variance)
+
+    def decided(self, pairs: Sequence[float]) -> Literal["stronger", "not stronger"] | None:
+        """The decision, or None while there is none."""
+        ratio = self.log_ratio(pairs)
+        return "stronger" if ratio >= self.bound else "not stronger" if ratio <= -self.bound else None
+
+
+def expected_score(elo: float) -> float:
+    """The share of the points that a player gets who is stronger by so much."""
+    return 1 / (1 + 10 ** (-elo / 400))

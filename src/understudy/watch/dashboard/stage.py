@@ -1,0 +1,186 @@
+"""Who is on stage and why: ratings of the versions, champion and candidate, who met whom, records by opponent."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from understudy.watch import formats
+from understudy.watch.dashboard import charts
+from understudy.watch.dashboard.charts import Line, Options
+from understudy.watch.dashboard.markup import Markup, empty, facts, join, table, tag
+from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
+from understudy.watch.dashboard.runs import Watched, in_reader
+from understudy.watch.stage import StageView, read_stage
+
+_SHOWN = 10  # versions of the table of who met whom
+_DECISIONS = 12
+_NOTHING = "There is no gate in this run yet: it begins with the next game of a bot, or with a learner."
+
+
+def show(watched: Watched) -> list[Update]:
+    """One sentence, the rating over time, and the tables."""
+    view = StageView()
+    seen: object = None
+    with card("On stage"):
+        updates = [live_html(lambda: sentence(view))]
+    with box("grid wide"):
+        note = "evaluation games, simulated and live games of the gate, and arena games; one fit over all"
+        updates.append(
+            chart_card("rating", lambda: rating_chart(view), note=note, empty="No version was compared yet.")
+        )
+    with box("grid wide"):
+        with card("Champion and candidate", "points per game", metric="candidate_points"):
+            updates.append(live_html(lambda: candidate(view)))
+        with card("Decisions", "newest first"):
+            updates.append(live_html(lambda: decisions(view)))
+    with card("Ratings", "Elo", metric="rating"):
+        updates.append(live_html(lambda: rating_table(view)))
+    with card("Version against version", "points of the row / games"):
+        updates.append(live_html(lambda: met_table(view)))
+    with card("Against each opponent", "games compared by the gate: % of the points (games)"):
+        updates.append(live_html(lambda: opponent_table(view, watched.name)))
+
+    async def read() -> None:
+        nonlocal view
+        view = await in_reader(lambda: read_stage(watched.run.ledger))
+        for part in updates:
+            part()
+
+    def update() -> None:
+        nonlocal seen
+        gate = watched.snapshot.learner.stats.get("gate") or {}
+        counts = (gate.get("comparisons"), gate.get("simulated"), sum(watched.snapshot.outcomes.values()))
+        now = (watched.snapshot.last_version_at, watched.snapshot.last_game_at, counts)
+        if now != seen:
+            seen = now
+            ui.timer(0, read, once=True)
+
+    update()
+    return [*updates, update]
+
+
+def sentence(view: StageView) -> Markup:
+    """The gate in one sentence."""
+    return empty(_NOTHING) if view.report is None else tag("p", view.report.sentence, cls="stage-sentence")
+
+
+def candidate(view: StageView) -> Markup:
+    """The evidence of the comparison that goes on, and which candidates were refused."""
+    report = view.report
+    if report is None:
+        return empty(_NOTHING)
+    pairs = [
+        ("Mode", report.mode),
+        ("Champion", f"v{report.champion}, {formats.clock(report.since)}"),
+        ("On stage", f"v{report.on_stage}"),
+        ("Candidate", "none" if report.candidate is None else f"v{report.candidate}"),
+        ("Live games", _span(report.comparisons, report.mean, report.low, report.high)),
+        (
+            "Simulated games",
+            _span(report.simulated, report.simulated_mean, report.simulated_low, report.simulated_high),
+        ),
+        ("Evidence of harm", f"{report.harm:.3g} of {report.harm_needed:.3g}"),
+        ("Evidence for it", f"{report.worth:.3g} of {report.worth_needed:.3g}"),
+        ("Kept for good", ", ".join(f"v{version} ({why})" for version, why in sorted(report.pins.items())) or "none"),
+    ]
+    return facts(pairs)
+
+
+def _span(games: int, mean: float | None, low: float | None, high: float | None) -> str:
+    if mean is None or low is None or high is None:
+        return "no comparison yet"
+    return f"{mean:+.2f} ({low:+.2f} to {high:+.2f}) in {games} comparisons"
+
+
+def decisions(view: StageView) -> Markup:
+    """The last decisions; those that refused somebody in their colour."""
+    if view.report is None or not view.report.events:
+        return empty("Nothing has been decided yet.")
+    colors = {"promoted": "tag green", "returned": "tag green", "demoted": "tag red", "refused": "tag red"}
+    colors["unplayed"] = "tag red"
+    rows = [
+        (formats.clock(event.at), tag("span", event.what, cls=colors.get(event.what, "tag")), event.sentence)
+        for event in view.report.events[: -_DECISIONS - 1 : -1]
+    ]
+    return table(("When", "What", "Why"), rows)
+
+
+def rating_chart(view: StageView) -> Options | None:
+    """The rating of each version over the versions, with its interval."""
+    points = [
+        (int(row.player[1:]), row.elo, row.low, row.high)
+        for row in view.ratings
+        if row.player[1:].isdecimal() and row.games
+    ]
+    if not points:
+        return None
+    lines = [Line("rating", sorted(points))]
+    versions = [point[0] for point in points]
+    lines += [
+        Line(row.player, [(min(versions), row.elo), (max(versions), row.elo)], charts.COLORS[1], faint=True)
+        for row in view.ratings
+        if row.anchor
+    ]
+    here = None if view.report is None else view.report.champion
+    return charts.line_chart(lines, x_name="version", here=here)
+
+
+def rating_table(view: StageView) -> Markup:
+    """Everybody who was rated, strongest first."""
+    if not view.ratings:
+        return empty("No version was compared yet. `understudy arena RUN_DIR` lets versions play each other.")
+    rows = [
+        (
+            row.player,
+            f"{row.elo:+.0f}",
+            "anchor" if row.anchor else f"{row.low:+.0f} to {row.high:+.0f}",
+            formats.count(row.games),
+            f"{row.score:.0%}",
+            _published(view, row.player),
+        )
+        for row in view.ratings
+    ]
+    return table(("Player", "Elo", "95 %", "Games", "Score", "Published"), rows, numbers=(1, 2, 3, 4))
+
+
+def _published(view: StageView, player: str) -> str:
+    at = (view.published or {}).get(int(player[1:])) if player[1:].isdecimal() else None
+    return "" if at is None else formats.clock(at)
+
+
+def met_table(view: StageView) -> Markup:
+    """Points of the version of the row against that of the column."""
+    met = view.met or {}
+    played: dict[int, int] = {}
+    for (version, _), (_, games) in met.items():
+        played[version] = played.get(version, 0) + games
+    shown = sorted(sorted(played, key=lambda version: -played[version])[:_SHOWN])
+    if not shown:
+        return empty("No two versions have met yet.")
+
+    def cell(one: int, other: int) -> str:
+        points, games = met.get((one, other), (0.0, 0))
+        return f"{points:g} / {games}" if games else ""
+
+    rows = [(tag("b", f"v{one}"), *(cell(one, other) for other in shown)) for one in shown]
+    return table(("", *(f"v{other}" for other in shown)), rows, numbers=range(1, len(shown) + 1))
+
+
+def opponent_table(view: StageView, name: str) -> Markup:
+    """Champion and line against each opponent, with a link to the newest game."""
+    if not view.opponents:
+        return empty("No game of a comparison has a result yet.")
+
+    def share(points: float, games: int) -> str:
+        return f"{points / games:.0%} ({games})" if games else "–"
+
+    rows = [
+        (
+            record.opponent or "unknown",
+            share(record.champion_points, record.champion_games),
+            share(record.line_points, record.line_games),
+            join([tag("a", "newest game", href=f"/run/{name}/game/archive/{record.file}")]) if record.file else "",
+        )
+        for record in view.opponents
+    ]
+    return table(("Opponent", "Champion", "Line", ""), rows, numbers=(1, 2))
