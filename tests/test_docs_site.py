@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tools import check_docs, write_commands_doc
+from tools.chromium import Browser
 
 import understudy
 from page_blocks import ROOT, blocks, run_blocks
 from understudy.watch.dashboard.pages import TABS
+from watch.dashboard.conftest import chromium_or_skip
 from watch.prepared import learned_run
 
 PAGES = sorted(page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md"))
@@ -64,6 +69,32 @@ def test_every_public_name_is_in_the_reference_and_korean_pages_say_that_they_ar
     assert '<html lang="en"' in (site / "start.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+def test_the_site_is_searched_follows_the_theme_and_fits_a_phone(site: Path) -> None:
+    serve = partial(QuietHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server, Browser(chromium_or_skip()) as browser:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        tab = browser.open(f"{address}/ko/start.html", 390, 800, dark=True)
+        tab.wait_for("document.body.dataset.mdColorScheme === 'slate'")
+        assert tab.evaluate("document.documentElement.scrollWidth") == 390
+        tab.resize(1280, 900)
+        for words in ("rollback", "대시보드"):
+            tab.go(f"{address}/index.html")
+            tab.type("input.md-search__input", words)
+            tab.wait_for("document.querySelectorAll('.md-search-result__item').length > 1")
+        assert tab.complaints == []
+        assert [at for at in tab.requested if not at.startswith((address, "data:", "blob:"))] == []
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     missing = [page for page in PAGES if f": {page}\n" not in navigation]
@@ -95,7 +126,7 @@ def test_the_page_of_the_commands_is_that_of_the_commands() -> None:
 def test_code_blocks_run(page: str, tmp_path: Path) -> None:
     wanted = [content for language, content in blocks(page) if language in ("python", "sh")]
     if wanted:
-        assert len(run_blocks(page, tmp_path)) == len(wanted)
+        assert len(run_blocks(page, tmp_path, seconds=900)) == len(wanted)  # kernels may have to be compiled
     assert not [language for language, _ in blocks(page) if language in ("py", "bash", "shell", "console")]
 
 
