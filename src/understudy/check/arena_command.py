@@ -15,7 +15,7 @@ MANY = 8
 
 def add_command(commands: Any) -> None:
     """Add `understudy arena`."""
-    text = "let versions, runs and scripted opponents play each other, and rate them together"
+    text = "rate versions, runs and scripted opponents by their games"
     arena = commands.add_parser("arena", help=text, description=text[0].upper() + text[1:] + ".")
     arena.add_argument(
         "contestants",

@@ -13,7 +13,7 @@ from understudy.flags import count, count_or_zero
 from understudy.games.spec import registered_games
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 
-_TEXT = "does it learn with its default settings, beside other libraries?"
+_TEXT = "does it learn with default settings, beside other libraries?"
 
 _IMPORT = "with --env: a package that registers environments, installed or in this folder; may be repeated"
 

@@ -69,7 +69,7 @@ SPEC = GameSpec(
     programs={
         "proving-ground": (
             "understudy.games.zerg.proving_ground.__main__:main",
-            "StarCraft II's API without StarCraft II: play, serve, install, watch and more",
+            "StarCraft II's API without the game: play, serve, watch",
         )
     },
     check="zerg-check",

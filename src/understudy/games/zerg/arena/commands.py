@@ -18,7 +18,7 @@ from understudy.settings import Settings, load_settings
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers of the command line."""
-    text = "results and games from AI Arena, and the bot's zip and data to it"
+    text = "get results and games from AI Arena, and upload the bot"
     ladder = commands.add_parser("ladder", help=text, description=f"{text[0].upper()}{text[1:]}.")
     parts = ladder.add_subparsers(required=True, metavar="ACTION")
     _add(parts, "login", _login, "keep the token of AI Arena in the system's keyring")

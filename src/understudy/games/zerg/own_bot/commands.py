@@ -15,7 +15,7 @@ from understudy.settings import load_settings
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers of the command line."""
-    text = "make the folder of a StarCraft II bot of your own that plays and learns"
+    text = "make a folder with a StarCraft II bot that plays and learns"
     init = commands.add_parser("init", help=text, description=f"{text[0].upper()}{text[1:]}.")
     init.add_argument("folder", type=Path, metavar="FOLDER", help="the new folder; its name is the name of the bot")
     init.add_argument("--race", type=str.capitalize, choices=("Terran", "Zerg", "Protoss"))
