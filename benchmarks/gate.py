@@ -87,6 +87,22 @@ def guard_run(comparisons: Iterator[float], most: int) -> int:
     return NEVER
 
 
+def simulated_run(chance: random.Random, mode: str, rate: float, most: int) -> int:
+    """The same with a live block and a simulated game in turn, of equal models; NEVER if nothing wrong is decided."""
+    live, simulated = blocks(chance, rate, rate, 5), pairs(chance, rate, rate)
+    contest = line_on_stage(MARGIN) if mode == "guard" else challenger("strict", MARGIN)
+    for number in range(1, most + 1):
+        contest = contest.after(next(live)) if number % 2 else contest.after_simulated(next(simulated))
+        verdict = contest.verdict(ERROR)
+        if verdict == ("harm" if mode == "guard" else "promote"):
+            return number
+        if verdict == "promote":
+            contest = line_on_stage(MARGIN, contest)
+        elif verdict is not None:
+            contest = challenger("strict", MARGIN, contest.budget.ended(contest.worth.capital))
+    return NEVER
+
+
 def decided(comparisons: Iterator[float], contest: Contest, most: int) -> int:
     """How many comparisons one candidate needs to be promoted; NEVER if it is dropped or not decided."""
     for number in range(1, most + 1):
@@ -146,6 +162,9 @@ def figures(runs: int) -> Iterator[Figure]:
     for rate in (0.5, 0.8):
         value = share(lambda rate=rate: guard_run(blocks(chance, rate, rate, 5), 1500))  # type: ignore[misc]
         yield Figure(f"guard, equal models that win {rate:.0%}: runs that ever demote", value, ERROR)
+    for mode, wrong in (("strict", "promote"), ("guard", "demote")):
+        value = share(lambda mode=mode: simulated_run(chance, mode, 0.5, 1500))  # type: ignore[misc]
+        yield Figure(f"{mode}, equal models, live and simulated games: runs that ever {wrong}", value, ERROR)
     for rate, most in ((0.7, 40), (0.6, 170)):
         value = median(lambda rate=rate: decided(head_to_head(chance, rate), challenger("strict", MARGIN), 5000))  # type: ignore[misc]
         yield Figure(f"a candidate that wins {rate:.0%} head to head: median games", value, most)

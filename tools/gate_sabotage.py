@@ -3,11 +3,12 @@
     python tools/gate_sabotage.py                       # every sabotage in guard and strict, a few minutes
     python tools/gate_sabotage.py --kinds reversed --modes guard --seeds 3
 
-A bot plays a small game and trains online. After 300 good games its learner is sabotaged for 400 games; then everything
-is right again for 300 games. Results of games stay true, as on a ladder. What bots load is evaluated every ten games.
-Games that the line played are bad if what bots load is then more than 5 points worse than before the sabotage; the
-champion's control games are not. Exits with 1 if a run has more than 60 bad games (guard) or any (strict), or has not
-recovered at the end.
+A bot plays a small game and trains online. After 300 good games its learner is sabotaged for 400 games; then
+everything is right again for 300 games. The kind `world` changes the game instead, for good: what is on stage must
+follow. Results of games stay true, as on a ladder. What bots load is evaluated every ten games. Games that the line
+played are bad if what bots load is then more than 5 points worse than before the sabotage; the champion's control
+games are not. Exits with 1 if a run has more than 60 bad games (guard) or any (strict), or has not recovered at the
+end.
 """
 
 from __future__ import annotations
@@ -34,16 +35,20 @@ GOOD, BAD, AGAIN = 300, 400, 300
 DECISIONS, NEEDED = 9, 7
 ALLOWED_GAMES, ALLOWED_LOSS = 60, 0.05
 EVALUATION, LOOK = 400, 10
-KINDS = ("reversed", "random", "rate", "weights")
+KINDS = ("reversed", "random", "rate", "weights", "world")
 
 
-def play(agent: RLAgent, rng: np.random.Generator, reward: Callable[[bool], float], *, explore: bool) -> bool:
-    """One game: nine questions, of which seven must be answered right."""
+def play(
+    agent: RLAgent, rng: np.random.Generator, reward: Callable[[bool], float], *, explore: bool, changed: bool = False
+) -> bool:
+    """One game: nine questions, of which seven must be answered right. In a changed world other answers are right."""
     agent.begin_episode(opponent_id="somebody")
     right = 0
     for _ in range(DECISIONS):
         state = rng.standard_normal(4)
-        correct = agent.select_action(state, explore=explore).action == int(state[0] + state[1] > 0)
+        correct = agent.select_action(state, explore=explore).action == int(
+            state[0] + state[1] * (-1 if changed else 1) > 0
+        )
         agent.observe_reward(reward(correct))
         right += correct
     won = right >= NEEDED
@@ -51,11 +56,13 @@ def play(agent: RLAgent, rng: np.random.Generator, reward: Callable[[bool], floa
     return won
 
 
-def on_stage(folder: Path) -> float:
+def on_stage(folder: Path, *, changed: bool = False) -> float:
     """How many games what bots load wins."""
     rng = np.random.default_rng(99)
     with RLAgent(4, 2, run_dir=folder, record=False) as agent:
-        return sum(play(agent, rng, lambda _: 0.0, explore=False) for _ in range(EVALUATION)) / EVALUATION
+        return (
+            sum(play(agent, rng, lambda _: 0.0, explore=False, changed=changed) for _ in range(EVALUATION)) / EVALUATION
+        )
 
 
 @dataclass
@@ -95,6 +102,8 @@ def sabotage(kind: str, mode: str, seed: int, folder: Path) -> Outcome:
         return 1.0 if correct else -1.0
 
     store = ModelStore(run.model, run.ledger)
+    if kind == "world":
+        return change_of_world(settings, seed, folder, outcome)
     with RLAgent(4, 2, run_dir=folder, settings=settings, seed=seed, online_training=True) as agent:
         for _ in range(GOOD):
             play(agent, rng, true, explore=True)
@@ -115,6 +124,22 @@ def sabotage(kind: str, mode: str, seed: int, folder: Path) -> Outcome:
             play(agent, rng, true, explore=True)
         outcome.after = on_stage(folder)
     with GateLedger(run.ledger) as ledger:
+        outcome.events = [event.what for event in ledger.events(1000)]
+    return outcome
+
+
+def change_of_world(settings: Settings, seed: int, folder: Path, outcome: Outcome) -> Outcome:
+    """The champion begins to lose because the game has changed, and stays changed: the stage has to follow."""
+    rng = np.random.default_rng(seed)
+    outcome.allowed = BAD + AGAIN
+    with RLAgent(4, 2, run_dir=folder, settings=settings, seed=seed, online_training=True) as agent:
+        for number in range(GOOD + BAD + AGAIN):
+            if number == GOOD:
+                outcome.before = on_stage(folder)
+                outcome.worst = on_stage(folder, changed=True)
+            play(agent, rng, lambda correct: 1.0 if correct else -1.0, explore=True, changed=number >= GOOD)
+        outcome.after = on_stage(folder, changed=True)
+    with GateLedger(RunDir.at(folder).ledger) as ledger:
         outcome.events = [event.what for event in ledger.events(1000)]
     return outcome
 
