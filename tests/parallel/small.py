@@ -190,6 +190,13 @@ class Raising(Bandit):
         return super().step(actions)
 
 
+class Recommending(Bandit):
+    """Recommends settings of network and training."""
+
+    def model_settings(self) -> dict[str, dict[str, Any]]:
+        return {"network": {"hidden": (7, 5)}, "training": {"gae_lambda": 0.5}}
+
+
 class Poisoned(Bandit):
     """Rewards that cannot be learned from."""
 

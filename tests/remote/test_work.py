@@ -46,6 +46,14 @@ def test_the_next_machine_plays_the_same_game_with_the_model_of_the_bucket(tmp_p
     assert head.model.version == second.version
 
 
+def test_the_first_model_is_what_the_game_recommends(tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path / "run")
+    work(run, str(tmp_path / "bucket"), SETTINGS, threading.Event(), game="parallel.small:Recommending", games=1)
+    made = ModelStore(run.model, run.ledger).load()
+    assert made.spec.network.hidden == (7, 5)
+    assert made.training.gae_lambda == 0.5
+
+
 def test_the_game_of_a_bucket_is_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url = str(tmp_path / "bucket")
     assert main(["work", url, "--run-dir", str(tmp_path / "run")]) == 1

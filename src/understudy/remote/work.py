@@ -18,17 +18,18 @@ from understudy.agent import RLAgent
 from understudy.errors import RemoteError, RemoteUnavailable
 from understudy.games.game import Game, open_game
 from understudy.learner.process import BackgroundParallelLearner
+from understudy.models.live import Interface, new_model
+from understudy.models.store import ModelStore
 from understudy.remote.bucket import Bucket
 from understudy.remote.layout import DOCUMENT_BYTES, RUN, from_json, to_json
 from understudy.remote.state import SyncState
 from understudy.remote.sync import Sync
 from understudy.rundir import RunDir
-from understudy.settings import Settings
+from understudy.settings import NetworkSettings, Settings, TrainingSettings
 
 logger = logging.getLogger(__name__)
 
 _MOST_UNSENT = 1000  # games; more would only grow stale here
-_ADVICE = ("policy", "hidden", "algorithm", "learning_rate", "gamma")
 _GAME = "game"  # the fact that names it
 _LAST_SECONDS = 30.0  # to send the last games when the work ends
 
@@ -134,13 +135,14 @@ def work(
 
 
 def _play(game: Game, run: RunDir, sync: Synchronizer, stop: threading.Event, most: int | None) -> int:
-    wanted: dict[str, Any] = {}
-    if not run.model.exists():  # this machine makes the first model
-        model = game.model_settings()
-        advised = {**model.get("network", {}), **model.get("training", {})}
-        wanted = {name: value for name, value in advised.items() if name in _ADVICE}
+    if not run.model.exists():  # this machine makes the first model, as the game recommends it
+        advice = game.model_settings()
+        network, training = NetworkSettings(**advice.get("network", {})), TrainingSettings(**advice.get("training", {}))
+        interface = Interface(game.state_dim, game.actions, game.features_hash, game.features)
+        store = ModelStore(run.model, run.ledger)
+        store.create(new_model(interface, network, training, int.from_bytes(os.urandom(6))))
     agents = [
-        RLAgent(game.state_dim, game.actions, run_dir=run.root, online_training=False, features=game.features, **wanted)
+        RLAgent(game.state_dim, game.actions, run_dir=run.root, online_training=False, features=game.features)
         for _ in range(game.players)
     ]
     game.reset(np.random.SeedSequence(int.from_bytes(os.urandom(8))))
