@@ -42,7 +42,7 @@ def _replays(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from understudy.games.zerg.learn_check import GOAL, UNTRAINED, check  # noqa: PLC0415
+    from understudy.games.zerg.learn_check import DOUBT, GOAL, UNTRAINED, check  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(prefix="understudy-zerg-", ignore_cleanup_errors=True) as folder:
         passed = check(
@@ -54,6 +54,8 @@ def _check(options: argparse.Namespace) -> int:
             say=lambda line: print(line, flush=True),
         )
     low, high = UNTRAINED
-    print(f"Goal: {low:.0%} to {high:.0%} untrained, then at least {GOAL:.0%} and more than any fixed strategy.")
+    print(
+        f"Goal: {low:.0%} to {high:.0%} untrained, then at least {GOAL:.0%} and more than any fixed strategy (p < {DOUBT})."
+    )
     print("All seeds passed." if passed else "FAILED")
     return int(not passed)

@@ -29,7 +29,7 @@ from understudy.sc2.opponents import OPPONENTS
 
 UNTRAINED = (0.2, 0.4)  # wins of an untrained policy; the mix is chosen for this
 FRESH = 70_000_000  # first number of evaluation games; training uses lower ones
-GOAL = 0.7
+GOAL, DOUBT = 0.8, 0.01  # share of won games; probability that the best fixed strategy is as good
 ENOUGH, LAST = 0.9, 200  # training stops early at this share of wins (with exploration) in this many last games
 PLAYERS = 2
 AVERAGED = 8  # the result is the mean of this many last versions
@@ -61,7 +61,7 @@ def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float
             )
             low, high = UNTRAINED
             as_asked = low <= rate(untrained) <= high and rate(trained) >= GOAL
-            passed.append(as_asked and rate(trained) > rate(fixed[best]))
+            passed.append(as_asked and rate(trained) > rate(fixed[best]) and doubt < DOUBT)
     return all(passed)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from games.zerg.proving_ground.scenes import new_game
 from understudy.games.zerg.proving_ground import state as names
+from understudy.games.zerg.proving_ground.abilities import command_for
 from understudy.games.zerg.proving_ground.map_parts import Point
 from understudy.games.zerg.proving_ground.rules import BILE, BLINK, BLINK_TECH, FUNGAL, PSI_STORM, SCAN, STORM
 from understudy.games.zerg.proving_ground.simulation import Simulation
@@ -96,3 +97,34 @@ def test_a_stalker_blinks_eight_cells_and_then_has_to_wait() -> None:
     assert np.hypot(game.state["x"][stalker] - x, game.state["y"][stalker] - y) == 8.0
     assert game.order(0, stalker, names.CAST, BLINK, x=x, y=y) == names.COOLING_DOWN
     assert game.order(0, stalker, names.CAST, STORM, x=x, y=y) == names.NOT_SUPPORTED
+
+
+def order_of(game: Simulation, slot: int, ability: int) -> tuple[int, int]:
+    meant = command_for(int(game.state["kind"][slot]), ability)
+    assert meant is not None
+    return meant.order, meant.argument
+
+
+@pytest.mark.parametrize("ability", [4128, 32, 1624])
+def test_a_salvaged_bunker_returns_three_quarters_of_its_price_and_its_crew(ability: int) -> None:
+    game, place = stage(TERRAN)
+    bunker, marine = game.spawn(kind("Bunker"), 0, *place), game.spawn(kind("Marine"), 0, place[0] + 2.5, place[1])
+    game.order(0, bunker, names.LOAD, target=marine)
+    game.step(30)
+    assert game.state["carrier"][marine] == bunker + 1
+    game.state["minerals"][0] = 0
+    assert game.order(0, bunker, *order_of(game, bunker, ability)) == names.SUCCESS
+    assert game.state["minerals"][0] == 75
+    assert (game.state["alive"][bunker], game.state["alive"][marine], game.state["carrier"][marine]) == (0, 1, 0)
+
+
+def test_a_nexus_gives_energy_to_a_unit_that_has_some() -> None:
+    game, place = stage(PROTOSS)
+    nexus, templar = caster(game, "Nexus", place, 60.0), caster(game, "HighTemplar", (place[0] + 5, place[1]), 20.0)
+    zealot = game.spawn(kind("Zealot"), 0, place[0] + 5, place[1] + 2)
+    recharge = order_of(game, nexus, 4126)
+    assert game.order(0, nexus, *recharge, target=zealot) == names.CANT_TARGET_THAT_UNIT
+    assert game.order(0, nexus, *recharge, target=templar) == names.SUCCESS
+    game.step(2)
+    assert 120 <= game.state["energy"][templar] < 121
+    assert game.state["energy"][nexus] < 11

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from s2clientprotocol import sc2api_pb2
 from sc2.dicts.unit_train_build_abilities import TRAIN_INFO
+from sc2.ids.ability_id import AbilityId
 from sc2.ids.unit_typeid import UnitTypeId
 
+from understudy.games.zerg.proving_ground.abilities import command_for
 from understudy.games.zerg.proving_ground.rules import rules
+from understudy.games.zerg.proving_ground.static_responses import data_response
 from understudy.games.zerg.proving_ground.unit_data import kind, kinds_by_id, unit_types, upgrades
 from understudy.games.zerg.proving_ground.vitals import UNKNOWN
 from understudy.games.zerg.starcraft import ZERG
@@ -69,3 +73,11 @@ def test_ids_and_kinds_are_one_to_one() -> None:
     assert len(kinds_by_id()) == len(unit_types()) - 1
     assert sum(unit.race == ZERG for unit in unit_types()) > 50
     assert len({upgrade.upgrade_id for upgrade in upgrades()}) == len(upgrades())
+
+
+def test_every_ability_that_burnysc2_names_is_in_the_data_and_unknown_ones_are_refused() -> None:
+    response = sc2api_pb2.Response.FromString(data_response())
+    there = {ability.ability_id: ability for ability in response.data.abilities}
+    assert {ability.value for ability in AbilityId if ability.value} <= set(there)
+    assert len(there) == len(response.data.abilities)
+    assert command_for(kind("SCV"), AbilityId.LOADOUTSPRAY_LOADOUTSPRAY1.value) is None
