@@ -54,8 +54,7 @@ def _check(options: argparse.Namespace) -> int:
             say=lambda line: print(line, flush=True),
         )
     low, high = UNTRAINED
-    print(
-        f"Goal: {low:.0%} to {high:.0%} untrained, then at least {GOAL:.0%} and more than any fixed strategy (p < {DOUBT})."
-    )
+    print(f"Goal: {low:.0%} to {high:.0%} untrained, then at least {GOAL:.0%}, and better than any fixed strategy,")
+    print(f"with p < {DOUBT}.")
     print("All seeds passed." if passed else "FAILED")
     return int(not passed)
