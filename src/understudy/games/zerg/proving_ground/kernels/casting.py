@@ -66,6 +66,9 @@ STORM_LOOPS, STORM_DAMAGE = 64, 80.0
 SCAN_LOOPS, BILE_LOOPS, BILE_DAMAGE = 275, 56, 60.0
 FUNGAL_DAMAGE, FUNGAL_LOOPS = 30.0, 67
 BLINK_WAY, BLINK_COOLDOWN, BILE_COOLDOWN = 8.0, 160, 157
+MARINE_STIM, MARAUDER_STIM, STIM_LOOPS = 10.0, 20.0, 246  # health that a stimpack costs, and how long it works
+CHRONO_LOOPS, MULE_LOOPS = 448, 1434
+STORM_PRICE, FUNGAL_REACH, SPELL_REACH = 75.0, 10.0, 9.0  # fungal growth costs as much as a storm
 
 
 @kernel
@@ -89,11 +92,11 @@ def cast(s: Any, r: Any, p: int, i: int, order: int, j: int) -> int:
     if order == STIM:
         if (k not in (MARINE, MARAUDER)) or not s.upgrade[p, STIMPACK]:
             return NOT_SUPPORTED
-        cost = 10.0 if k == MARINE else 20.0
+        cost = MARINE_STIM if k == MARINE else MARAUDER_STIM
         if s.health[i] <= cost:
             return ERROR
         s.health[i] -= cost
-        s.stim_until[i] = s.loop + 246
+        s.stim_until[i] = s.loop + STIM_LOOPS
         return SUCCESS
     if j < 0:
         return MUST_TARGET_UNIT
@@ -104,13 +107,13 @@ def cast(s: Any, r: Any, p: int, i: int, order: int, j: int) -> int:
     if order == CHRONO:
         if s.owner[j] != p or not r.structure[s.kind[j]]:
             return CANT_TARGET_THAT_UNIT
-        s.chrono_until[j] = s.loop + 448
+        s.chrono_until[j] = s.loop + CHRONO_LOOPS
     else:
         if not r.minerals_here[s.kind[j]]:
             return MUST_TARGET_RESOURCES
         mule = spawn(s, r, MULE_UNIT, p, s.x[j], s.y[j] - 1.0, 1.0)
         if mule >= 0:
-            s.dies_at[mule] = s.loop + 1434
+            s.dies_at[mule] = s.loop + MULE_LOOPS
             push_order(s, mule, GATHER, 0, j, s.x[j], s.y[j])
     s.energy[i] -= MULE_PRICE
     return SUCCESS
@@ -121,13 +124,13 @@ def price_of(spell: int) -> float:
     """The energy that a spell costs."""
     if spell == SCAN:
         return MULE_PRICE
-    return 75.0 if spell in (STORM, FUNGAL) else 0.0
+    return STORM_PRICE if spell in (STORM, FUNGAL) else 0.0
 
 
 @kernel
 def reach_of_spell(spell: int) -> float:
     """The range of a spell."""
-    return 10.0 if spell == FUNGAL else 9.0
+    return FUNGAL_REACH if spell == FUNGAL else SPELL_REACH
 
 
 @kernel

@@ -31,6 +31,7 @@ ROUNDING = 1e-6  # more than the rounding error of a squared distance
 ARMOR_LOST, GUARD, RANGED = 2.0, 2.0, 2.0  # anti-armour missile; guardian shield, against weapons of this range
 ALIGNMENT, ARMORED, BLIND_REACH = 6.0, 4, 1.0
 BUILDING_BONUS = 64.0  # banelings: 80 against structures
+STIM_RATE, BROODLING_LOOPS, REACH_MARGIN = 1.5, 86, 0.05
 
 
 @kernel
@@ -146,7 +147,7 @@ def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
     x, y = s.x[j], s.y[j]
     s.cooldown[i] = r.cooldown[k, weapon] * s.cooldown_factor[p, k]
     if s.stim_until[i] > s.loop:
-        s.cooldown[i] /= 1.5
+        s.cooldown[i] /= STIM_RATE
     s.busy_until[i] = s.loop + int(min(s.cooldown[i], STAND))
     shot(s, r, i, j, weapon, 1.0)
     if radius > 0.0:
@@ -164,7 +165,7 @@ def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
     elif k == BROOD_LORD:
         brood = spawn(s, r, BROODLING, p, x, y, 1.0)
         if brood >= 0:
-            s.dies_at[brood] = s.loop + 86
+            s.dies_at[brood] = s.loop + BROODLING_LOOPS
 
 
 @kernel
@@ -180,7 +181,7 @@ def engage(s: Any, t: Any, r: Any, w: Any, i: int, j: int, chase: bool) -> bool:
     reach = reach_of(s, r, i, j)
     if reach < 0.0:
         return False
-    if gap(s, r, i, j) <= reach + 0.05:
+    if gap(s, r, i, j) <= reach + REACH_MARGIN:
         s.moving[i] = 0
         if s.cooldown[i] <= 0.0:
             dx, dy = s.x[j] - s.x[i], s.y[j] - s.y[i]

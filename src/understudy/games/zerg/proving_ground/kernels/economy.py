@@ -23,6 +23,7 @@ from understudy.games.zerg.proving_ground.state import (
     MULE_UNIT,
     RETURN,
 )
+from understudy.games.zerg.starcraft import ZERG
 
 MINING, PUMPING = 62.0, 44.0  # loops at a mineral field, in a gas building
 MINERAL_LOAD, GAS_LOAD, MULE_LOAD = 5.0, 4.0, 25.0
@@ -30,6 +31,11 @@ TOUCH = 0.35
 LARVA_EVERY, LARVA_BY_ITSELF, LARVA_MOST = 246.0, 3, 19
 INJECT_LOOPS, INJECT_LARVA = 650, 3
 TO_MINE, AT_WORK, HOME = 0, 1, 2
+WORKER_WEIGHT = 12.0  # cells that a worker at a field counts as, when another one looks for a field
+FIELD_WITHIN, OTHER_FIELD_WITHIN = 12.0, 9.0  # how far a worker looks for another field, from itself and from its field
+LARVA_ANGLE, LARVA_SPREAD, LARVA_DISTANCE = 3.6, 2.2, 3.2  # where larvae appear: radians, cells
+ENERGY_RATE, HEALTH_RATE, SHIELD_RATE = 0.03516, 0.0122, 0.0893  # per loop
+SHIELD_DELAY = 224  # loops after a hit
 
 
 @kernel
@@ -51,8 +57,8 @@ def free_field(s: Any, r: Any, x: float, y: float, within: float) -> int:
     for j in range(s.top):
         if s.alive[j] and r.minerals_here[s.kind[j]] and s.contents[j] > 0.0:
             d = np.sqrt((s.x[j] - x) ** 2 + (s.y[j] - y) ** 2)
-            if d <= within and d + 12.0 * s.assigned[j] < best:
-                best, field = d + 12.0 * s.assigned[j], j
+            if d <= within and d + WORKER_WEIGHT * s.assigned[j] < best:
+                best, field = d + WORKER_WEIGHT * s.assigned[j], j
     return field
 
 
@@ -87,7 +93,7 @@ def gather(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     if not same(s, j, s.order_generation[i, 0]) or not usable(s, r, p, j):
         if s.phase[i] == AT_WORK:
             s.phase[i] = TO_MINE
-        j = free_field(s, r, s.x[i], s.y[i], 12.0)
+        j = free_field(s, r, s.x[i], s.y[i], FIELD_WITHIN)
         if j < 0:
             pop_order(s, i)
         else:
@@ -113,7 +119,7 @@ def gather(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
             s.busy_until[j] = s.loop + int(s.timer[i])
         s.phase[i] = AT_WORK
     elif r.minerals_here[s.kind[j]] and (s.loop + i) % 8 == 0 and s.assigned[j] > 1:
-        other = free_field(s, r, s.x[j], s.y[j], 9.0)
+        other = free_field(s, r, s.x[j], s.y[j], OTHER_FIELD_WITHIN)
         if other >= 0 and s.assigned[other] < s.assigned[j] - 1:
             s.assigned[j] -= 1
             assign(s, i, other)
@@ -162,7 +168,7 @@ def bring_home(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     elif s.order[i, 0] == RETURN:
         j = s.resource[i]
         if not usable(s, r, p, j):
-            j = free_field(s, r, s.x[i], s.y[i], 12.0)
+            j = free_field(s, r, s.x[i], s.y[i], FIELD_WITHIN)
         clear_orders(s, i)
         if j >= 0:
             s.order[i, 0], s.argument[i, 0], s.orders[i] = GATHER, 0, 1
@@ -220,8 +226,9 @@ def hatch_larva(s: Any, t: Any, r: Any, i: int, loops: int) -> None:
 @kernel
 def new_larva(s: Any, t: Any, r: Any, hall: int) -> None:
     """One larva beside its hatchery."""
-    angle = 3.6 + 2.2 * random(s)
-    i = spawn(s, r, LARVA, s.owner[hall], s.x[hall] + 3.2 * np.cos(angle), s.y[hall] + 3.2 * np.sin(angle), 1.0)
+    angle = LARVA_ANGLE + LARVA_SPREAD * random(s)
+    x, y = s.x[hall] + LARVA_DISTANCE * np.cos(angle), s.y[hall] + LARVA_DISTANCE * np.sin(angle)
+    i = spawn(s, r, LARVA, s.owner[hall], x, y, 1.0)
     if i >= 0:
         s.host[i] = hall
 
@@ -231,11 +238,11 @@ def recover(s: Any, r: Any, i: int, loops: int) -> None:
     """Regenerate energy, the health of Zerg, and Protoss shields that were not hit recently."""
     k, p = s.kind[i], s.owner[i]
     if r.energy[k] > 0.0 and s.progress[i] >= 1.0:
-        s.energy[i] = min(r.energy[k], s.energy[i] + 0.03516 * loops)
+        s.energy[i] = min(r.energy[k], s.energy[i] + ENERGY_RATE * loops)
     if s.progress[i] < 1.0:
         return
     full = r.health[k] + s.health_bonus[p, k]
-    if r.race[k] == 2 and s.health[i] < full:
-        s.health[i] = min(full, s.health[i] + 0.0122 * loops)
-    if s.shield[i] < r.shields[k] and s.loop - s.hit_at[i] > 224:
-        s.shield[i] = min(r.shields[k], s.shield[i] + 0.0893 * loops)
+    if r.race[k] == ZERG and s.health[i] < full:
+        s.health[i] = min(full, s.health[i] + HEALTH_RATE * loops)
+    if s.shield[i] < r.shields[k] and s.loop - s.hit_at[i] > SHIELD_DELAY:
+        s.shield[i] = min(r.shields[k], s.shield[i] + SHIELD_RATE * loops)

@@ -16,6 +16,10 @@ from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GA
 
 LARGEST = 0.625  # larger neighbours count with this radius
 LOOK_AGAIN = 40  # loops before a waypoint is computed again
+STIM_SPEED, BOOST, ALIGNED_SPEED = 1.5, 1.7, 0.6  # factors of the speed
+AT_WAYPOINT = 0.6  # cells from a waypoint at which the next one is computed
+STRAIGHT_BELOW, LOOK_AHEAD = 1.5, 24.0  # no search of a way below this distance; no clear line is tried beyond that
+PUSH = 0.6  # share of an overlap by which two units are moved apart at a time
 
 
 @kernel
@@ -44,9 +48,9 @@ def speed_of(s: Any, r: Any, i: int) -> float:
     if r.creep_speed[k] != 1.0 and s.creep_grid[int(s.y[i]), int(s.x[i])]:
         v *= r.creep_speed[k]
     if s.stim_until[i] > s.loop:
-        v *= 1.5
+        v *= STIM_SPEED
     if s.buffs[i]:
-        v *= 1.7 if s.buffs[i] & (1 << BOOSTED) else 0.6 if s.buffs[i] & (1 << ALIGNED) else 1.0
+        v *= BOOST if s.buffs[i] & (1 << BOOSTED) else ALIGNED_SPEED if s.buffs[i] & (1 << ALIGNED) else 1.0
     return v
 
 
@@ -83,12 +87,12 @@ def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float
     fresh = s.way_goal[i] >= 0 and s.loop < s.way_until[i]
     if fresh and s.way_straight[i] and abs(s.way_x[i] - gx) + abs(s.way_y[i] - gy) < 3.0:
         s.way_x[i], s.way_y[i] = gx, gy  # the goal moved only a little: keep the waypoint
-    elif not fresh or s.way_goal[i] != goal or abs(s.way_x[i] - s.x[i]) + abs(s.way_y[i] - s.y[i]) < 0.6:
+    elif not fresh or s.way_goal[i] != goal or abs(s.way_x[i] - s.x[i]) + abs(s.way_y[i] - s.y[i]) < AT_WAYPOINT:
         s.way_goal[i], s.way_until[i] = goal, s.loop + LOOK_AGAIN + i % 16
         s.way_x[i], s.way_y[i], s.way_straight[i] = gx, gy, 1
         short = max(0.0, 1.0 - (near + 0.1) / max(far * 0.7071, 1e-9))
         tx, ty = s.x[i] + (gx - s.x[i]) * short, s.y[i] + (gy - s.y[i]) * short
-        if far >= 1.5 and not (far < 24.0 and clear_line(t, s.x[i], s.y[i], tx, ty)):
+        if far >= STRAIGHT_BELOW and not (far < LOOK_AHEAD and clear_line(t, s.x[i], s.y[i], tx, ty)):
             end = nearest_walkable(t, gx, gy)
             cell = descend(t, w, field_to(t, w, end), s.x[i], s.y[i])
             if cell != end:
@@ -124,7 +128,7 @@ def separate(s: Any, t: Any, r: Any, w: Any) -> None:
                         if d2 < 1e-8:
                             dx, dy, d2 = 0.02 * (1 if i < j else -1), 0.01 * (1 if i < j else -1), 0.0005
                         d = np.sqrt(d2)
-                        push = 0.6 * (room - d) / d
+                        push = PUSH * (room - d) / d
                         px += dx * push
                         py += dy * push
                     j = w.fine_next[j]

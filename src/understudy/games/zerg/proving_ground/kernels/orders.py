@@ -28,6 +28,7 @@ from understudy.games.zerg.proving_ground.kernels.production import (
 from understudy.games.zerg.proving_ground.kernels.table_spells import begin_table_spell
 from understudy.games.zerg.proving_ground.kernels.transports import begin_landing, begin_transport, may_board
 from understudy.games.zerg.proving_ground.kernels.units import (
+    TUMOR_CREEP,
     clear_orders,
     has_building,
     push_order,
@@ -100,9 +101,14 @@ from understudy.games.zerg.proving_ground.state import (
     WIDOW_MINE_BURROWED,
     ZERGLING,
 )
+from understudy.games.zerg.starcraft import ZERG
 
 QUEUE_LENGTH, REACTOR_QUEUE = 5, 8
 SHAPE_LOOPS = 16.0
+TUMOR_REACH = 10.0  # how far a tumour plants the next one
+MINE_LOOPS = 60.0  # a widow mine's burrowing
+WARP_COOLDOWN = 0.7  # share of the build time until a gate can warp again
+DRONE_PRICE, REFUND = 50.0, 0.75  # a cancelled structure gives back this share, and the drone whole
 
 
 @kernel
@@ -268,7 +274,7 @@ def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x:
     allowed = can_place(s, t, r, p, kind, x, y, False)
     if allowed != SUCCESS:
         return allowed
-    if k == TUMOR_BURROWED and np.hypot(x - s.x[i], y - s.y[i]) > 10.0:
+    if k == TUMOR_BURROWED and np.hypot(x - s.x[i], y - s.y[i]) > TUMOR_REACH:
         return CANT_BUILD_HERE
     return reserve(s, r, i, kind, -1, snap(r, kind, x), snap(r, kind, y), queued)
 
@@ -329,7 +335,7 @@ def make(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) 
         push_order(s, i, MORPH_INTO, kind, -1, s.x[i], s.y[i])
     elif how == WARP:
         spawn(s, r, kind, p, x, y, 1.0 / WARP_LOOPS)
-        s.spell_at[i] = s.loop + int(r.time[kind] * 0.7)
+        s.spell_at[i] = s.loop + int(r.time[kind] * WARP_COOLDOWN)
     else:
         push_order(s, i, MAKE, kind, -1, s.x[i], s.y[i])
     return SUCCESS
@@ -381,7 +387,7 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int) -> int:
     if r.structure[kind] and r.flying[kind] and s.host[i] >= 0:
         s.host[s.host[i]], s.host[i] = -1, -1  # a building that lifts off leaves its addon
     if free:
-        s.timer[i] = SHAPE_LOOPS if kind != WIDOW_MINE_BURROWED else 60.0
+        s.timer[i] = SHAPE_LOOPS if kind != WIDOW_MINE_BURROWED else MINE_LOOPS
     s.was[i] = k
     if r.cocoon[kind] and not free:
         change_kind(s, r, i, r.cocoon[kind])
@@ -403,10 +409,10 @@ def cancel(s: Any, r: Any, i: int) -> int:
     """
     k, p, n = s.kind[i], s.owner[i], s.orders[i]
     if r.structure[k] and s.progress[i] < 1.0:
-        part = r.value_minerals[k] - (50.0 if r.race[k] == 2 else 0.0)
-        refund(s, p, part * 0.75, r.value_vespene[k] * 0.75)
-        if r.race[k] == 2 and r.creep_radius[k] != 10.0:
-            refund(s, p, 50.0, 0.0)
+        part = r.value_minerals[k] - (DRONE_PRICE if r.race[k] == ZERG else 0.0)
+        refund(s, p, part * REFUND, r.value_vespene[k] * REFUND)
+        if r.race[k] == ZERG and r.creep_radius[k] != TUMOR_CREEP:
+            refund(s, p, DRONE_PRICE, 0.0)
         remove(s, r, i)
         return SUCCESS
     if n == 0:

@@ -21,8 +21,8 @@ from understudy.games.zerg.proving_ground.state import (
     SUCCESS,
     TOO_CLOSE_TO_RESOURCES,
 )
+from understudy.games.zerg.starcraft import ZERG
 
-ZERG = 2
 RESOURCE_MARGIN = 3
 
 

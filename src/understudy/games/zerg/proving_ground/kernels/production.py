@@ -71,6 +71,12 @@ WARP_LOOPS, ARCHON_LOOPS, MERGE_WITHIN = 112.0, 192.0, 1.2
 CANT_ALLOCATE = 37  # the game's ActionResult CouldntAllocateUnit
 TUMOR_ENERGY = 25.0
 ADDON_X, ADDON_Y = 2.5, -0.5
+DRONE_SITE, QUEEN_SITE, GAS_SITE, BUILDER_GAP = 0.6, 1.5, 2.6, 1.2  # how near a builder goes to its site
+BUILT_SHARE = 0.9  # of health and shields that construction adds; it begins with the rest
+FIRST_LARVA = 240.0  # the timer of a new hatchery: its first larva comes soon
+EXIT_GAP, TWIN_GAP = 0.1, 0.3  # cells between a new unit and its building, and between a pair of zerglings
+CHRONO_RATE, MORPH_ENERGY = 1.5, 50.0
+SOUTH = 4.7123889804  # radians: the side of a building where units leave it without a rally point
 
 
 @kernel
@@ -125,11 +131,11 @@ def build(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     if resumed and (not same(s, j, s.order_generation[i, 0]) or s.progress[j] >= 1.0):
         pop_order(s, i)
         return
-    near = 0.6 if s.kind[i] == DRONE else r.footprint[kind] / 2.0 + 1.2
+    near = DRONE_SITE if s.kind[i] == DRONE else r.footprint[kind] / 2.0 + BUILDER_GAP
     if s.kind[i] == QUEEN:
-        near = 1.5
+        near = QUEEN_SITE
     if r.gas[kind]:
-        near = 2.6
+        near = GAS_SITE
     if r.speed[s.kind[i]] > 0.0 and length(s.x[i] - x, s.y[i] - y) > near:
         go(s, t, r, w, i, x, y, near)
         return
@@ -177,14 +183,14 @@ def raise_building(s: Any, r: Any, i: int, part: float) -> None:
     s.progress[i] = min(1.0, s.progress[i] + part)
     if s.progress[i] > 1.0 - 1e-9:
         s.progress[i] = 1.0
-    s.health[i] = min(r.health[k], s.health[i] + 0.9 * r.health[k] * part)
-    s.shield[i] = min(r.shields[k], s.shield[i] + 0.9 * r.shields[k] * part)
+    s.health[i] = min(r.health[k], s.health[i] + BUILT_SHARE * r.health[k] * part)
+    s.shield[i] = min(r.shields[k], s.shield[i] + BUILT_SHARE * r.shields[k] * part)
     if s.progress[i] < 1.0:
         return
     if k in (TUMOR, TUMOR_QUEEN):
         s.kind[i] = TUMOR_BURROWED
     elif k == HATCHERY:
-        s.larva_timer[i] = 240.0
+        s.larva_timer[i] = FIRST_LARVA
 
 
 @kernel
@@ -226,10 +232,10 @@ def construct(s: Any, r: Any, i: int) -> None:
 @kernel
 def exit_of(s: Any, t: Any, r: Any, i: int, kind: int) -> tuple[float, float]:
     """Where a new unit leaves a building: on the side of its rally point, on walkable ground."""
-    angle = 4.7123889804
+    angle = SOUTH
     if s.rally_x[i] >= 0.0:
         angle = np.arctan2(s.rally_y[i] - s.y[i], s.rally_x[i] - s.x[i])
-    out = r.radius[s.kind[i]] + r.radius[kind] + 0.1
+    out = r.radius[s.kind[i]] + r.radius[kind] + EXIT_GAP
     x, y = s.x[i] + out * np.cos(angle), s.y[i] + out * np.sin(angle)
     if not r.flying[kind] and not walkable(t, x, y):
         cell = nearest_walkable(t, x, y)
@@ -287,7 +293,7 @@ def train(s: Any, t: Any, r: Any, i: int) -> None:
     if not s.powered[i]:
         return
     p, lines = s.owner[i], 2 if has_reactor(s, r, i) else 1
-    faster = (1.5 if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
+    faster = (CHRONO_RATE if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
     q = 0
     while q < min(lines, s.orders[i]):
         kind = s.argument[i, q]
@@ -319,7 +325,7 @@ def change_kind(s: Any, r: Any, i: int, kind: int) -> None:
     s.health[i] = min(1.0, share) * (r.health[kind] + s.health_bonus[p, kind])
     s.shield[i] = min(s.shield[i], r.shields[kind])
     if r.energy[kind] > 0.0 and r.energy[old] == 0.0:
-        s.energy[i] = 50.0
+        s.energy[i] = MORPH_ENERGY
     if r.structure[kind]:
         stamp(s, r, i, i + 1)
 
@@ -338,10 +344,10 @@ def morph(s: Any, t: Any, r: Any, i: int) -> None:
     pop_order(s, i)
     if egg:
         s.health[i] = r.health[kind] + s.health_bonus[s.owner[i], kind]
-        s.energy[i] = min(50.0, r.energy[kind])
+        s.energy[i] = min(MORPH_ENERGY, r.energy[kind])
         send_to_rally(s, r, i, i)
         if kind == ZERGLING:
-            twin = spawn(s, r, kind, s.owner[i], s.x[i] + 0.3, s.y[i], 1.0)
+            twin = spawn(s, r, kind, s.owner[i], s.x[i] + TWIN_GAP, s.y[i], 1.0)
             if twin >= 0:
                 send_to_rally(s, r, twin, i)
 
@@ -352,7 +358,7 @@ def research(s: Any, r: Any, i: int) -> None:
     u, p = s.argument[i, 0], s.owner[i]
     if not s.powered[i]:
         return
-    faster = (1.5 if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
+    faster = (CHRONO_RATE if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
     s.order_progress[i, 0] += faster / max(1.0, r.upgrade_time[u])
     if s.order_progress[i, 0] >= 1.0:
         pop_order(s, i)

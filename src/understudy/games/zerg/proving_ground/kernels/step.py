@@ -7,7 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import door, kernel
-from understudy.games.zerg.proving_ground.kernels.casting import cast_on_ground, work_areas, wound
+from understudy.games.zerg.proving_ground.kernels.casting import (
+    INJECTION,
+    TRANSFUSION,
+    cast_on_ground,
+    work_areas,
+    wound,
+)
 from understudy.games.zerg.proving_ground.kernels.combat import ACQUIRE, defend, engage, gap
 from understudy.games.zerg.proving_ground.kernels.economy import (
     INJECT_LOOPS,
@@ -19,8 +25,8 @@ from understudy.games.zerg.proving_ground.kernels.economy import (
 from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, separate
 from understudy.games.zerg.proving_ground.kernels.production import build, construct, merge, morph, research, train
 from understudy.games.zerg.proving_ground.kernels.table_spells import cast_table_spell, follow_shade
-from understudy.games.zerg.proving_ground.kernels.transports import land, meet, unload
-from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, remove, same
+from understudy.games.zerg.proving_ground.kernels.transports import BIOLOGICAL, land, meet, unload
+from understudy.games.zerg.proving_ground.kernels.units import TUMOR_CREEP, length, pop_order, remove, same
 from understudy.games.zerg.proving_ground.kernels.vision import grow_creep, look, power
 from understudy.games.zerg.proving_ground.spells import BUFFS, CLOAK, DISABLED, FIRST_SPELL, LIFTED, LOCKED, OVERCHARGED
 from understudy.games.zerg.proving_ground.state import (
@@ -63,6 +69,12 @@ ARRIVED = 0.5
 CLOAK_ENERGY, LOCK_DAMAGE = 0.055, 1.25  # a loop
 BATTERY_REACH, BATTERY_RATE = 6.0, 1.6  # shields a loop
 STUCK = 96  # a unit has arrived after this many loops without progress at a crowded goal
+NEARER, CROWD = 0.05, 6.0  # less progress than this is none; within this distance a unit gives up when it is stuck
+FOLLOW_GAP = 0.3  # between a unit and the one that it follows
+HEAL_WITHIN, HEAL_REACH, HEALING, HEALTH_PER_ENERGY = 8.0, 4.0, 0.5625, 3.0  # medivacs: distances, health per loop
+TRANSFUSE_REACH, TOUCH_REACH, TRANSFUSED = 7.0, 0.5, 125.0
+LAST_MINERALS, LAST_VESPENE = 21, 22  # spare rows of the score: the sums when the rates were last computed
+LOOPS_PER_MINUTE, SMOOTHING = 1344.0, 0.02
 
 
 @door
@@ -169,12 +181,12 @@ def goal_reached(s: Any, r: Any, i: int, near: float) -> bool:
     d = length(s.order_x[i, 0] - s.x[i], s.order_y[i, 0] - s.y[i])
     if d <= near:
         return True
-    if s.order_progress[i, 0] == 0.0 or d < s.order_progress[i, 0] - 0.05:
+    if s.order_progress[i, 0] == 0.0 or d < s.order_progress[i, 0] - NEARER:
         s.order_progress[i, 0] = d
         s.timer[i] = 0.0
     else:
         s.timer[i] += 1.0
-    return d < 6.0 and s.timer[i] > STUCK
+    return d < CROWD and s.timer[i] > STUCK
 
 
 @kernel
@@ -187,7 +199,7 @@ def move(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
             pop_order(s, i)
             return
         s.order_x[i, 0], s.order_y[i, 0] = s.x[j], s.y[j]
-        near = r.radius[s.kind[i]] + r.radius[s.kind[j]] + 0.3
+        near = r.radius[s.kind[i]] + r.radius[s.kind[j]] + FOLLOW_GAP
     if goal_reached(s, r, i, near):
         pop_order(s, i)
         return
@@ -223,14 +235,14 @@ def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
         s.target[i] = -1
         if (s.loop + i) & 7:
             return False
-        best = 64.0
+        best = HEAL_WITHIN * HEAL_WITHIN
         for n in range(s.top):
             k = s.kind[n]
             if (
                 s.alive[n]
                 and s.owner[n] == s.owner[i]
                 and s.carrier[n] == 0
-                and r.attributes[k] & 8
+                and r.attributes[k] & BIOLOGICAL
                 and not r.structure[k]
                 and s.health[n] < r.health[k]
             ):
@@ -240,12 +252,12 @@ def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
         j = s.target[i]
         if j < 0:
             return False
-    if gap(s, r, i, j) > 4.0:
+    if gap(s, r, i, j) > HEAL_REACH:
         go(s, t, r, w, i, s.x[j], s.y[j], 1.0)
     else:
-        s.health[j] = min(r.health[s.kind[j]], s.health[j] + 0.5625)
-        s.energy[i] -= 0.1875
-        s.score[s.owner[i], HEALED] += 0.5625
+        s.health[j] = min(r.health[s.kind[j]], s.health[j] + HEALING)
+        s.energy[i] -= HEALING / HEALTH_PER_ENERGY
+        s.score[s.owner[i], HEALED] += HEALING
     return True
 
 
@@ -274,18 +286,18 @@ def cast_at(s: Any, t: Any, r: Any, w: Any, i: int, order: int) -> None:
         pop_order(s, i)
         return
     k = s.kind[j]
-    if gap(s, r, i, j) > (7.0 if order == TRANSFUSE else 0.5):
+    if gap(s, r, i, j) > (TRANSFUSE_REACH if order == TRANSFUSE else TOUCH_REACH):
         go(s, t, r, w, i, s.x[j], s.y[j], 1.0)
         return
     s.moving[i] = 0
-    if order == INJECT and s.energy[i] >= 25.0:
-        s.energy[i] -= 25.0
+    if order == INJECT and s.energy[i] >= INJECTION:
+        s.energy[i] -= INJECTION
         if s.injects[j] == 0:
             s.inject_until[j] = s.loop + INJECT_LOOPS
         s.injects[j] += 1
-    elif order == TRANSFUSE and s.energy[i] >= 50.0:
-        s.energy[i] -= 50.0
-        s.health[j] = min(r.health[k] + s.health_bonus[s.owner[j], k], s.health[j] + 125.0)
+    elif order == TRANSFUSE and s.energy[i] >= TRANSFUSION:
+        s.energy[i] -= TRANSFUSION
+        s.health[j] = min(r.health[k] + s.health_bonus[s.owner[j], k], s.health[j] + TRANSFUSED)
     elif order == REPAIR and s.health[j] < r.health[k]:
         s.health[j] = min(r.health[k], s.health[j] + r.health[k] / max(1.0, r.time[k]))
         return
@@ -336,10 +348,13 @@ def end_buffs(s: Any, r: Any, i: int) -> None:
 def rates(s: Any) -> None:
     """Collection rates per minute, smoothed over about half a minute; two spare score rows hold the last sums."""
     for p in range(2):
-        for row, rate, last in ((COLLECTED_MINERALS, RATE_MINERALS, 21), (COLLECTED_VESPENE, RATE_VESPENE, 22)):
-            now = (s.score[p, row] - s.score[p, last]) * 1344.0 / SLOW
+        for row, rate, last in (
+            (COLLECTED_MINERALS, RATE_MINERALS, LAST_MINERALS),
+            (COLLECTED_VESPENE, RATE_VESPENE, LAST_VESPENE),
+        ):
+            now = (s.score[p, row] - s.score[p, last]) * LOOPS_PER_MINUTE / SLOW
             s.score[p, last] = s.score[p, row]
-            s.score[p, rate] += (now - s.score[p, rate]) * 0.02
+            s.score[p, rate] += (now - s.score[p, rate]) * SMOOTHING
 
 
 @kernel
@@ -349,7 +364,7 @@ def judge(s: Any, r: Any) -> None:
         return
     left0, left1 = 0, 0
     for i in range(s.top):
-        if s.alive[i] and r.structure[s.kind[i]] and r.creep_radius[s.kind[i]] != 10.0:
+        if s.alive[i] and r.structure[s.kind[i]] and r.creep_radius[s.kind[i]] != TUMOR_CREEP:
             if s.owner[i] == 0:
                 left0 += 1
             elif s.owner[i] == 1:

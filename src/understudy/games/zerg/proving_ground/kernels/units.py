@@ -34,6 +34,13 @@ from understudy.games.zerg.proving_ground.state import (
     ZERGLING,
 )
 
+FIRST_SHARE = 0.1  # of health and shields when construction begins
+STRUCTURE_ENERGY, UNIT_ENERGY = 50.0, 25.0  # at first
+LONG_AGO = -9999  # loop of the last hit of a unit that was never hit
+NO_SUPPLY_LIMIT, MOST_SUPPLY = 10000.0, 200.0
+FAILURES = 256  # that the state holds until they are reported
+TUMOR_CREEP = 10.0  # the creep radius that only tumours have
+
 
 @kernel
 def random(s: Any) -> float:
@@ -109,15 +116,15 @@ def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: f
     s.generation[i] += 1
     s.x[i], s.y[i], s.heading_x[i], s.heading_y[i] = x, y, 0.0, -1.0
     extra = s.health_bonus[owner, kind] if owner < NEUTRAL else 0.0
-    share = 1.0 if progress >= 1.0 else 0.1
+    share = 1.0 if progress >= 1.0 else FIRST_SHARE
     s.health[i], s.shield[i] = (r.health[kind] + extra) * share, r.shields[kind] * share
-    s.energy[i] = min(50.0 if r.structure[kind] else 25.0 if kind != EGG else 0.0, r.energy[kind])
+    s.energy[i] = min(STRUCTURE_ENERGY if r.structure[kind] else UNIT_ENERGY if kind != EGG else 0.0, r.energy[kind])
     s.progress[i] = progress
     s.cooldown[i], s.carry_minerals[i], s.carry_vespene[i], s.contents[i] = 0.0, 0.0, 0.0, 0.0
     s.resource[i], s.host[i], s.rally_target[i] = -1, -1, -1
     s.rally_x[i], s.rally_y[i] = -1.0, -1.0
     s.busy_until[i], s.assigned[i], s.larva_timer[i], s.injects[i] = 0, 0, 0.0, 0
-    s.inject_until[i], s.chrono_until[i], s.stim_until[i], s.dies_at[i], s.hit_at[i] = 0, 0, 0, 0, -9999
+    s.inject_until[i], s.chrono_until[i], s.stim_until[i], s.dies_at[i], s.hit_at[i] = 0, 0, 0, 0, LONG_AGO
     s.creep[i], s.powered[i], s.spent[i], s.becomes[i], s.was[i] = 0.0, 1, 0, 0, 0
     s.seen[0, i], s.seen[1, i], s.known[0, i], s.known[1, i] = 0, 0, 0, 0
     s.way_until[i] = 0
@@ -322,18 +329,18 @@ def supply_used(s: Any, r: Any, p: int) -> float:
 def supply_cap(s: Any, r: Any, p: int) -> float:
     """Supply that standing structures and overlords provide, at most 200; no limit with the debug switch."""
     if s.cheats[p] & CHEAT_FOOD:
-        return 10000.0
+        return NO_SUPPLY_LIMIT
     cap = 0.0
     for i in range(s.top):
         if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0:
             cap += r.provides[s.kind[i]]
-    return min(cap, 200.0)
+    return min(cap, MOST_SUPPLY)
 
 
 @kernel
 def fail(s: Any, i: int, order: int, argument: int, result: int) -> None:
     """Report a failed order in the player's next observation."""
-    at = s.failures % 256
+    at = s.failures % FAILURES
     s.failed_slot[at], s.failed_generation[at], s.failed_order[at] = i, s.generation[i], order
     s.failed_argument[at], s.failed_result[at] = argument, result
     s.failures += 1
