@@ -68,6 +68,8 @@ def test_a_damaged_model_is_put_back(run: RunDir, capsys: pytest.CaptureFixture[
 
 def test_a_publication_that_was_cut_off_is_finished(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     run.model.write_bytes(ModelStore(run.model, run.ledger).version_path(1).read_bytes())
+    with Ledger(run.ledger) as ledger:
+        ledger.record_placed(1)
     code, out = doctor(run, capsys)
     assert code == 1
     assert "version 1, but the ledger's newest is 2" in out

@@ -175,6 +175,8 @@ def test_a_publisher_killed_after_the_ledger_is_finished_by_the_next(store: Mode
     old = store.model.read_bytes()
     new = store.publish(shifted(base, 0, 1.0), base, publisher="learner")
     store.model.write_bytes(old)  # as if the third step had not happened
+    with Ledger(store._ledger_path) as ledger:
+        ledger.record_placed(1)
     head = store.recover()
     assert head is not None
     assert head.version == 2
@@ -191,6 +193,37 @@ def test_a_model_put_there_by_hand_becomes_the_newest_version(store: ModelStore)
     assert head is not None
     assert (head.version, head.parent, head.publisher) == (5, 1, "by hand")
     np.testing.assert_array_equal(head.arrays["parameters"], first.arrays["parameters"])
+
+
+def test_the_version_just_before_put_there_by_hand_is_honoured_too(store: ModelStore) -> None:
+    state = store.create(make_model())
+    for _ in range(3):
+        state = store.publish(shifted(state, 0, 1.0), state, publisher="learner")
+    wanted = store.load_version(3)
+    store.model.write_bytes(store.version_path(3).read_bytes())
+    head = ModelStore(store.model, store._ledger_path).recover()
+    assert head is not None
+    assert (head.version, head.parent, head.publisher) == (5, 3, "by hand")
+    np.testing.assert_array_equal(head.arrays["parameters"], wanted.arrays["parameters"])
+
+
+def test_a_model_of_another_run_with_the_same_number_is_noticed(
+    store: ModelStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = ModelStore(tmp_path / "other" / "model.npz", tmp_path / "other.sqlite")
+    for one, amount in ((store, 1.0), (other, 2.0)):
+        state = one.create(make_model())
+        one.publish(shifted(state, 0, amount), state, publisher="learner")
+    theirs = other.load()
+    store.model.write_bytes(other.model.read_bytes())
+    head = store.recover()
+    assert head is not None
+    assert (head.version, head.publisher) == (3, "by hand")
+    assert "put there by hand" in caplog.text
+    np.testing.assert_array_equal(head.arrays["parameters"], theirs.arrays["parameters"])
+    again = store.recover()
+    assert again is not None
+    assert again.version == 3
 
 
 def test_models_without_their_ledger_are_taken_in(store: ModelStore, tmp_path: Path) -> None:

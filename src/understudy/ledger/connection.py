@@ -22,6 +22,7 @@ from understudy.ledger import history
 from understudy.ledger.rows import LedgerGame, Outcome, Totals, Version
 from understudy.ledger.tables import (
     GAME_COLUMNS,
+    PLACED,
     SCHEMA_VERSION,
     forget_games,
     forget_versions,
@@ -163,6 +164,19 @@ class Ledger:
                 "UPDATE games SET id = id || '~' || ?, outcome = 'skipped', archived = 0 WHERE id = ?",
                 [(version, game_id) for game_id in withdrawn],
             )
+
+    def record_placed(self, version: int) -> None:
+        """Record that the file of a version is where bots load it: the last step of its publication."""
+        with self.transaction() as db:
+            db.execute(PLACED)
+            db.execute("INSERT OR REPLACE INTO placed VALUES (1, ?)", (version,))
+
+    def placed(self) -> int | None:
+        """The version whose publication was finished last, as far as this was recorded."""
+        if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'placed'"):
+            return None
+        rows = self.query("SELECT version FROM placed")
+        return int(rows[0][0]) if rows else None
 
     def record_skipped(self, games: Sequence[LedgerGame], outcome: Outcome = "skipped") -> None:
         """Record games that no version of this run will learn from; known games are left as they are."""

@@ -139,6 +139,7 @@ def insert_games(
     history.add_games(db, enumerate(games, last + 1), latest=at)
 
 
+PLACED = "CREATE TABLE IF NOT EXISTS placed (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL)"
 FORGOTTEN_VERSIONS = """
 CREATE TABLE IF NOT EXISTS forgotten_versions (
     publisher TEXT PRIMARY KEY,

@@ -51,6 +51,8 @@ class ModelStore:
         self._lock_path = model.parent / "publish.lock"
         self._turn_path = model.parent / "online.lock"
         self._keep = keep
+        self._checked: Signature | None = None
+        """Of the newest model when it was last seen to be this run's own."""
 
     @property
     def newest(self) -> Path:
@@ -314,6 +316,8 @@ class ModelStore:
         _write(self.version_path(state.version), content)
         ledger.record_version(state.version, state.parent, state.publisher, consumed, stats, outcome, withdrawn)
         _write(self.newest, content)
+        ledger.record_placed(state.version)
+        self._checked = self.signature()
         pins = pinned(ledger)
         for version in self.kept_versions()[: -self._keep]:  # numbers may have gaps
             if version not in pins:
@@ -330,11 +334,16 @@ class ModelStore:
             if isinstance(trouble, ModelDamaged):
                 logger.warning("%s", trouble)
         if found is not None:
-            if found.version == recorded:
-                return found
             if recorded is None:  # the models came without their ledger
                 return self._put(ledger, dataclasses.replace(found, publisher="adopted"))
-            if found.version not in [version.version for version in ledger.versions(newest=2)]:
+            finished = ledger.placed() == recorded
+            if found.version == recorded and not self._is_of_another_run(found):
+                if not finished:
+                    ledger.record_placed(recorded)
+                return found
+            # A publisher that was killed before it had replaced the file left the version before.
+            just_before = found.version in [version.version for version in ledger.versions(newest=2)]
+            if found.version == recorded or finished or not just_before:
                 logger.warning(
                     "%s holds version %d, put there by hand: it is now version %d.",
                     self.newest,
@@ -345,6 +354,20 @@ class ModelStore:
                     ledger, dataclasses.replace(found, version=recorded + 1, parent=found.version, publisher="by hand")
                 )
         return None if recorded is None else self._restore(ledger, recorded)
+
+    def _is_of_another_run(self, found: ModelState) -> bool:
+        """Whether the newest model, under a number that this run knows, is not what this run published under it."""
+        signature = self.signature()
+        if signature == self._checked:
+            return False
+        try:
+            ours = read_model(self.version_path(found.version))
+        except (ModelMissing, ModelDamaged):
+            return False
+        other = not np.array_equal(ours.arrays["parameters"], found.arrays["parameters"], equal_nan=True)
+        if not other:
+            self._checked = signature
+        return other
 
     def _restore(self, ledger: Ledger, recorded: int) -> ModelState | None:
         """Put back the newest version at or before `recorded` that can be read; files after it were never published."""
