@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from learning.small import ALGORITHMS, NETWORKS, A, S, assert_same_state, games, make
 from understudy.experience.episode import Episode
+from understudy.experience.replay import ReplayedGame
 from understudy.learning import trainer as trainer_module
 from understudy.learning.losses import log_softmax, ppo_clip, value_loss
 from understudy.learning.returns import vtrace
@@ -405,3 +406,32 @@ def test_an_update_makes_fewer_passes_where_gradients_were_noise(signal: float, 
     trainer = make(target_kl=0.0, epochs=10)
     trainer.adjusted = trainer.adjusted._replace(signal=signal)
     assert trainer.update(games(1)).epochs_done == passes
+
+
+def again(episodes: list[Episode], weight: float) -> list[ReplayedGame]:
+    return [ReplayedGame(episode, weight) for episode in episodes]
+
+
+def test_replayed_games_move_the_policy_but_neither_statistics_nor_counters() -> None:
+    one, other = make(), make()
+    stats = one.update(games(1), replayed=again(games(2), 1.0))
+    alone = other.update(games(1))
+    assert not np.array_equal(one.network.parameters, other.network.parameters)
+    assert one.counters() | {"adam_steps": 0} == other.counters() | {"adam_steps": 0}
+    for name in ("normalizer_count", "normalizer_sums", "normalizer_squares"):
+        np.testing.assert_array_equal(one.state_arrays()[name], other.state_arrays()[name], err_msg=name)
+    assert one.values.sums[0] == other.values.sums[0]
+    assert (stats.games, stats.total_steps, stats.mean_return) == (alone.games, alone.total_steps, alone.mean_return)
+    assert len(one.surprises) == len(games(1)) + len(games(2))
+
+
+def test_a_replayed_game_of_little_weight_changes_little() -> None:
+    states = np.zeros((20, S), np.float32)
+    bad = [Episode(states, np.zeros(20, np.int64), np.full(20, -1, np.float32))]
+    fresh = [Episode(states, np.arange(20) % A, np.zeros(20, np.float32))]
+    chances = []
+    for weight in (1.0, 1e-6):
+        trainer = make(entropy_coefficient=0.0, epochs=1, normalize_states=False)
+        trainer.update(fresh, replayed=again(bad, weight))
+        chances.append(probabilities(trainer, states)[0, 0])
+    assert chances[0] < chances[1]

@@ -13,7 +13,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from understudy.errors import AlreadyLearned, ModelError, ModelMissing, NonFiniteError, RunDirError
+from understudy.experience.replay import ReplayMemory
 from understudy.experience.spool import Spool, WaitingGame
 from understudy.learner.model_check import trouble_with
 from understudy.learning.trust_region import worthwhile_batch
@@ -61,6 +64,7 @@ class Training:
         self._signature: Signature | None = None
         self._failures = 0
         self._suspects: set[str] = set()
+        self._memory = ReplayMemory(settings.replay_games, settings.replay_bytes, settings.replay_versions)
         self.set_aside = 0
         self.broken = False
         """The model cannot learn from any game; nothing is tried until there is another."""
@@ -178,8 +182,12 @@ class Training:
         """Train on a batch; where its update is not finite, on its halves. A model that cannot learn ends it."""
         start = time.perf_counter()
         deadline = time.monotonic() + self._settings.batch_seconds
+        episodes, trainer = [game.episode for game in batch], model.trainer
+        # Seeded by the count of updates, as minibatches are.
+        rng = np.random.default_rng([trainer.seed, trainer.updates])
+        replayed = self._memory.draw(self._settings.replay_share * sum(map(len, episodes)), model.version, rng)
         try:
-            update = model.trainer.update([game.episode for game in batch], deadline, interrupted)
+            update = trainer.update(episodes, deadline, interrupted, replayed)
         except (NonFiniteError, MemoryError) as error:
             if isinstance(error, NonFiniteError) and not tried.examined:
                 tried.examined = True
@@ -199,10 +207,15 @@ class Training:
         tried.learned += len(batch)
         facts = model.facts(update, [game.path.name for game in batch]) | {"seconds": time.perf_counter() - start}
         facts["staleness"] = _versions_behind(model.version, batch)
+        facts["replayed"] = [game.episode.meta.id for game in replayed]
+        surprises = trainer.surprises
         if self._is_useless(facts):
             model.adopt(model.base)
             self._spool.skip(batch)
         elif self._publish(model, batch, facts):
+            if self._settings.replay_share:
+                self._memory.learned_again(replayed, surprises[len(batch) :])
+                self._memory.add(episodes, surprises[: len(batch)], model.version)
             published(Trained(len(batch), model.version, facts))
 
     def _reject(self, game: WaitingGame, reason: str, refused: Callable[[str], None]) -> None:

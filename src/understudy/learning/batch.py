@@ -15,6 +15,7 @@ from understudy.networks.network import Floats, Integers
 
 if TYPE_CHECKING:
     from understudy.experience.episode import Episode
+    from understudy.experience.replay import ReplayedGame
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,20 @@ class Batch:
     final_sides: NDArray[np.float32] | None = None  # (E,) ±1, whose turn it is after each episode
     values: NDArray[np.float32] | None = None  # (M,) of `states` by the weights to be updated, if they decided
     trial: NDArray[np.bool_] | None = None  # (N,) decisions of games that kept to one action for a while
+    weights: NDArray[np.float32] | None = None  # (N,) how much decisions count; fresh ones, which come first, count 1
+    fresh: int | None = None  # decisions that are learned from for the first time, if not all
+
+    @property
+    def new(self) -> slice:
+        """The decisions that are learned from for the first time."""
+        return slice(0, self.fresh)
+
+    @property
+    def new_states(self) -> slice:
+        """The states of their games."""
+        if self.fresh is None:
+            return slice(None)
+        return slice(0, int(self.state_starts[np.searchsorted(self.starts, self.fresh)]))
 
     def of_decisions(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The part of something computed for `states` that belongs to decisions."""
@@ -63,10 +78,17 @@ class Batch:
         return after
 
 
-def lay_out(episodes: Sequence[Episode], state_dim: int, n_actions: int) -> Batch:
-    """Put episodes that are valid in themselves end to end; EpisodeError if they do not fit the network."""
+def lay_out(
+    episodes: Sequence[Episode], state_dim: int, n_actions: int, replayed: Sequence[ReplayedGame] = ()
+) -> Batch:
+    """Put episodes that are valid in themselves end to end; EpisodeError if they do not fit the network.
+
+    Games that are replayed come last.
+    """
+    first = len(episodes)
+    episodes = [*episodes, *(game.episode for game in replayed)]
     lengths = np.array([len(e.actions) for e in episodes])
-    if not lengths.all() or not episodes:
+    if not lengths.all() or not first:
         raise EpisodeError("An update needs at least one game, and at least one decision in every game.")
     is_cut = np.array([e.final_state is not None for e in episodes])
     state_ends = np.cumsum(lengths + is_cut)
@@ -88,9 +110,13 @@ def lay_out(episodes: Sequence[Episode], state_dim: int, n_actions: int) -> Batc
         log_probs=np.concatenate(log_probs),
         recorded=np.repeat([e.log_probs is not None for e in episodes], lengths),
         legal=_legal(episodes, n_actions),
-        games=len(episodes),
+        games=first,
         numbers=np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths),
         trial=_trial(episodes),
+        weights=np.repeat(np.array([1.0] * first + [game.weight for game in replayed], np.float32), lengths)
+        if replayed
+        else None,
+        fresh=int(lengths[:first].sum()) if replayed else None,
     )
     check_fit(batch, state_dim, n_actions)
     return batch

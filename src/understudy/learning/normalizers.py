@@ -164,18 +164,19 @@ class ValueNormalizer:
         """How far from the mean a target is an outlier; early on none is."""
         return _FAR * self.spread if self.sums[0] >= EARLY else np.inf
 
-    def scale_advantages(self, advantages: Floats) -> NDArray[np.float32]:
+    def scale_advantages(self, advantages: Floats, fresh: int | None = None) -> NDArray[np.float32]:
         """Advantages in units of their usual size, and not centred: a won game stays a won game.
 
+        Only the first `fresh` of them tell what is usual.
         A batch of larger ones than usual is brought to the usual size; one of smaller ones counts for less.
         """
         wide = advantages.astype(np.float64)
-        square = float(np.dot(wide, wide))
-        n = len(wide)
-        usual = wide
+        usual = wide[:fresh]
+        square = float(np.dot(usual, usual))
+        n = len(usual)
         if self.sums[3] >= EARLY and self.sums[4] > 0:  # a wild one must not make all later ones small
             far = _FAR * np.sqrt(self.sums[4] / self.sums[3])
-            usual = wide.clip(-far, far)
+            usual = usual.clip(-far, far)
         count, squares = fading(self.sums[3], n, ADVANTAGE_HORIZON) * self.sums[3:] + (n, np.dot(usual, usual))
         self.sums = np.array([*self.sums[:3], count, squares])
         self._note_peaks(0.0, math.sqrt(squares / count) if count >= EARLY else 0.0)

@@ -58,6 +58,7 @@ from understudy.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from understudy.experience.episode import Episode
+    from understudy.experience.replay import ReplayedGame
 
 _PIECE = 1024  # rows
 _JUDGED = 1024  # rows by which the KL of an update is measured, if there are many more
@@ -139,16 +140,23 @@ class Trainer:
         self.updates = 0
         self.games = 0
         self.steps = 0
+        self.surprises: list[float] = []
+        """Of each game of the last update the mean size of its advantages, in units of their usual size."""
 
     def update(
-        self, episodes: Sequence[Episode], deadline: float = math.inf, interrupted: Callable[[], bool] | None = None
+        self,
+        episodes: Sequence[Episode],
+        deadline: float = math.inf,
+        interrupted: Callable[[], bool] | None = None,
+        replayed: Sequence[ReplayedGame] = (),
     ) -> UpdateStats:
         """Learn from a batch of games. All or nothing: when it raises, the model is as it was before.
 
         NonFiniteError says what was NaN or infinite, EpisodeError what does not fit. No gradient step begins once
-        `time.monotonic()` has passed `deadline`, or `interrupted` says so, but for the first.
+        `time.monotonic()` has passed `deadline`, or `interrupted` says so, but for the first. Games that are
+        `replayed` are learned from again: they move neither statistics nor counters.
         """
-        batch = lay_out(episodes, self.network.state_dim, self.network.n_actions)
+        batch = lay_out(episodes, self.network.state_dim, self.network.n_actions, replayed)
         return self.update_batch(batch, deadline, interrupted)
 
     def update_batch(
@@ -210,7 +218,7 @@ class Trainer:
         self.adam.learning_rate = self.adjusted.rate * decayed(
             settings.learning_rate, settings.learning_rate_half_life, self.games
         )
-        states = self._normalized(batch.states)
+        states = self._normalized(batch.states, batch.new_states)
 
         # The proximal policy: the one the update starts from, and stays near to.
         prox, all_values = self._proximal(batch, states)
@@ -229,15 +237,14 @@ class Trainer:
             legal=batch.legal,
             old_log_probs=prox,
             advantages=spare_improbable(
-                self.values.scale_advantages(self._less_common_mode(batch, targets, log_ratios)),
-                prox,
-                settings.probability_floor,
+                self._weighted_advantages(batch, targets, log_ratios), prox, settings.probability_floor
             ),
-            targets=self._value_targets(targets.values),
+            targets=self._value_targets(batch, values, targets.values),
             starts=batch.state_starts if self.network.sequential else None,
             rows=batch.decisions if self.network.sequential else None,
         )
-        limit = kl_limit(settings.target_kl, len(batch.actions), self.adjusted.agreement)
+        new = batch.new
+        limit = kl_limit(settings.target_kl, len(batch.actions[new]), self.adjusted.agreement)
         before = self.network.parameters.copy()
         weights = Weights(settings.value_coefficient, settings.entropy_coefficient * self.adjusted.rate)
         meter = SignalMeter()
@@ -248,8 +255,8 @@ class Trainer:
         stats = _stats(
             batch,
             passes,
-            explained_variance=explained_variance(values, targets.values),
-            effective_sample_size=effective_sample_size(log_ratios),
+            explained_variance=explained_variance(values[new], targets.values[new]),
+            effective_sample_size=effective_sample_size(log_ratios[new]),
             kl=kl,
             shortened=shortened,
             learning_rate=self.adam.learning_rate,
@@ -258,27 +265,34 @@ class Trainer:
         )
         self.adjusted = adjust(
             self.adjusted,
-            decisions=len(batch.actions),
+            decisions=len(batch.actions[new]),
             steps=sum(map(len, passes)),
             ended_early=shortened < 1 or 0 < limit < passes[-1][-1].kl,
             agreement=passes[0][0].agreement,
-            advantage=self.values.in_units(targets.advantages.mean()),
+            advantage=self.values.in_units(targets.advantages[new].mean()),
             signal=meter.signal_to_noise,
         )
         self.updates += 1
         self.games += batch.games
-        self.steps += len(batch.actions)
+        self.steps += len(batch.actions[new])
         return stats
+
+    def _weighted_advantages(self, batch: Batch, targets: Targets, log_ratios: Floats) -> Floats:
+        """Advantages in units of their usual size; those of replayed games by how much they count."""
+        scaled = self.values.scale_advantages(self._less_common_mode(batch, targets, log_ratios), batch.fresh)
+        sums = np.add.reduceat(np.abs(scaled), batch.starts)
+        self.surprises = (sums / np.diff(batch.starts, append=len(scaled))).tolist()
+        return scaled if batch.weights is None else scaled * batch.weights
 
     def _less_common_mode(self, batch: Batch, targets: Targets, log_ratios: Floats) -> Floats:
         if self.settings.algorithm == "reinforce":  # its advantages are not weighted by ρ, so neither is their mean
             log_ratios = np.zeros_like(log_ratios)
         return less_common_mode(targets.advantages, log_ratios, self.settings.rho_max, batch.starts)
 
-    def _normalized(self, states: Floats) -> Floats:
-        """The states as the network sees them, by statistics that follow them; it stays the same function of them."""
+    def _normalized(self, states: Floats, new: slice = slice(None)) -> Floats:
+        """The states as the network sees them, by statistics that follow the new ones; it stays the same function."""
         _require_finite("the states", states)
-        shift = self.normalizer.update(states)
+        shift = self.normalizer.update(states[new])
         if shift is not None:
             self.network.absorb(*shift)
         return self.normalizer.apply(states)
@@ -298,13 +312,18 @@ class Trainer:
     def _prior(self) -> float:
         return float(np.clip(0.0, *self.rewards.bounds(self.settings.gamma)))
 
-    def _value_targets(self, targets: Floats) -> Floats:
-        """The targets as the network should say them, by statistics that follow them; values stay what they were."""
+    def _value_targets(self, batch: Batch, values: Floats, targets: Floats) -> Floats:
+        """The targets as the network should say them, by statistics that follow them; values stay what they were.
+
+        Those of replayed games lie only as far from the value as they count: at the value, the gradient is the same.
+        """
+        if batch.weights is not None:
+            targets = (values + batch.weights * (targets - values)).astype(np.float32)
         if not self.values.enabled:
             return targets
         # A model of the first version has learned from more decisions than these statistics know.
         learned = self.values.sums[0] < min(self.steps, EARLY)
-        self.network.rescale_value(*self.values.update(targets, learned))
+        self.network.rescale_value(*self.values.update(targets[batch.new], learned))
         return self.values.normalize(targets)
 
     def _stay_near(self, samples: Samples, before: Floats, limit: float) -> tuple[float, float]:
@@ -378,7 +397,7 @@ class Trainer:
         after[batch.cut] = due[np.append(batch.starts[1:], len(values)) - 1][batch.cut]
         targets = self._targets(batch, values + due, bootstraps + after, log_ratios)
         limit = self.values.far + LIMIT * float(np.abs(due).max())  # one wild reward does not decide
-        self.clock.update(batch.numbers, (targets.values - values).clip(-limit, limit))
+        self.clock.update(batch.numbers[batch.new], (targets.values - values)[batch.new].clip(-limit, limit))
         return Targets((targets.values - due).astype(np.float32), targets.advantages)
 
     def _targets(self, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats) -> Targets:
@@ -512,10 +531,11 @@ def _stats(batch: Batch, passes: list[list[_Step]], **measured: Any) -> UpdateSt
         entropy=mean.entropy,
         clip_fraction=mean.clip_fraction,
         grad_norm=mean.grad_norm,
-        total_steps=len(batch.actions),
+        total_steps=len(batch.actions[batch.new]),
         games=batch.games,
         epochs_done=len(passes),
-        mean_return=float(batch.rewards.sum(dtype=np.float64)) / len(batch.starts),
+        mean_return=float(batch.rewards[batch.new].sum(dtype=np.float64))
+        / (len(batch.starts) if batch.fresh is None else batch.games),
         **measured,
     )
 

@@ -178,6 +178,14 @@ class Ledger:
         rows = self.query("SELECT version FROM placed")
         return int(rows[0][0]) if rows else None
 
+    def times_replayed(self, game_id: str) -> int:
+        """How often a game was learned from again, by the versions that are still recorded."""
+        [(count,)] = self.query(
+            "SELECT count(*) FROM versions, json_each(versions.stats, '$.replayed') AS game WHERE game.value = ?",
+            (game_id,),
+        )
+        return int(count)
+
     def record_skipped(self, games: Sequence[LedgerGame], outcome: Outcome = "skipped") -> None:
         """Record games that no version of this run will learn from; known games are left as they are."""
         if not games:

@@ -149,6 +149,12 @@ class LearnerSettings(Section):
         0,
         1,
     )
+    replay_share: float = setting(
+        0.0, "decisions of earlier games that are learned from again, as a share of the fresh ones; 0 = no replay", 0, 8
+    )
+    replay_games: int = setting(1_000, "maximum number of games that can be replayed: the newest ones", 0)
+    replay_bytes: int = setting(200_000_000, "maximum bytes of memory for games that can be replayed", 0)
+    replay_versions: int = setting(100, "games are replayed for at most this many versions", 0)
     verbose: bool = setting(True, "print progress")
 
 
