@@ -89,7 +89,7 @@ def _battery(source: str, output: str) -> tuple[int, int]:
 
 def _examples(source: str, output: str) -> tuple[int, int]:
     """Example bots; each has to live until the time limit."""
-    total = source.count('"bot_class_name"')
+    total = source.count('"bot_class_name":')
     ties = {message for message in _messages(output) if message.startswith("Result for player 1") and "Tie" in message}
     return min(len(ties), total), total
 
