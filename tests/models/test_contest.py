@@ -104,3 +104,8 @@ def test_the_test_of_harm_goes_on_under_the_next_champion() -> None:
     rng = random.Random(0)
     contest = after(line_on_stage(MARGIN), *(rng.choice((-1.0, 1.0)) for _ in range(50)))
     assert line_on_stage(MARGIN, contest).harm == contest.harm
+
+
+def test_a_challenger_that_has_the_champions_results_soon_gives_way_to_a_newer_one() -> None:
+    """After a change of the world both may lose every game; a later candidate has learned more."""
+    assert first_verdict(challenger("strict", MARGIN), 0.0) == (25, "drop")

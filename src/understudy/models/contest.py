@@ -23,6 +23,7 @@ _TIGHT = 0.2  # the line becomes champion at this part of it: there is no hurry
 _SUSPICION = 1.0  # evidence of harm from which the control plays every second game
 _LEAST_CAPITAL = 0.02  # of its stake: a challenger whose test has lost more than that is not better
 _MOST_COMPARISONS = 300  # a challenger that is not shown to be better by then gives way to a newer one
+_SILENT_COMPARISONS, _SILENT = 25, 0.15  # comparisons after which so small a mean square says: they say nothing
 _SIMULATED = 0.1  # the part of each error level that simulated games may use up; live games have the rest
 _LIVE_SAYS = 5  # live comparisons from which their mean can object to what simulated games show
 
@@ -65,6 +66,8 @@ class Contest:
     budget: Budget = field(default_factory=Budget)
     stake: float = 1.0
     total: float = 0.0
+    squares: float = 0.0
+    """The sum of the squares of the comparisons: near zero where both mostly had the same result."""
     harms: int = 0
     """How often the line was taken off since there was another champion."""
     simulated: SimulatedEvidence = field(default_factory=SimulatedEvidence)
@@ -91,6 +94,7 @@ class Contest:
             harm=self.harm.after(-comparison),
             worth=self.worth.after(comparison),
             total=self.total + comparison,
+            squares=self.squares + comparison**2,
         )
 
     def after_simulated(self, comparison: float) -> Contest:
@@ -141,10 +145,16 @@ class Contest:
         if (simulated := self._simulated_verdict(error)) is not None:
             return simulated
         if self.stage == "champion" and (
-            self.worth.capital < _LEAST_CAPITAL * self.stake or self.seen >= _MOST_COMPARISONS
+            self.worth.capital < _LEAST_CAPITAL * self.stake or self.seen >= _MOST_COMPARISONS or self._silent
         ):
             return "drop"
         return None
+
+    @property
+    def _silent(self) -> bool:
+        """Whether both nearly always have the same result, so that a newer candidate should have the games."""
+        few = self.seen < _SILENT_COMPARISONS or self.mode != "strict"
+        return not few and self.squares < _SILENT * self.seen and self.worth.capital < 2 * self.stake
 
     def _simulated_verdict(self, error: float) -> Verdict | None:
         for_harm, for_promotion = self.simulated_levels(error)
