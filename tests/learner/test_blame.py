@@ -52,7 +52,9 @@ def spoil(run: RunDir, weight: float) -> None:
     state = read_model(run.model)
     parameters = state.arrays["parameters"].copy()
     parameters[:20] = weight
-    run.model.write_bytes(to_bytes(dataclasses.replace(state, arrays={**state.arrays, "parameters": parameters})))
+    content = to_bytes(dataclasses.replace(state, arrays={**state.arrays, "parameters": parameters}))
+    for path in (run.model, ModelStore(run.model, run.ledger).version_path(state.version)):
+        path.write_bytes(content)
 
 
 @pytest.mark.parametrize("weight", [np.nan, 1e38])
