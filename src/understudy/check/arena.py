@@ -38,9 +38,7 @@ def run_arena(options: argparse.Namespace) -> int:
     anchors = _anchors(options.anchor)
     if options.sprt is not None and len(players) != 2:
         raise SettingsError(f"--sprt compares two contestants, not {len(players)}.")
-    test = None if options.sprt is None else Sprt(*options.sprt)
-    if test is not None and test.elo0 >= test.elo1:
-        raise SettingsError("--sprt ELO0 ELO1: ELO0 must be below ELO1.")
+    test = Sprt.asked(options.sprt)
     with ArenaLedger(run.ledger) as ledger:
         arena = Arena(game, players, ledger, options.games, options.pairing, test)
         try:
@@ -155,13 +153,8 @@ class Arena:
     def verdict(self) -> str:
         """What the test of two contestants says."""
         assert self._test is not None
-        scores, (one, other) = self._scores(), self._meet[0]
-        found = self._test.decided(scores) or "not decided whether stronger"
-        ratio, bound = self._test.log_ratio(scores), self._test.bound
-        return (
-            f"{one.name} is {found} than {other.name} by {self._test.elo1:g} rather than {self._test.elo0:g} Elo, "
-            f"after {2 * len(scores)} games (LLR {ratio:+.2f}, bounds ±{bound:.2f})."
-        )
+        one, other = self._meet[0]
+        return self._test.verdict(one.name, other.name, self._scores())
 
     def _show(self, *, end: bool = False) -> None:
         if not end and time.monotonic() < self._told + _SHOW_SECONDS:
@@ -170,7 +163,7 @@ class Arena:
         done = 2 * sum(map(len, self._done.values()))
         text = f"{done}/{2 * self._budget} games"
         if self._test is not None:
-            text += f", LLR {self._test.log_ratio(self._scores()):+.2f} of ±{self._test.bound:.2f}"
+            text += f", {self._test.progress(self._scores())}"
         print(text, end="\n" if end or not sys.stdout.isatty() else "\r", flush=True)
 
 

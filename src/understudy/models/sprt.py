@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
+
+from understudy.errors import SettingsError
 
 _LEAST_PAIRS = 5
 _LEAST_VARIANCE = 0.01
+_MOST_ELO = 2000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,18 @@ class Sprt:
     elo0: float
     elo1: float
     error: float = 0.05
+
+    @classmethod
+    def asked(cls, bounds: Sequence[float] | None) -> Self | None:
+        """The test that `--sprt ELO0 ELO1` asks for, if it was given."""
+        if bounds is None:
+            return None
+        elo0, elo1 = bounds
+        if not -_MOST_ELO <= elo0 < elo1 <= _MOST_ELO:
+            raise SettingsError(
+                f"--sprt {elo0:g} {elo1:g}: ELO0 must be below ELO1, both between {-_MOST_ELO:g} and {_MOST_ELO:g}."
+            )
+        return cls(elo0, elo1)
 
     @property
     def bound(self) -> float:
@@ -42,6 +57,18 @@ class Sprt:
         """The decision, or None while there is none."""
         ratio = self.log_ratio(pairs)
         return "stronger" if ratio >= self.bound else "not stronger" if ratio <= -self.bound else None
+
+    def progress(self, pairs: Sequence[float]) -> str:
+        """The log-likelihood ratio and its bounds, as a line of progress shows them."""
+        return f"LLR {self.log_ratio(pairs):+.2f}, bounds ±{self.bound:.2f}"
+
+    def verdict(self, first: str, second: str, pairs: Sequence[float]) -> str:
+        """What the pairs say of the first player, in one sentence."""
+        played = f"{2 * len(pairs)} games ({self.progress(pairs)})"
+        claim = f"than {second} by {self.elo1:g} rather than {self.elo0:g} Elo"
+        if (found := self.decided(pairs)) is None:
+            return f"{played} do not decide whether {first} is stronger {claim}."
+        return f"{first} is {found} {claim}, after {played}, at an error level of {100 * self.error:g} %."
 
 
 def expected_score(elo: float) -> float:

@@ -18,7 +18,6 @@ from understudy.flags import count, count_or_zero, duration, learning_rate
 if TYPE_CHECKING:
     from understudy.games.shogi.clock import Clocks
     from understudy.games.shogi.players import ShogiPlayer
-    from understudy.games.shogi.record import GameRecord
 
 _WHO = (
     "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish or gnushogi if it is installed, or "
@@ -43,7 +42,16 @@ def add_commands(commands: Any) -> None:
     match = commands.add_parser("match", help="a match of shogi between two players")
     match.add_argument("first", metavar="FIRST", help=_WHO)
     match.add_argument("second", metavar="SECOND", help="the same")
-    match.add_argument("--games", type=count, default=20, metavar="N", help="default: 20")
+    match.add_argument(
+        "--games", type=count, metavar="N", help="default: 20; with --sprt, the most that are played (default: 2000)"
+    )
+    match.add_argument(
+        "--sprt",
+        nargs=2,
+        type=float,
+        metavar=("ELO0", "ELO1"),
+        help="play until it is decided whether the first is stronger by ELO1 rather than ELO0",
+    )
     match.add_argument(
         "--seed", type=count_or_zero, default=0, metavar="N", help="of openings and players (default: 0)"
     )
@@ -166,45 +174,9 @@ def _usi(options: argparse.Namespace) -> int:
 
 
 def _match(options: argparse.Namespace) -> int:
-    import numpy as np
+    from understudy.games.shogi.match import run_match
 
-    from understudy.games.shogi.clock import Clocks
-    from understudy.games.shogi.players import play_match
-    from understudy.games.shogi.rules import Ending
-    from understudy.games.shogi.usi_client import UsiPlayer
-
-    time_losses = [0, 0]
-
-    def on_game(number: int, record: GameRecord) -> None:
-        _show_game(number, record, options.save)
-        if record.result is not None and record.result.winner is not None and record.result.ending is Ending.TIME:
-            time_losses[(1 - record.result.winner + number - 1) % 2] += 1  # the first player is Black in games 1, 3, …
-
-    clocks = None if options.clock is None else Clocks(options.clock)
-    with ExitStack() as stack:
-        first = _player(options.first, options, options.seed + 1, stack, clocks)
-        second = _player(options.second, options, options.seed + 2, stack, clocks)
-        rng = np.random.default_rng(options.seed)
-        longest = options.max_moves
-        score = play_match(first, second, options.games, rng, max_moves=longest, on_game=on_game, clocks=clocks)
-    for player, lost in zip((first, second), time_losses, strict=True):
-        if isinstance(player, UsiPlayer):
-            late = "" if player.limit is None else f", {player.late} of them later than the {player.limit:g} s allowed"
-            late += "" if clocks is None else f", {lost} games lost on time"
-            print(f"{player.name}: {player.answers} moves{late}; the slowest took {player.slowest:.2f} s")
-    print(f"{first.name} against {second.name}: {score}")
-    return 0
-
-
-def _show_game(number: int, record: GameRecord, folder: Path | None) -> None:
-    from understudy.games.shogi.players import outcome
-    from understudy.games.shogi.record_files import write_record
-
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_record(folder / f"{number:04d}.kifu", record)
-    names = " - ".join(record.names)
-    print(f"game {number:>3}: {names}: {outcome(record.result)}, {len(record.moves)} moves", flush=True)
+    return run_match(options, _player)
 
 
 def _check(options: argparse.Namespace) -> int:

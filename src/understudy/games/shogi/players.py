@@ -189,16 +189,19 @@ def play_match(
     max_moves: int = MAX_MOVES,
     on_game: Callable[[int, GameRecord], None] = lambda _number, _record: None,
     clocks: Clocks | None = None,
+    decided: Callable[[], bool] = lambda: False,
 ) -> ContestScore:
     """Play pairs of games with exchanged colours, each pair from a random opening of its own.
 
-    With clocks, a move that comes too late loses the game.
+    With clocks, a move that comes too late loses the game. The match ends after a pair that makes `decided` true.
     `on_game` gets each game with its number, from 1 on, as soon as it is over.
     """
     points: list[float] = []
     opening: Sequence[int] = ()
     for number in range(games):
         if number % 2 == 0:
+            if decided():
+                break
             opening = _opening(rng, opening_moves)
         players = (first, second) if number % 2 == 0 else (second, first)
         game = ShogiGame(max_moves=max_moves)

@@ -1,0 +1,141 @@
+"""`understudy match`: two players, every game and the score so far as they come, and an end that a test may bring."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from understudy.games.shogi.clock import Clocks
+from understudy.games.shogi.players import ContestScore, ShogiPlayer, outcome, play_match
+from understudy.games.shogi.policy import BLACK, WHITE
+from understudy.games.shogi.record import GameRecord
+from understudy.games.shogi.record_files import write_record
+from understudy.games.shogi.rules import Ending
+from understudy.games.shogi.usi_client import UsiPlayer
+from understudy.models.sprt import Sprt
+
+_GAMES, _MOST_GAMES = 20, 2000  # without and with a test
+MakePlayer = Callable[[str, argparse.Namespace, int, ExitStack, Clocks | None], ShogiPlayer]
+
+
+def run_match(options: argparse.Namespace, make_player: MakePlayer) -> int:
+    """Play the match that the command line asks for; Ctrl-C ends it, with what was played so far."""
+    test = Sprt.asked(options.sprt)
+    games = options.games or (_GAMES if test is None else _MOST_GAMES)
+    games += games % 2 if test else 0  # the test counts pairs
+    clocks = None if options.clock is None else Clocks(options.clock)
+    with ExitStack() as stack:
+        first = make_player(options.first, options, options.seed + 1, stack, clocks)
+        second = make_player(options.second, options, options.seed + 2, stack, clocks)
+        progress = MatchProgress(games, test, options.save)
+        rng = np.random.default_rng(options.seed)
+        stopped = False
+        try:
+            play_match(
+                first,
+                second,
+                games,
+                rng,
+                max_moves=options.max_moves,
+                on_game=progress.take_in,
+                clocks=clocks,
+                decided=progress.decided,
+            )
+        except KeyboardInterrupt:
+            stopped = True
+    progress.clear()
+    for player, lost in zip((first, second), progress.time_losses, strict=True):
+        if isinstance(player, UsiPlayer):
+            _show_times(player, lost if clocks else None)
+    print(progress.summary(first.name, second.name, stopped=stopped))
+    return 130 if stopped else 0
+
+
+class MatchProgress:
+    """The games of a match so far, and the line that shows them while it goes on.
+
+    On a terminal the line is written over; elsewhere there is one after each pair of games.
+    """
+
+    def __init__(self, games: int, test: Sprt | None = None, folder: Path | None = None) -> None:
+        self._games, self._test, self._folder = games, test, folder
+        self._results: list[float] = []  # of the first player: 1, 0, −1
+        self._shown = 0  # characters of the line on the terminal
+        self.time_losses = [0, 0]
+        """Games that the first and the second player lost on time."""
+
+    @property
+    def score(self) -> ContestScore:
+        """The score of the first player."""
+        return ContestScore(*(self._results.count(result) for result in (1, 0, -1)))
+
+    @property
+    def pairs(self) -> list[float]:
+        """The share of the points of each complete pair."""
+        results = self._results
+        return [(one + other + 2) / 4 for one, other in zip(results[::2], results[1::2], strict=False)]
+
+    def decided(self) -> bool:
+        """Whether the test, if there is one, has reached a bound."""
+        return self._test is not None and self._test.decided(self.pairs) is not None
+
+    def take_in(self, number: int, record: GameRecord) -> None:
+        """Count a finished game, save it where that was asked for, and show it."""
+        result = record.result
+        assert result is not None
+        self._results.append(result.for_player(BLACK if number % 2 else WHITE))
+        if result.winner is not None and result.ending is Ending.TIME:
+            self.time_losses[(1 - result.winner + number - 1) % 2] += 1  # the first player is Black in games 1, 3, …
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_record(self._folder / f"{number:04d}.kifu", record)
+        self.clear()
+        print(f"game {number:>3}: {' - '.join(record.names)}: {outcome(result)}, {len(record.moves)} moves", flush=True)
+        self._show()
+
+    def line(self) -> str:
+        """Games, score, Elo with its 95 % interval, and how far the test is."""
+        if self._test is None:
+            return f"{len(self._results)}/{self._games} games: {self.score}"
+        return f"{self.score}, {self._test.progress(self.pairs)}"
+
+    def clear(self) -> None:
+        """Remove the line from the terminal."""
+        if self._shown:
+            print(f"\r{'':{self._shown}}\r", end="", flush=True)
+        self._shown = 0
+
+    def _show(self) -> None:
+        if sys.stdout.isatty():
+            line = self.line()[: shutil.get_terminal_size().columns - 1]  # one that wraps could not be written over
+            print(line, end="", flush=True)
+            self._shown = len(line)
+        elif len(self._results) % 2 == 0:
+            print(self.line(), flush=True)
+
+    def summary(self, first: str, second: str, *, stopped: bool) -> str:
+        """The score, what the test says, and why the match ended."""
+        if not self._results:
+            return "The match was stopped before a game was over."
+        lines = [f"{first} against {second}: {self.score}"]
+        if self._test is not None:
+            lines.append(self._test.verdict(first, second, self.pairs))
+            if self.decided():
+                lines.append("The match ended as soon as this was decided: its Elo tends to be too far from zero.")
+            elif not stopped:
+                lines.append("More games would be needed: --games N.")
+        if stopped:
+            lines.append("The match was stopped by hand.")
+        return "\n".join(lines)
+
+
+def _show_times(player: UsiPlayer, lost: int | None) -> None:
+    late = "" if player.limit is None else f", {player.late} of them later than the {player.limit:g} s allowed"
+    late += "" if lost is None else f", {lost} games lost on time"
+    print(f"{player.name}: {player.answers} moves{late}; the slowest took {player.slowest:.2f} s")
