@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from understudy import __version__
 from understudy.check import commands as check
 from understudy.completion import SHELLS, script
-from understudy.errors import LearnerBusy, RunDirError, SettingsError, UnderstudyError, missing_library
+from understudy.errors import LearnerBusy, RunDirError, SettingsError, UnderstudyError, explained, missing_library
 from understudy.extras import how_to_install
 from understudy.flags import Parser, add_settings, count, count_or_zero, duration, existing_run, flags, print_anywhere
 from understudy.games.spec import SelfPlaySetup, all_work, argument_of, find_game, registered_games, resolve
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"understudy: {error}", file=sys.stderr)
         return error.exit_code
     except (UnderstudyError, OSError) as error:
-        print(f"understudy: {error}", file=sys.stderr)
+        print(f"understudy: {explained(error) if isinstance(error, OSError) else error}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
         if (library := missing_library(error)) is None:

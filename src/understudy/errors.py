@@ -21,6 +21,8 @@ UnderstudyError
 Each message says what was found, where, and what to do about it.
 """
 
+import errno
+
 
 class UnderstudyError(Exception):
     """Base of all errors raised on purpose by this package."""
@@ -99,3 +101,18 @@ class WorkersFailed(LearnerError):
 def missing_library(error: ModuleNotFoundError) -> str | None:
     """The name of the library that is not installed; None when a module of our own is missing, which is a defect."""
     return None if error.name is None or error.name.partition(".")[0] == "understudy" else error.name
+
+
+def explained(error: OSError) -> str:
+    """What an error of the operating system means for the command that met it, and what to do."""
+    where = error.filename or "A file"
+    if error.errno == errno.EROFS:
+        return f"{where} cannot be written: the disk is read-only. Allow writing there, or work on a copy of the run."
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return (
+            f"{where} cannot be used: {error.strerror}. Allow this user to read and write there, or work on a copy of "
+            "the run."
+        )
+    if error.errno == errno.ENOSPC:
+        return f"{where} cannot be written: the disk is full. Make room on it, then repeat the command."
+    return str(error)

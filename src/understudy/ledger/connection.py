@@ -6,9 +6,8 @@ in between, the ledger says on the next start what has been learned and where ea
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shutil
+import os
 import sqlite3
 import tempfile
 import time
@@ -19,6 +18,7 @@ from typing import Any, Self
 
 from understudy.errors import RunDirError
 from understudy.ledger import history
+from understudy.ledger.reading import copy_files, open_to_read
 from understudy.ledger.rows import LedgerGame, Outcome, Totals, Version
 from understudy.ledger.tables import (
     GAME_COLUMNS,
@@ -47,17 +47,18 @@ class Ledger:
         self.path = path
         try:
             if read_only:
-                self._db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=10, isolation_level=None)
+                self._db = open_to_read(path)
             else:
                 self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
                 use_wal(self._db)
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 if schema_of(self._db) < SCHEMA_VERSION:
                     migrate(self._db)
-        except sqlite3.Error as error:
-            raise RunDirError(
-                f"The ledger {path} cannot be opened: {error}. `understudy doctor` says how to repair it."
-            ) from error
+        except (sqlite3.Error, OSError) as error:
+            what_to_do = "`understudy doctor` says how to repair it."
+            if not read_only and path.exists() and not all(os.access(place, os.W_OK) for place in (path, path.parent)):
+                what_to_do = f"Allow writing to {path.parent}, or work on a copy of the run. Nothing was changed."
+            raise RunDirError(f"The ledger {path} cannot be opened: {error}. {what_to_do}") from error
 
     @classmethod
     def copy_of(cls, path: Path) -> Ledger:
@@ -68,12 +69,10 @@ class Ledger:
         copy = cls(Path(":memory:"))
         with tempfile.TemporaryDirectory() as folder:
             try:
-                for suffix in ("", "-wal"):
-                    with contextlib.suppress(FileNotFoundError):
-                        shutil.copyfile(f"{path}{suffix}", Path(folder, f"ledger{suffix}"))
-                if not Path(folder, "ledger").exists():
+                copied = copy_files(path, Path(folder))
+                if not copied.exists():
                     raise RunDirError(f"There is no ledger at {path}.")
-                with cls(Path(folder, "ledger")) as upright:
+                with cls(copied) as upright:
                     upright._db.backup(copy._db)
             except (OSError, sqlite3.Error) as error:
                 copy.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from understudy.errors import SettingsError
+from understudy.errors import RunDirError, SettingsError
 from understudy.flags import Parser, count, existing_run
 from understudy.run.status import confirm_heartbeat
 from understudy.rundir import RunDir
@@ -75,12 +75,19 @@ def _export(options: argparse.Namespace) -> int:
     folder = options.to or run.root / "export"
     if options.version is not None and not options.onnx:
         raise SettingsError("--version goes with --onnx.")
-    if options.onnx:
-        from understudy.watch.onnx_export import to_onnx
+    try:
+        if options.onnx:
+            from understudy.watch.onnx_export import to_onnx
 
-        written = to_onnx(run, folder, options.version)
-    else:
-        written = (to_csv if options.csv else to_tensorboard)(run, folder)
+            written = to_onnx(run, folder, options.version)
+        else:
+            written = (to_csv if options.csv else to_tensorboard)(run, folder)
+    except OSError as error:
+        if not str(error.filename).startswith(str(folder)):
+            raise
+        raise RunDirError(
+            f"Nothing can be written to {folder} ({error.strerror}). Name another folder with --to FOLDER."
+        ) from error
     for path in written:
         print(path)
     return 0
