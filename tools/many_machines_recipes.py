@@ -2,8 +2,9 @@
 
     python tools/many_machines_recipes.py [ladder] [pcs] [ray]
 
-`ladder` and `pcs` use a folder as the bucket, or with --s3 an S3 server on this machine (moto). `ray` starts a cluster
-of three nodes of one CPU each with `ray start`, and stops the processes that it has started.
+`ladder` and `pcs` use a folder as the bucket, or with --s3 an S3 server on this machine (moto), or with --azure an
+emulator of Azure (azurite-blob, which must be on the PATH). `ray` starts a cluster of three nodes of one CPU each with
+`ray start`, and stops the processes that it has started.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from remote.azurite import COMMAND as AZURITE
+from remote.azurite import CONTAINER, azurite
 from remote.s3_server import BUCKET, environment, free_port, s3_server
 from understudy.models.store import ModelStore
 from understudy.remote.bucket import Bucket
@@ -212,7 +215,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="ladder, pcs, ray; default: all")
     parser.add_argument("--s3", action="store_true", help="an S3 server on this machine instead of a folder")
+    parser.add_argument("--azure", action="store_true", help="Azurite on this machine instead of a folder")
     options = parser.parse_args()
+    if options.azure and not AZURITE:
+        parser.error("azurite-blob is not on the PATH: npm install azurite, and add node_modules/.bin to the PATH")
     if unknown := set(options.recipes) - RECIPES.keys():
         parser.error(f"there is no recipe {', '.join(sorted(unknown))}; known: {', '.join(RECIPES)}")
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
@@ -225,6 +231,10 @@ def main() -> None:
                 given = environment(stack.enter_context(s3_server()))
                 os.environ.update(given)
                 url = f"s3://{BUCKET}/{name}"
+            elif options.azure:
+                given |= stack.enter_context(azurite())
+                os.environ.update(given)
+                url = f"az://{CONTAINER}/{name}"
             say(f"{name}: {RECIPES[name].__doc__}")
             began = time.monotonic()
             RECIPES[name](folder, url, {**given, "PYTHONPATH": path})

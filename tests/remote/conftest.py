@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from remote.azurite import COMMAND as AZURITE
+from remote.azurite import CONTAINER, azurite
 from remote.s3_server import BUCKET, CREDENTIALS, s3_server
 from understudy.remote.memory import MemoryStore
 from understudy.remote.objects import Store
@@ -31,8 +33,32 @@ def s3_url(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"s3://{BUCKET}/{next(_numbers)}"
 
 
-@pytest.fixture(params=["memory", "folder", "s3"])
+@pytest.fixture(scope="session")
+def azurite_environment() -> Iterator[dict[str, str]]:
+    pytest.importorskip("obstore")
+    with azurite() as environment:
+        yield environment
+
+
+@pytest.fixture
+def azure_url(azurite_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in azurite_environment.items():
+        monkeypatch.setenv(name, value)
+    return f"az://{CONTAINER}/{next(_numbers)}"
+
+
+@pytest.fixture(params=["folder", "s3", *(["azure"] if AZURITE else [])])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new bucket that several processes can reach."""
+    if request.param == "folder":
+        return str(tmp_path / "bucket")
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture(params=["memory", "folder", "s3", *(["azure"] if AZURITE else [])])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "memory":
         return MemoryStore()
-    return open_store(request.getfixturevalue("s3_url") if request.param == "s3" else str(tmp_path / "bucket"))
+    if request.param == "folder":
+        return open_store(str(tmp_path / "bucket"))
+    return open_store(request.getfixturevalue(f"{request.param}_url"))

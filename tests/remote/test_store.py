@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import multiprocessing
 import os
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,18 @@ def test_listing_goes_on_after_a_key_and_stays_within_its_folder(store: Store) -
     assert [entry.key for entry in store.list("games/a/", "games/a/2026-01-01/9")] == keys[2:3]
     assert list(store.list("games/a/", keys[2])) == []
     assert list(store.list("nothing/", "")) == []
+
+
+def test_a_server_that_lists_from_the_beginning_whatever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    obstore = pytest.importorskip("obstore")
+    from understudy.remote.cloud import CloudStore  # noqa: PLC0415 - needs the extra `remote`
+
+    listing = obstore.list
+    monkeypatch.setattr(obstore, "list", lambda store, prefix, **_: listing(store, prefix))
+    store = CloudStore(obstore.store.MemoryStore(), "az://a")
+    for key in ("games/1", "games/2", "games/3"):
+        store.put(key, b"1")
+    assert [entry.key for entry in store.list("games/", "games/1")] == ["games/2", "games/3"]
 
 
 def test_listing_shows_that_an_object_has_changed(store: Store) -> None:
@@ -130,9 +145,7 @@ def _contend(url: str, number: int, results: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["folder", "s3"])
-def test_processes_that_compete_lose_nothing(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    url = request.getfixturevalue("s3_url") if kind == "s3" else str(tmp_path)
+def test_processes_that_compete_lose_nothing(url: str) -> None:
     Bucket(url).create("count", b"0")
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
@@ -159,6 +172,45 @@ def test_credentials_come_from_the_usual_file(s3_url: str, tmp_path: Path, monke
     store = open_store(s3_url)
     store.put("a", b"1")
     assert "hidden" not in f"{store} {store!r}"
+
+
+@pytest.mark.parametrize(("url", "variable"), [("az://a/b", "AZURE_STORAGE_ENDPOINT"), ("gs://a/b", "GOOGLE_BASE_URL")])
+@pytest.mark.parametrize(("scheme", "spoken"), [("http", True), ("https", False)])
+def test_only_a_server_named_by_http_is_spoken_to_without_tls(
+    url: str, variable: str, scheme: str, spoken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("obstore")
+    account = {"disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+    (tmp_path / "account.json").write_text(json.dumps(account))
+    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", str(tmp_path / "account.json"))
+    for name, value in (("AZURE_STORAGE_ACCOUNT_NAME", "a"), ("AZURE_SKIP_SIGNATURE", "true")):
+        monkeypatch.setenv(name, value)
+    with _Listener() as listener:
+        monkeypatch.setenv(variable, f"{scheme}://127.0.0.1:{listener.port}/a")
+        with pytest.raises(OSError, match=r".") as caught:
+            open_store(url).put("key", b"1")
+    assert listener.first.startswith(b"PUT ") is spoken, caught.value
+
+
+class _Listener:
+    """Takes one connection, keeps its first bytes, and hangs up."""
+
+    def __enter__(self) -> _Listener:
+        self.first = b""
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket.settimeout(10.0)
+        self.port = self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self._take)
+        self._thread.start()
+        return self
+
+    def _take(self) -> None:
+        with self._socket.accept()[0] as connection:
+            self.first = connection.recv(1000)
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        self._socket.close()
 
 
 def test_a_bucket_that_is_not_there(s3_url: str) -> None:

@@ -33,6 +33,11 @@ T = TypeVar("T")
 _NOT_FOUND = (NotFoundError, FileNotFoundError)
 _TIMEOUT = "30s"
 _CONNECT = "10s"
+_ENDPOINTS = {
+    "s3": (),  # the configuration has it
+    "gs": ("GOOGLE_BASE_URL",),
+    "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT", "AZURITE_BLOB_STORAGE_URL"),
+}
 _AWS_KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token", "region", "endpoint_url")
 
 
@@ -43,12 +48,7 @@ def open_cloud(url: str) -> CloudStore:
         config = _aws_files()
         if os.environ.get("AWS_ENDPOINT_URL"):
             config["endpoint"] = os.environ["AWS_ENDPOINT_URL"]
-    # Only servers of one's own, given by address, are spoken to without TLS.
-    options = {
-        "timeout": _TIMEOUT,
-        "connect_timeout": _CONNECT,
-        "allow_http": str(config.get("endpoint", "")).startswith("http://"),
-    }
+    options = {"timeout": _TIMEOUT, "connect_timeout": _CONNECT, "allow_http": _without_tls(url, config)}
     try:
         # Retries are made and counted by Bucket, which knows what a repeated conditional write means.
         retries: Any = {"max_retries": 0, "retry_timeout": timedelta(seconds=30)}
@@ -107,7 +107,8 @@ class CloudStore:
         pages = self._call(lambda: obstore.list(self._store, prefix.rstrip("/"), offset=after or None, chunk_size=1000))
         while (page := self._call(lambda: next(pages, None))) is not None:
             for meta in page:
-                yield Entry(meta["path"], meta["size"], _tag(meta))
+                if meta["path"] > after:  # a server may not know the parameter: Azurite starts from the beginning
+                    yield Entry(meta["path"], meta["size"], _tag(meta))
 
     def delete(self, key: str) -> None:
         """See Store."""
@@ -127,6 +128,13 @@ class CloudStore:
             ) from None
         except BaseError as error:
             raise OSError(_brief(error)) from None
+
+
+def _without_tls(url: str, config: dict[str, Any]) -> bool:
+    """Only a server that the user names by an address with http:// is spoken to without TLS."""
+    names = _ENDPOINTS[url[:2].lower()]
+    addresses = [str(config.get("endpoint", "")), *(os.environ.get(name, "") for name in names)]
+    return any(address.lower().startswith("http://") for address in addresses)
 
 
 def _tag(meta: Any) -> str:
