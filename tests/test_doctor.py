@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from game_files import make_model, put_game
 from understudy.cli import main
 from understudy.experience.episode import EpisodeMeta
 from understudy.experience.journal import Journal
-from understudy.ledger.connection import Ledger
+from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.run.status import write_status
@@ -50,7 +51,14 @@ def test_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_missing_folder_is_made_again(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     run.rejected.rmdir()
-    assert doctor(run, capsys)[0] == 1
+    code, out = doctor(run, capsys)
+    assert code == 0  # a copy that nobody uses may lack empty folders
+    assert "NOTE     Folders of" in out
+    write_status(run.status, {"state": "running"})
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert "PROBLEM  Folders of" in out
+    assert "data/rejected" in out
     code, out = doctor(run, capsys, "--fix")
     assert code == 0
     assert "repaired" in out
@@ -94,8 +102,8 @@ def test_leftovers_of_killed_processes_are_found(run: RunDir, capsys: pytest.Cap
     journal.append([0, 0, 0, 0], 0, -1.0, 0.0, None, 0.0)
     journal.close()
     code, out = doctor(run, capsys, "--fix")
-    assert code == 1  # salvaging is the learner's work
-    assert "1 game(s) of bots that died" in out
+    assert code == 0  # salvaging is the learner's work, and the light is grey
+    assert "NOTE     1 game(s) of bots that died" in out
     assert not half.exists()
 
 
@@ -165,6 +173,83 @@ def test_a_conflict_copy_of_a_game_is_not_learned_from(run: RunDir, capsys: pyte
     (reason,) = run.rejected.glob("*.reason.json")
     assert "conflict copy" in reason.read_text()
     assert "Rename it if it is a game of its own" in reason.read_text()
+
+
+def _no_folder(run: RunDir) -> None:
+    run.rejected.rmdir()
+
+
+def _no_folder_for_a_learner(run: RunDir) -> None:
+    run.rejected.rmdir()
+    write_status(run.status, {"state": "running"})
+
+
+def _dead_journal(run: RunDir) -> None:
+    journal = Journal(run.live, EpisodeMeta(), 4, 3)
+    journal.append([0, 0, 0, 0], 0, -1.0, 0.0, None, 0.0)
+    journal.close()
+    for path in run.live.glob("*.journal"):
+        os.utime(path, (time.time() - 7200,) * 2)
+
+
+def _half_written(run: RunDir) -> None:
+    (run.buffer / ".x.npz.1-00000000.tmp").touch()
+    os.utime(run.buffer / ".x.npz.1-00000000.tmp", (time.time() - 7200,) * 2)
+
+
+def _learned_already(run: RunDir) -> None:
+    game = put_game(run.buffer, age=60)
+    with Ledger(run.ledger) as ledger:
+        ledger.record_skipped([LedgerGame(game.stem.rpartition("_")[2], game.name, "Victory", 12, 0.0, 1)])
+    write_status(run.status, {"state": "stopped"})
+
+
+def _no_model(run: RunDir) -> None:
+    run.model.unlink()
+
+
+def _damaged_model(run: RunDir) -> None:
+    run.model.write_bytes(b"garbage")
+
+
+def _publication_cut_off(run: RunDir) -> None:
+    run.model.write_bytes(ModelStore(run.model, run.ledger).version_path(1).read_bytes())
+
+
+def _damaged_ledger(run: RunDir) -> None:
+    run.ledger.write_bytes(b"this is not a database" * 100)
+
+
+HARMS: list[tuple[Callable[[RunDir], None], str]] = [
+    (_no_folder, "missing folders"),
+    (_no_folder_for_a_learner, "missing folders"),
+    (_dead_journal, "unfinished games"),
+    (_half_written, ""),
+    (_learned_already, ""),
+    (_no_model, "model missing"),
+    (_damaged_model, "unreadable"),
+    (_publication_cut_off, "publication cut off"),
+    (_damaged_ledger, "unreadable"),
+]
+
+
+@pytest.mark.parametrize(("harm", "name"), HARMS, ids=lambda value: getattr(value, "__name__", ""))
+def test_doctor_and_the_light_agree_about_files(
+    run: RunDir,
+    harm: Callable[[RunDir], None],
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("understudy.watch.file_checks.SETTLED_SECONDS", 0.0)
+    harm(run)
+    found = judge(read_run(run))
+    code, out = doctor(run, capsys)
+    assert [trouble.name for trouble in found.troubles] == ([name] if name else [])
+    assert code == (found.light in ("amber", "red")), f"{found.light}: {out}"
+    assert ("PROBLEM" in out) == (code == 1)
+    if name:
+        assert "NOTE" in out or "PROBLEM" in out
 
 
 TROUBLES: list[dict[str, object]] = [

@@ -65,18 +65,27 @@ def examine(run: RunDir, *, fix: bool) -> int:
 
 def findings(run: RunDir) -> Iterator[Finding]:
     """Everything that is wrong, in the order in which to repair it."""
-    yield from _folders(run)
+    confirm_heartbeat(run.status)
+    for trouble in all_troubles(read_run(run)):
+        if trouble.name == "missing folders":
+            yield Finding(trouble.what, trouble.advice, run.create, harmless=trouble.light == "green")
     damage = list(_ledger(run))
     yield from damage
+    unfinished: list[Finding] = []
     if not damage:
         damage = list(_model(run))
         yield from damage
-        yield from _files(run)
+        unfinished = list(_unfinished_games(run))
+        yield from unfinished
+        yield from _leftovers(run)
+    named_above = {"missing folders", "conflict copies", *(["unfinished games"] if unfinished else [])}
+    if damage:
+        named_above |= {"unreadable", "model missing", "publication cut off"}
     dead = list(_dead_learner(run))
     yield from dead
     yield from _conflict_copies(run)
-    confirm_heartbeat(run.status)
-    named_above = {"conflict copies", *(["stale heartbeat"] if dead else []), *(["unreadable"] if damage else [])}
+    if dead:
+        named_above.add("stale heartbeat")
     for trouble in all_troubles(read_run(run)):
         if trouble.name not in named_above:
             again = trouble.name == "unreadable"
@@ -95,12 +104,6 @@ def _summary(run: RunDir) -> Iterator[str]:
         yield f"model version {state.version}, {state.counters['games']} games learned from, made by {state.publisher}"
     except UnderstudyError as error:
         yield f"model: {error}"
-
-
-def _folders(run: RunDir) -> Iterator[Finding]:
-    for folder in run.folders:
-        if not folder.is_dir():
-            yield Finding(f"The folder {folder} is missing.", "it is made again.", run.create)
 
 
 def _ledger(run: RunDir) -> Iterator[Finding]:
@@ -158,16 +161,21 @@ def _model(run: RunDir) -> Iterator[Finding]:
             f"The model is version {found}, but the ledger's newest is {recorded}.",
             "a publication that was cut off is finished, or a model put there by hand is taken in.",
             store.recover,
+            harmless=is_alive(read_status(run.status)),  # the learner does so by itself
         )
 
 
-def _files(run: RunDir) -> Iterator[Finding]:
+def _unfinished_games(run: RunDir) -> Iterator[Finding]:
     dead = list(orphans(run.live)) if run.live.is_dir() else []
     if dead and not is_alive(read_status(run.status)):
         yield Finding(
             f"{len(dead)} game(s) of bots that died wait to be salvaged.",
             "`understudy learn` salvages them when it runs.",
+            harmless=True,
         )
+
+
+def _leftovers(run: RunDir) -> Iterator[Finding]:
     if not run.ledger.exists() or not run.buffer.is_dir():
         return
     with open_ledger(run.ledger) as ledger:
@@ -178,6 +186,7 @@ def _files(run: RunDir) -> Iterator[Finding]:
         yield Finding(
             f"{len(known)} game(s) in the buffer were learned from already.",
             "`understudy learn` archives them when it runs.",
+            harmless=True,
         )
     for folder in filter(Path.is_dir, run.folders):
         stale = sum(
@@ -189,6 +198,7 @@ def _files(run: RunDir) -> Iterator[Finding]:
                 f"{stale} half-written file(s) of killed processes lie in {folder}.",
                 "they are removed.",
                 partial(remove_stale_temporaries, folder, 3600),
+                harmless=True,
             )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import logging
 import os
@@ -269,6 +270,10 @@ def _lock_orphan(journal: Path) -> FileLock | None:
         return lock if lock.acquire(blocking=False) else None
     except (FileNotFoundError, PermissionError):  # gone, or another user's: either way not ours to salvage
         return None
+    except OSError as error:
+        if error.errno == errno.EROFS:
+            return None
+        raise
 
 
 def _let_go_if_windows(lock: FileLock) -> None:

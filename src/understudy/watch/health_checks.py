@@ -13,7 +13,7 @@ from understudy.experience.skipped import advice, summary
 from understudy.run.log import clock
 from understudy.run.state import Activity
 from understudy.run.status import FRESH_SECONDS
-from understudy.watch import place_checks
+from understudy.watch import file_checks, place_checks
 from understudy.watch.formats import duration
 from understudy.watch.snapshot import RunSnapshot
 from understudy.watch.trouble import Trouble
@@ -40,6 +40,7 @@ def all_troubles(seen: RunSnapshot) -> Iterator[Trouble]:
     checks: tuple[Callable[[RunSnapshot], Iterator[Trouble]], ...] = (
         _unreadable,
         *place_checks.CHECKS,
+        *file_checks.CHECKS,
         _learner,
         _hangs,
         _model,

@@ -92,6 +92,8 @@ class RunSnapshot:
     at: float
     exists: bool = False
     problems: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Folders that are not there."""
     buffer: Folder = NO_FOLDER
     in_progress: int = 0
     last_move_at: float | None = None
@@ -107,6 +109,8 @@ class RunSnapshot:
     """Of the bot's own last hundred games: won, lost, tied, other."""
     last_game_at: float | None = None
     last_version_at: float | None = None
+    ledger_version: int | None = None
+    """The newest version in the ledger."""
     metrics: dict[str, float] = field(default_factory=dict)
     """Of the newest version that was trained."""
     model: ModelNote = ModelNote("")
@@ -148,6 +152,7 @@ def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES)
         run_dir=str(run.root),
         at=now,
         exists=True,
+        missing=tuple(folder.relative_to(run.root).as_posix() for folder in run.folders if not folder.is_dir()),
         buffer=buffer,
         in_progress=len(journals),
         last_move_at=max((note.at for note in journals), default=None),
@@ -186,7 +191,7 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: RunSnapshot, recent: int) ->
     dealt_with = sorted([(at, False) for *_, at in games] + [(at, True) for *_, at in rejections], reverse=True)
     latest = dealt_with[:_LATEST_FILES]
     count, size = ledger.archive_size()
-    versions = ledger.query("SELECT at FROM versions ORDER BY version DESC LIMIT 1")
+    versions = ledger.query("SELECT version, at FROM versions ORDER BY version DESC LIMIT 1")
     trained = ledger.query(
         "SELECT seconds, loss, stats FROM versions WHERE loss IS NOT NULL ORDER BY version DESC LIMIT 1"
     )
@@ -200,7 +205,8 @@ def _from_ledger(run: RunDir, ledger: Ledger, seen: RunSnapshot, recent: int) ->
         "outcomes": outcomes,
         "results": {name: kinds[kind] for kind, name in enumerate(("won", "lost", "tied", "other"))},
         "last_game_at": max((ended for ended, _ in games), default=None),
-        "last_version_at": versions[0][0] if versions else None,
+        "last_version_at": versions[0][1] if versions else None,
+        "ledger_version": versions[0][0] if versions else None,
         "metrics": _metrics(*trained[0]) if trained else {},
         "work": _work(run, ledger, seen.learner.stats),
     }
