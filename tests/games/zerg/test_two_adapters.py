@@ -19,6 +19,7 @@ from understudy.agent import Decision
 from understudy.games.zerg.bot import WickedZergBotProImpl
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
 from understudy.games.zerg.proving_ground import play
+from understudy.games.zerg.rewards import GAMMA
 from understudy.games.zerg.state import NAMES
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 
@@ -31,6 +32,8 @@ PLAN = [0] * 12 + [1] * 8 + [0] * 14 + [2] * 12 + [3] * 4 + [4] * 60
 
 class Script:
     """An agent that follows a list of strategies and writes down what it is told."""
+
+    actions, gamma = STRATEGIES, GAMMA
 
     def __init__(self, plan: list[int]) -> None:
         self._plan = iter(plan)

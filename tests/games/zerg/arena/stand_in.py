@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import threading
+import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ class Arena(ThreadingHTTPServer):
         self.requests: list[str] = []
         self.frozen = False
         self.page = 2
+        self.delay = 0.0  # seconds before each answer
 
     def parts(self) -> list[dict[str, Any]]:
         return [
@@ -68,6 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes) -> None:  # noqa: PLR0911
         arena, address = self.server, urlsplit(self.path)
+        time.sleep(arena.delay)
         arena.requests.append(f"{self.command} {self.path}")
         fault = arena.faults.pop(0) if arena.faults else None
         if isinstance(fault, int):

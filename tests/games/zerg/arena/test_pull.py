@@ -179,6 +179,7 @@ def test_a_pull_that_is_killed_at_any_moment_loses_and_doubles_nothing(tmp_path:
     with serving() as arena:
         arena.data = ladder_data(tmp_path / "data", 30)
         arena.matches = [(f"rival {n}", "win") for n in range(6)]
+        arena.delay = 0.03
         killed = 0
         for _ in range(8):
             process = subprocess.Popen(
@@ -190,6 +191,7 @@ def test_a_pull_that_is_killed_at_any_moment_loses_and_doubles_nothing(tmp_path:
             process.kill()
             killed += process.wait() != 0
             process.communicate()
+        arena.delay = 0.0
         pull(client(arena), run, BOT, say=quiet)
         pull(client(arena), calm, BOT, say=quiet)
     assert killed >= 3

@@ -9,6 +9,7 @@ from typing import Any
 
 from s2clientprotocol import sc2api_pb2
 
+from understudy.games.zerg.proving_ground import unit_data
 from understudy.games.zerg.proving_ground.static_responses import data_response
 
 UNIT_FIELDS = [
@@ -67,7 +68,9 @@ def compare(recorded: Path) -> Comparison:
     _compare(
         result, "upgrades", "upgrade_id", ours.upgrades, [u for u in theirs.upgrades if u.ability_id], UPGRADE_FIELDS
     )
-    _compare(result, "abilities", "ability_id", ours.abilities, list(theirs.abilities), ABILITY_FIELDS)
+    tables = {ability.ability_id for ability in unit_data.abilities()}  # others have a name only
+    abilities = [ability for ability in ours.abilities if ability.ability_id in tables]
+    _compare(result, "abilities", "ability_id", abilities, list(theirs.abilities), ABILITY_FIELDS)
     return result
 
 
