@@ -51,9 +51,11 @@ def reason(trouble: str) -> str:
 
 
 def cause(error: Exception) -> str:
-    """A few words for the statistics. An exception of the game is a RayTaskError."""
+    """A few words for the statistics. An exception of the game is a RayTaskError; so is an argument that was lost."""
     if isinstance(error, ray.exceptions.RayTaskError):
-        return "exception in the game"
+        if not isinstance(error.cause, ray.exceptions.RayError):
+            return "exception in the game"
+        error = error.cause
     return type(error).__name__.removesuffix("Error")
 
 

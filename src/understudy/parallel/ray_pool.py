@@ -272,7 +272,10 @@ class RayWorkers(WorkerPool):
             try:
                 facts = ray.get(slot.report)
             except ray.exceptions.RayError as error:
-                self._replace(worker, cause(error), str(error))
+                if slot.rollout is None:
+                    self._replace(worker, cause(error), str(error))
+                else:
+                    slot.report = None  # what it has played is here; it is replaced when that is handed over
                 return
             if facts["steps"] != slot.facts.get("steps"):
                 slot.seen = now
