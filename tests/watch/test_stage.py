@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import html
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 pytest.importorskip("nicegui")
 
 from game_files import make_model
+from understudy.cli import main
 from understudy.ledger.arena import ArenaLedger
 from understudy.ledger.jobs import JobLedger
 from understudy.models.evidence import Played
@@ -45,7 +48,7 @@ def test_everything_that_compared_versions_is_rated_together(tmp_path: Path) -> 
         arena.record("tictactoe", [("run v2", "random", 0, 1), ("run v1", "run v2", 1, -1)])
     view = read_stage(run.ledger)
     assert view.report is not None
-    assert "in 3 simulated games +0.00" in view.report.sentence
+    assert "it beats the champion in 50 % of the same 3 games, " in view.report.sentence
     ratings = {row.player: row for row in view.ratings}
     assert set(ratings) == {"v1", "v2", "random", EVALUATION_GAMES}
     assert ratings[EVALUATION_GAMES].elo == 0
@@ -59,9 +62,55 @@ def test_everything_that_compared_versions_is_rated_together(tmp_path: Path) -> 
     assert (record.line_games, record.line_points) == (2, 2)
 
 
-def test_a_ledger_that_cannot_be_read_shows_nothing(tmp_path: Path) -> None:
+def test_a_ledger_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     (tmp_path / "understudy.sqlite").write_bytes(b"not a database" * 100)
-    assert read_stage(tmp_path / "understudy.sqlite") == read_stage(tmp_path / "nothing")
+    view = read_stage(tmp_path / "understudy.sqlite")
+    assert view.report is None
+    assert f"{tmp_path / 'understudy.sqlite'} cannot be read" in view.trouble
+    assert f"understudy doctor {tmp_path}</code>" in html.unescape(stage.sentence(view))
+    assert read_stage(tmp_path / "nothing").trouble == ""
+
+
+def test_a_gate_of_an_older_version_is_shown_whatever_tables_it_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = RunDir.at(tmp_path)
+    run.create()
+    store = ModelStore(run.model, run.ledger)
+    store.create(make_model())
+    Gate(run.ledger, store).use(GateSettings())
+    with sqlite3.connect(run.ledger) as db:
+        db.executescript("DROP TABLE gate_simulated; DROP TABLE gate_opponents")
+    db.close()
+    assert "v1 is on stage since" in stage.sentence(read_stage(run.ledger))
+    assert main(["gate", str(tmp_path)]) == 0
+    assert "v1 is on stage since" in capsys.readouterr().out
+
+
+def test_a_ledger_of_an_older_version_with_a_gate_is_shown(tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path)
+    run.create()
+    store = ModelStore(run.model, run.ledger)
+    store.create(make_model())
+    Gate(run.ledger, store).use(GateSettings())
+    with sqlite3.connect(run.ledger) as db:
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    assert "v1 is on stage since" in stage.sentence(read_stage(run.ledger))
+
+
+def test_without_a_gate_in_the_ledger_the_page_agrees_with_status_json(tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path)
+    run.create()
+    ModelStore(run.model, run.ledger).create(make_model())
+    view = read_stage(run.ledger)
+    assert "There is no gate in this run yet" in stage.sentence(view)
+    shown = stage.sentence(view, "v5 is on stage.")
+    assert "v5 is on stage." in shown
+    assert "status.json" in shown
+    assert "There is no gate" not in shown
+    assert "There is no gate" not in stage.candidate(view)
+    assert f"understudy arena {run.root}</code>" in html.unescape(stage.rating_table(view, run.root))
 
 
 def test_pages_are_drawn_from_it(tmp_path: Path) -> None:
@@ -79,6 +128,6 @@ def test_pages_are_drawn_from_it(tmp_path: Path) -> None:
     rating = next(series for series in options["series"] if series["name"] == "rating")
     assert [point[0] for point in rating["data"]] == [1, 2, 3]
     assert [point[1] for point in rating["data"]] == sorted(point[1] for point in rating["data"])
-    assert "v1 is on stage, as champion since" in stage.sentence(view)
-    assert "evaluation games" in stage.rating_table(view)
+    assert "v1 is on stage since" in stage.sentence(view)
+    assert "evaluation games" in stage.rating_table(view, run.root)
     assert "began" in stage.decisions(view)

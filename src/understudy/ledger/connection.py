@@ -61,7 +61,7 @@ class Ledger:
             raise RunDirError(f"The ledger {path} cannot be opened: {error}. {what_to_do}") from error
 
     @classmethod
-    def copy_of(cls, path: Path) -> Ledger:
+    def copy_of(cls, path: Path) -> Self:
         """A copy in memory, brought up to date: for ledgers of an earlier version, or on a disk that only reads.
 
         What the write-ahead log holds is in it. Nothing is written beside the original.

@@ -73,6 +73,15 @@ CREATE TABLE IF NOT EXISTS gate_pins (
     why     TEXT NOT NULL              -- champion, challenger, former champion, by hand
 );
 """
+_NEWEST_TABLES = ("gate_pins", "gate_opponents", "gate_simulated")
+_CONTEST_OF = """
+SELECT max(contest) FROM (
+    SELECT contest FROM gate_simulated WHERE candidate = ?1 AND champion = ?2
+    UNION SELECT contest FROM gate_games ours JOIN gate_blocks USING (block) JOIN gate_games theirs USING (block)
+    WHERE difference IS NOT NULL AND ours.version = ?1 AND ours.role IN ('line', 'challenger')
+      AND theirs.version = ?2 AND theirs.role IN ('champion', 'control')
+)
+"""
 _KEPT_BLOCKS = 20_000
 _KEPT_OPPONENTS = 2_000  # games after which an opponent that has not come again is forgotten
 NO_BLOCK = 0
@@ -122,14 +131,14 @@ class GateLedger(Ledger):
 
     def state(self) -> dict[str, Any] | None:
         """The gate's state; None if there was never a gate."""
-        if not has_gate(self):
+        if not has_gate(self, "gate_state"):
             return None
         rows = self.query("SELECT state FROM gate_state")
         return dict(json.loads(rows[0][0])) if rows else None
 
     def events(self, newest: int = 20) -> list[Event]:
         """The last decisions, oldest first."""
-        if not has_gate(self):
+        if not has_gate(self, "gate_events"):
             return []
         rows = self.query("SELECT * FROM gate_events ORDER BY number DESC LIMIT ?", (newest,))
         return [Event(*row) for row in reversed(rows)]
@@ -137,12 +146,33 @@ class GateLedger(Ledger):
     def differences(self, contest: int, most: int = _KEPT_BLOCKS) -> list[tuple[str, float]]:
         """(opponent, difference) of the complete blocks of a contest, in their order; the newest, if there are more."""
         query = "SELECT opponent, difference FROM gate_blocks WHERE contest = ? AND difference IS NOT NULL"
-        return self.query(f"{query} ORDER BY at DESC LIMIT ?", (contest, most))[::-1] if has_gate(self) else []
+        return (
+            self.query(f"{query} ORDER BY at DESC LIMIT ?", (contest, most))[::-1]
+            if has_gate(self, "gate_blocks")
+            else []
+        )
 
     def simulated(self, contest: int, most: int = _KEPT_BLOCKS) -> list[float]:
         """The differences of the simulated games of a contest, in their order; the newest, if there are more."""
         query = "SELECT difference FROM gate_simulated WHERE contest = ? ORDER BY number DESC LIMIT ?"
-        return [row[0] for row in self.query(query, (contest, most))][::-1] if has_gate(self) else []
+        return [row[0] for row in self.query(query, (contest, most))][::-1] if has_gate(self, "gate_simulated") else []
+
+    def compared_by_results(self, contest: int) -> bool:
+        """Whether all games of the complete blocks of a contest have a result; rewards are compared otherwise."""
+        query = "SELECT count(*), count(score) FROM gate_games JOIN gate_blocks USING (block)"
+        [(games, scores)] = self.query(f"{query} WHERE contest = ? AND difference IS NOT NULL", (contest,))
+        return bool(games) and games == scores
+
+    def contest_won(self, version: int) -> tuple[int, int] | None:
+        """(contest, champion before) of a version when it was promoted; None if it was not, or did not play."""
+        if not has_gate(self, "gate_events", "gate_simulated", "gate_games"):
+            return None
+        query = "SELECT champion FROM gate_events WHERE what = 'promoted' AND version = ? ORDER BY number DESC LIMIT 1"
+        beaten = [row[0] for row in self.query(query, (version,)) if row[0] not in (None, version)]
+        if not beaten:
+            return None
+        [(contest,)] = self.query(_CONTEST_OF, (version, beaten[0]))
+        return None if contest is None else (int(contest), int(beaten[0]))
 
     def pins(self) -> dict[int, str]:
         """The versions that are never pruned, and why."""
@@ -151,7 +181,7 @@ class GateLedger(Ledger):
     def unfinished(self, before: float) -> list[str]:
         """The games that began before this time and have no result yet."""
         query = "SELECT id FROM gate_games WHERE finished IS NULL AND began < ?"
-        return [row[0] for row in self.query(query, (before,))] if has_gate(self) else []
+        return [row[0] for row in self.query(query, (before,))] if has_gate(self, "gate_games") else []
 
     def recent_games(self, role: str, most: int) -> list[tuple[float | None, float]]:
         """(score, reward) of the last finished games of a role, newest first."""
@@ -159,15 +189,17 @@ class GateLedger(Ledger):
         return self.query(f"{query} ORDER BY finished DESC LIMIT ?", (role, most))
 
 
-def has_gate(ledger: Ledger) -> bool:
-    """Whether the tables of the gate are there."""
-    names = "('gate_pins', 'gate_opponents', 'gate_simulated')"
-    return bool(ledger.query(f"SELECT count(*) = 3 FROM sqlite_master WHERE name IN {names}")[0][0])
+def has_gate(ledger: Ledger, *tables: str) -> bool:
+    """Whether these tables of the gate are there, or all; the ledgers of older versions lack some of them."""
+    needed = tables or _NEWEST_TABLES
+    marks = ", ".join("?" * len(needed))
+    query = f"SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ({marks})"
+    return bool(ledger.query(query, needed)[0][0] == len(needed))
 
 
 def pinned(ledger: Ledger) -> dict[int, str]:
     """The versions that are never pruned, and why."""
-    return dict(ledger.query("SELECT version, why FROM gate_pins")) if has_gate(ledger) else {}
+    return dict(ledger.query("SELECT version, why FROM gate_pins")) if has_gate(ledger, "gate_pins") else {}
 
 
 def save_state(db: sqlite3.Connection, state: Mapping[str, Any], pins: Mapping[int, str]) -> None:

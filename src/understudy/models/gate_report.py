@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from understudy.ledger.gate import Event, GateLedger
 from understudy.models.contest import Mode
-from understudy.models.evidence import interval
+from understudy.models.gate_sentence import Comparisons, Proof, gate_sentence
 from understudy.models.gate_state import GateState, state_from
 
 _SHOWN_COMPARISONS = 1000  # the newest, of which an interval is computed
@@ -79,88 +78,92 @@ def gate_report(ledger_path: Path) -> GateReport | None:
     if not ledger_path.exists():
         return None
     with GateLedger(ledger_path, read_only=True) as ledger:
-        found, head = ledger.state(), ledger.head()
-        if found is None or head is None:
-            return None
-        state = state_from(found)
-        differences = ledger.differences(state.number, _SHOWN_COMPARISONS) if state.contest else []
-        simulated = ledger.simulated(state.number, _SHOWN_COMPARISONS) if state.contest else []
-        return _report(state, head, differences, simulated, ledger.pins(), ledger.events(50))
+        return report_of(ledger)
+
+
+def report_of(ledger: GateLedger) -> GateReport | None:
+    """The same, of an open ledger."""
+    found, head = ledger.state(), ledger.head()
+    if found is None or head is None:
+        return None
+    state = state_from(found)
+    differences = ledger.differences(state.number, _SHOWN_COMPARISONS) if state.contest else []
+    simulated = ledger.simulated(state.number, _SHOWN_COMPARISONS) if state.contest else []
+    error, live = state.settings.error, [value for _, value in differences]
+    evidence = (
+        Comparisons.of(live, error, results=ledger.compared_by_results(state.number)) if live else None,
+        Comparisons.of(simulated, error, simulated=True),
+    )
+    return _report(state, head, differences, evidence, _proof(ledger, state), ledger.pins(), ledger.events(50))
+
+
+def _proof(ledger: GateLedger, state: GateState) -> Proof | None:
+    """What the champion showed beside the one before, in live or simulated games: whichever are more."""
+    won = ledger.contest_won(state.champion)
+    if won is None:
+        return None
+    (contest, beaten), error = won, state.settings.error
+    live = [value for _, value in ledger.differences(contest, _SHOWN_COMPARISONS)]
+    simulated = ledger.simulated(contest, _SHOWN_COMPARISONS)
+    if len(simulated) > len(live):
+        found = Comparisons.of(simulated, error, simulated=True)
+    else:
+        found = Comparisons.of(live, error, results=ledger.compared_by_results(contest))
+    return None if found is None else Proof(beaten, found)
 
 
 def _report(
     state: GateState,
     head: int,
     differences: list[tuple[str, float]],
-    simulated: list[float],
+    evidence: tuple[Comparisons | None, Comparisons | None],
+    proof: Proof | None,
     pins: dict[int, str],
     events: list[Event],
 ) -> GateReport:
     newest_plays = state.settings.mode == "off" or state.stage == "line"
     candidate = None if state.contest is None else head if state.stage == "line" else state.challenger
-    low, high = interval([value for _, value in differences], state.settings.error) if differences else (None, None)
-    simulated_low, simulated_high = interval(simulated, state.settings.error) if simulated else (None, None)
     contest = state.contest
+    live, simulated = evidence
+    on_stage = head if newest_plays else state.champion
     levels = (1.0, 1.0) if contest is None else contest.live_levels(state.settings.error)
     by_opponent: dict[str, list[float]] = defaultdict(list)
     for opponent, value in differences:
         by_opponent[opponent].append(value)
-    report = GateReport(
+    sentence = gate_sentence(
+        champion=state.champion,
+        since=state.since,
+        on_stage=on_stage,
+        candidate=candidate,
+        found=[part for part in evidence if part is not None],
+        seen=0 if contest is None else contest.seen,
+        proof=proof,
+    )
+    return GateReport(
         mode=state.settings.mode,
-        on_stage=head if newest_plays else state.champion,
+        on_stage=on_stage,
         champion=state.champion,
         since=state.since,
         candidate=candidate,
         comparisons=0 if contest is None else contest.seen,
         mean=contest.mean if contest is not None and contest.seen else None,
-        low=low,
-        high=high,
+        low=None if live is None else live.low,
+        high=None if live is None else live.high,
         harm=0.0 if contest is None else contest.harm.capital,
         harm_needed=1 / levels[0],
         worth=0.0 if contest is None else contest.worth.capital,
         worth_needed=1 / levels[1],
-        simulated=len(simulated),
-        simulated_mean=statistics.fmean(simulated) if simulated else None,
-        simulated_low=simulated_low,
-        simulated_high=simulated_high,
+        simulated=0 if simulated is None else simulated.count,
+        simulated_mean=None if simulated is None else simulated.mean,
+        simulated_low=None if simulated is None else simulated.low,
+        simulated_high=None if simulated is None else simulated.high,
         opponents=tuple(
             OpponentEvidence(opponent, len(values), statistics.fmean(values))
             for opponent, values in sorted(by_opponent.items())
         ),
         pins=pins,
         events=tuple(events),
-        sentence="",
+        sentence=f"The gate is off: the newest version, v{on_stage}, plays."
+        if state.settings.mode == "off"
+        else sentence,
     )
-    return _with_sentence(report)
-
-
-def _with_sentence(report: GateReport) -> GateReport:
-    values = {name: getattr(report, name) for name in report.__slots__}
-    return GateReport(**values | {"sentence": _sentence(report)})
-
-
-def _sentence(report: GateReport) -> str:
-    if report.mode == "off":
-        return f"The gate is off: the newest version, v{report.on_stage}, plays."
-    clock = time.strftime("%Y-%m-%d %H:%M", time.localtime(report.since))
-    if report.on_stage == report.champion:
-        stage = f"v{report.champion} is on stage, as champion since {clock}"
-    else:
-        stage = f"v{report.on_stage}, the newest version, is on stage; the champion is v{report.champion} since {clock}"
-    if report.candidate is None or report.candidate == report.champion:
-        return f"{stage}. Nothing is compared with it now."
-    name = f"v{report.candidate}" if report.candidate != report.on_stage else "it"
-    found = []
-    if report.mean is not None and report.low is not None and report.high is not None:
-        span = f"95 % interval {report.low:+.2f} to {report.high:+.2f}"
-        found.append(
-            f"In {report.comparisons} comparisons against the same opponents {name} scored {report.mean:+.2f} points "
-            f"per game more than the champion ({span})"
-        )
-    if report.simulated_mean is not None and report.simulated_low is not None and report.simulated_high is not None:
-        span = f"{report.simulated_low:+.2f} to {report.simulated_high:+.2f}"
-        found.append(f"in {report.simulated} simulated games {report.simulated_mean:+.2f} ({span})")
-    if not found:
-        return f"{stage}. {name[0].upper()}{name[1:]} is compared with the champion; no comparison is complete yet."
-    text = "; ".join(found)
-    return f"{stage}. {text[0].upper()}{text[1:]}."

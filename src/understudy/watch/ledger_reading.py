@@ -7,26 +7,45 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from understudy.errors import RunDirError
 from understudy.ledger.connection import Ledger
+from understudy.ledger.gate import GateLedger
+
+_Kind = TypeVar("_Kind", bound=Ledger)
 
 
 @contextmanager
 def open_ledger(path: Path) -> Iterator[Ledger]:
     """The ledger to read from; a copy of it where it is of an earlier version, or on a disk that cannot be written."""
-    ledger = _opened(path)
+    with _open(Ledger, path) as ledger:
+        yield ledger
+
+
+@contextmanager
+def open_gate_ledger(path: Path) -> Iterator[GateLedger]:
+    """The same, with what the gate keeps there."""
+    with _open(GateLedger, path) as ledger:
+        yield ledger
+
+
+@contextmanager
+def _open(kind: type[_Kind], path: Path) -> Iterator[_Kind]:
+    ledger = _opened(kind, path)
     if ledger is not None:
         with ledger:
             yield ledger
     else:
         wal = path.with_name(f"{path.name}-wal")
-        yield _copied(path, stamp_of(path), stamp_of(wal), threading.get_ident())
+        copy = _copied(kind is GateLedger, path, stamp_of(path), stamp_of(wal), threading.get_ident())
+        assert isinstance(copy, kind)
+        yield copy
 
 
-def _opened(path: Path) -> Ledger | None:
+def _opened(kind: type[_Kind], path: Path) -> _Kind | None:
     try:
-        ledger = Ledger(path, read_only=True)
+        ledger = kind(path, read_only=True)
         if ledger.up_to_date:
             return ledger
         ledger.close()
@@ -36,8 +55,8 @@ def _opened(path: Path) -> Ledger | None:
 
 
 @functools.lru_cache(maxsize=4)
-def _copied(path: Path, _when: object, _wal_when: object, _thread: int) -> Ledger:
-    return Ledger.copy_of(path)
+def _copied(gate: bool, path: Path, _when: object, _wal_when: object, _thread: int) -> Ledger:
+    return (GateLedger if gate else Ledger).copy_of(path)
 
 
 def stamp_of(path: Path) -> tuple[int, int] | None:

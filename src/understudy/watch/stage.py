@@ -12,9 +12,9 @@ from understudy.errors import RunDirError
 from understudy.ledger.arena import arena_results
 from understudy.ledger.connection import Ledger
 from understudy.ledger.gate import has_gate
-from understudy.models.gate_report import GateReport, gate_report
+from understudy.models.gate_report import GateReport, report_of
 from understudy.models.ratings import PairResults, Rating, fit
-from understudy.watch.ledger_reading import open_ledger
+from understudy.watch.ledger_reading import open_gate_ledger
 
 EVALUATION_GAMES = "evaluation games"
 _NAME = re.compile(r".* v(\d+)")
@@ -37,6 +37,8 @@ class StageRecord:
 class StageView:
     """Everything that the page shows."""
 
+    trouble: str = ""
+    """Why the ledger could not be read."""
     report: GateReport | None = None
     ratings: tuple[Rating, ...] = ()
     """Players are "v7", opponents and anchors by their names."""
@@ -48,20 +50,21 @@ class StageView:
 
 
 def read_stage(ledger: Path) -> StageView:
-    """Read it all; an empty view where there is no run yet, or its ledger cannot be read."""
+    """Read it all; an empty view where there is no run yet."""
     if not ledger.exists():
         return StageView()
     try:
-        report = gate_report(ledger)
-        with open_ledger(ledger) as opened:
+        with open_gate_ledger(ledger) as opened:
+            report = report_of(opened)
             games = _games(opened)
             published = {version.version: version.at for version in opened.versions()}
             opponents = _opponents(opened)
     except RunDirError:
-        return StageView()
+        trouble = f"The ledger {ledger} cannot be read. `understudy doctor {ledger.parent}` says how to repair it."
+        return StageView(trouble)
     results = [PairResults(*two, counts[1], counts[0], counts[-1]) for two, counts in games.items()]
     anchors = {EVALUATION_GAMES: 0.0} if any(EVALUATION_GAMES in two for two in games) else {}
-    return StageView(report, fit(results, anchors).table, published, _met(games), opponents)
+    return StageView("", report, fit(results, anchors).table, published, _met(games), opponents)
 
 
 def _games(ledger: Ledger) -> dict[tuple[str, str], _Counts]:
@@ -72,11 +75,12 @@ def _games(ledger: Ledger) -> dict[tuple[str, str], _Counts]:
         for version, letters in ledger.query(query):
             counts = found[f"v{version}", EVALUATION_GAMES]
             counts.update({1: letters.count("W"), 0: letters.count("T"), -1: letters.count("L")})
-    if has_gate(ledger):
+    if has_gate(ledger, "gate_simulated"):
         for candidate, champion, difference in ledger.query(
             "SELECT candidate, champion, difference FROM gate_simulated"
         ):
             found[f"v{candidate}", f"v{champion}"][_sign(difference)] += 1
+    if has_gate(ledger, "gate_blocks", "gate_games"):
         for line, champion, difference in ledger.query(_BLOCKS):
             if line is not None and champion is not None and line != champion:
                 found[f"v{line}", f"v{champion}"][_sign(difference)] += 1
@@ -123,7 +127,7 @@ def _met(games: Mapping[tuple[str, str], _Counts]) -> dict[tuple[int, int], tupl
 
 def _opponents(ledger: Ledger) -> tuple[StageRecord, ...]:
     """Of games that have a score, most played first."""
-    if not has_gate(ledger):
+    if not has_gate(ledger, "gate_blocks", "gate_games"):
         return ()
     query = """
 SELECT b.opponent, sum(role IN ('champion', 'control')), sum(score * (role IN ('champion', 'control'))),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nicegui import ui
 
 from understudy.watch import formats
@@ -19,26 +21,34 @@ _NOTHING = "There is no gate in this run yet: it begins with the next game of a 
 
 def show(watched: Watched) -> list[Update]:
     """One sentence, the rating over time, and the tables."""
-    view = StageView()
+    view: StageView | None = None  # until it was read
     seen: object = None
+
+    def now() -> StageView:
+        return view or StageView()
+
+    def in_status() -> str:
+        gate = watched.snapshot.learner.stats.get("gate") or {}
+        return str(gate.get("sentence") or "")
+
     with card("On stage"):
-        updates = [live_html(lambda: sentence(view))]
+        updates = [live_html(lambda: empty("Reading …") if view is None else sentence(view, in_status()))]
     with box("grid wide"):
         note = "evaluation games, simulated and live games of the gate, and arena games; one fit over all"
         updates.append(
-            chart_card("rating", lambda: rating_chart(view), note=note, empty="No version was compared yet.")
+            chart_card("rating", lambda: rating_chart(now()), note=note, empty="No version was compared yet.")
         )
     with box("grid wide"):
         with card("Champion and candidate", "points per game", metric="candidate_points"):
-            updates.append(live_html(lambda: candidate(view)))
+            updates.append(live_html(lambda: empty("Reading …") if view is None else candidate(view)))
         with card("Decisions", "newest first"):
-            updates.append(live_html(lambda: decisions(view)))
+            updates.append(live_html(lambda: decisions(now())))
     with card("Ratings", "Elo", metric="rating"):
-        updates.append(live_html(lambda: rating_table(view)))
+        updates.append(live_html(lambda: rating_table(now(), watched.run.root)))
     with card("Version against version", "points of the row / games"):
-        updates.append(live_html(lambda: met_table(view)))
+        updates.append(live_html(lambda: met_table(now())))
     with card("Against each opponent", "games compared by the gate: % of the points (games)"):
-        updates.append(live_html(lambda: opponent_table(view, watched.name)))
+        updates.append(live_html(lambda: opponent_table(now(), watched.name)))
 
     async def read() -> None:
         nonlocal view
@@ -59,16 +69,21 @@ def show(watched: Watched) -> list[Update]:
     return [*updates, update]
 
 
-def sentence(view: StageView) -> Markup:
-    """The gate in one sentence."""
-    return empty(_NOTHING) if view.report is None else tag("p", view.report.sentence, cls="stage-sentence")
+def sentence(view: StageView, in_status: str = "") -> Markup:
+    """The gate in one sentence; that of `status.json` where the ledger has none."""
+    if view.report is not None:
+        return tag("p", view.report.sentence, cls="stage-sentence")
+    if in_status:
+        why = view.trouble or "The ledger here has no gate: another version or another machine has written status.json."
+        return join([tag("p", in_status, cls="stage-sentence"), empty(f"This is from status.json. {why}")])
+    return empty(view.trouble or _NOTHING)
 
 
 def candidate(view: StageView) -> Markup:
     """The evidence of the comparison that goes on, and which candidates were refused."""
     report = view.report
     if report is None:
-        return empty(_NOTHING)
+        return empty(view.trouble or "The ledger of this run has no comparison yet.")
     pairs = [
         ("Mode", report.mode),
         ("Champion", f"v{report.champion}, {formats.clock(report.since)}"),
@@ -125,10 +140,10 @@ def rating_chart(view: StageView) -> Options | None:
     return charts.line_chart(lines, x_name="version", here=here)
 
 
-def rating_table(view: StageView) -> Markup:
+def rating_table(view: StageView, run: Path) -> Markup:
     """Everybody who was rated, strongest first."""
     if not view.ratings:
-        return empty("No version was compared yet. `understudy arena RUN_DIR` lets versions play each other.")
+        return empty(f"No version was compared yet. `understudy arena {run}` lets versions play each other.")
     rows = [
         (
             row.player,

@@ -1,0 +1,96 @@
+"""The gate in one sentence: who is on stage, since when, and how it did beside the other version."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from understudy.models.evidence import interval
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """What comparisons of two versions showed: the mean difference with its interval, in points per game."""
+
+    count: int
+    mean: float
+    low: float
+    high: float
+    simulated: bool
+    """Whether both played the same simulated games; live games are against the same opponents."""
+    results: bool
+    """Whether the games have results. Without them rewards were compared, and nobody won a game."""
+    ties: bool
+
+    @classmethod
+    def of(
+        cls, differences: Sequence[float], error: float, *, simulated: bool = False, results: bool = True
+    ) -> Self | None:
+        """The evidence in these differences; None if there are none."""
+        if not differences:
+            return None
+        mean, (low, high) = statistics.fmean(differences), interval(differences, error)
+        ties = any(abs(value) < 1 for value in differences)
+        return cls(len(differences), mean, low, high, simulated, results, ties)
+
+    def told(self, who: str, verb: str, other: str) -> str:
+        """In words: the share of games in which the first did better, or points per game where nobody wins."""
+        games = f"the same {self.count} games" if self.simulated else f"{self.count} games against the same opponents"
+        if not self.results:
+            span = f"95 % interval {self.low:+.2f} to {self.high:+.2f}"
+            return f"{who} scored {self.mean:+.2f} points per game beside {other} in {games} ({span})"
+        mean, low, high = (50 * (1 + value) for value in (self.mean, self.low, self.high))
+        note = " (the same result counts half)" if self.ties else ""
+        return f"{who} {verb} {other} in {mean:.0f} % of {games}, {low:.0f}-{high:.0f} %{note}"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a champion showed beside the champion before it."""
+
+    beaten: int
+    found: Comparisons
+
+
+def gate_sentence(
+    *,
+    champion: int,
+    since: float,
+    on_stage: int,
+    candidate: int | None,
+    found: Sequence[Comparisons],
+    seen: int,
+    proof: Proof | None,
+) -> str:
+    """Who is on stage and on which evidence.
+
+    `found` is that of the comparison that goes on; `seen` counts its live comparisons, those of other machines too.
+    """
+    alone = on_stage == champion
+    if alone:
+        first = f"v{champion} is on stage since {_clock(since)}"
+    else:
+        first = f"v{on_stage}, the newest version, is on stage; the champion is v{champion} since {_clock(since)}"
+    if proof is not None:
+        first += f"; {proof.found.told('it', 'beat', f'v{proof.beaten}')}"
+    if candidate is None or candidate == champion:
+        return f"{first}." if proof is not None else f"{first}. Nothing is compared with it now."
+    name = f"v{candidate}" if alone else "the line"
+    if not found:
+        sofar = f"{seen} comparisons on other machines" if seen else "no comparison is complete yet"
+        return f"{first}. {_capital(name)} is compared with the champion; {sofar}."
+    told = "; ".join(part.told(name if part is found[0] else "it", "beats", "the champion") for part in found)
+    return f"{first}. {_capital(told)}."
+
+
+def _capital(text: str) -> str:
+    return text if text.startswith("v") else f"{text[0].upper()}{text[1:]}"
+
+
+def _clock(at: float) -> str:
+    """The time of day; with its date unless it is today's."""
+    then = time.localtime(at)
+    return time.strftime("%H:%M" if time.localtime()[:3] == then[:3] else "%Y-%m-%d %H:%M", then)
