@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
 from pathlib import Path
 
@@ -75,20 +76,22 @@ def test_live_games_with_results_give_a_share_and_rewards_give_points(
         part = gate.assign(f"game-{number}", "somebody")
         line = part.role == "line"
         gate.record(f"game-{number}", Played(score and float(line), float(line)))
-    assert f"{words} 2 games against the same opponents" in sentence(run)
+    assert f"{words} 2 comparisons against the same opponents" in sentence(run)
 
 
 def test_the_same_result_in_both_games_counts_half_and_is_mentioned() -> None:
     found = Comparisons.of([1.0, 0.0, 0.0, -1.0], 0.05, simulated=True)
     assert found is not None
     assert found.told("it", "beats", "v54").startswith("it beats v54 in 50 % of the same 4 games, ")
-    assert found.told("it", "beats", "v54").endswith(" % (the same result counts half)")
+    words = gate_sentence(champion=54, since=NOW, on_stage=54, candidate=131, found=[found], seen=0, proof=None)
+    assert "v131 beats the champion in 50 % of" in words
+    assert words.endswith(" %. Equal results count half.")
 
 
 def test_the_sentence_of_a_champion_that_nothing_is_compared_with() -> None:
     found = Comparisons(60, 0.28, 0.04, 0.5, simulated=True, results=True, ties=False)
     words = gate_sentence(
-        champion=131, since=NOW, on_stage=131, candidate=None, found=[], seen=0, proof=Proof(54, found)
+        champion=131, since=NOW, on_stage=131, candidate=None, found=[], seen=0, proof=Proof(54, True, found)
     )
     clock = time.strftime("%H:%M", time.localtime(NOW))
     assert words == f"v131 is on stage since {clock}; it beat v54 in 64 % of the same 60 games, 52-75 %."
@@ -100,3 +103,27 @@ def test_comparisons_of_other_machines_are_not_called_none() -> None:
         "v4, the newest version, is on stage; the champion is v1 since 19"
     )  # with its date: not today
     assert words.endswith("The line is compared with the champion; 7 comparisons on other machines.")
+
+
+def test_a_champion_of_the_line_shares_its_games_with_earlier_versions() -> None:
+    found = Comparisons(109, 0.06, 0.0, 0.12, simulated=False, results=True, ties=True)
+    words = gate_sentence(
+        champion=25, since=NOW, on_stage=32, candidate=32, found=[], seen=0, proof=Proof(1, False, found)
+    )
+    assert (
+        "; the line up to v25 beat v1 in 53 % of 109 comparisons against the same opponents, 50-56 %. Equal results count half. The line is compared"
+        in words
+    )
+
+
+def test_who_won_which_contest_is_read_from_games_with_and_without_the_newest_tables(tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path)
+    gate = published(run, GateSettings(mode="strict", candidate_games=1, challenger_share=0.5))
+    for number in range(100):
+        part = gate.assign(f"game-{number}", "somebody")
+        gate.record(f"game-{number}", Played(float(part.role == "challenger")))
+    assert "; it beat v1 in 100 % of" in sentence(run)
+    with sqlite3.connect(run.ledger) as db:
+        db.execute("DROP TABLE gate_simulated")
+    db.close()
+    assert "; it beat v1 in 100 % of" in sentence(run)

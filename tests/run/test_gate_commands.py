@@ -26,7 +26,7 @@ def test_it_shows_stage_evidence_and_decisions(tmp_path: Path, capsys: pytest.Ca
     assert main(["gate", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "v17, the newest version, is on stage; the champion is v1 since" in text
-    assert "The line beats the champion in 50 % of 3 games against the same opponents, " in text
+    assert "The line beats the champion in 50 % of 3 comparisons against the same opponents, " in text
     assert "somebody" in text
     assert "Version 1 is the first champion" in text
 

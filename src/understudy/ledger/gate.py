@@ -74,14 +74,6 @@ CREATE TABLE IF NOT EXISTS gate_pins (
 );
 """
 _NEWEST_TABLES = ("gate_pins", "gate_opponents", "gate_simulated")
-_CONTEST_OF = """
-SELECT max(contest) FROM (
-    SELECT contest FROM gate_simulated WHERE candidate = ?1 AND champion = ?2
-    UNION SELECT contest FROM gate_games ours JOIN gate_blocks USING (block) JOIN gate_games theirs USING (block)
-    WHERE difference IS NOT NULL AND ours.version = ?1 AND ours.role IN ('line', 'challenger')
-      AND theirs.version = ?2 AND theirs.role IN ('champion', 'control')
-)
-"""
 _KEPT_BLOCKS = 20_000
 _KEPT_OPPONENTS = 2_000  # games after which an opponent that has not come again is forgotten
 NO_BLOCK = 0
@@ -156,23 +148,6 @@ class GateLedger(Ledger):
         """The differences of the simulated games of a contest, in their order; the newest, if there are more."""
         query = "SELECT difference FROM gate_simulated WHERE contest = ? ORDER BY number DESC LIMIT ?"
         return [row[0] for row in self.query(query, (contest, most))][::-1] if has_gate(self, "gate_simulated") else []
-
-    def compared_by_results(self, contest: int) -> bool:
-        """Whether all games of the complete blocks of a contest have a result; rewards are compared otherwise."""
-        query = "SELECT count(*), count(score) FROM gate_games JOIN gate_blocks USING (block)"
-        [(games, scores)] = self.query(f"{query} WHERE contest = ? AND difference IS NOT NULL", (contest,))
-        return bool(games) and games == scores
-
-    def contest_won(self, version: int) -> tuple[int, int] | None:
-        """(contest, champion before) of a version when it was promoted; None if it was not, or did not play."""
-        if not has_gate(self, "gate_events", "gate_simulated", "gate_games"):
-            return None
-        query = "SELECT champion FROM gate_events WHERE what = 'promoted' AND version = ? ORDER BY number DESC LIMIT 1"
-        beaten = [row[0] for row in self.query(query, (version,)) if row[0] not in (None, version)]
-        if not beaten:
-            return None
-        [(contest,)] = self.query(_CONTEST_OF, (version, beaten[0]))
-        return None if contest is None else (int(contest), int(beaten[0]))
 
     def pins(self) -> dict[int, str]:
         """The versions that are never pruned, and why."""

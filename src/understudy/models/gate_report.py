@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.ledger.gate import Event, GateLedger
+from understudy.ledger.gate_proof import compared_by_results, contest_won
 from understudy.models.contest import Mode
 from understudy.models.gate_sentence import Comparisons, Proof, gate_sentence
 from understudy.models.gate_state import GateState, state_from
@@ -91,7 +92,7 @@ def report_of(ledger: GateLedger) -> GateReport | None:
     simulated = ledger.simulated(state.number, _SHOWN_COMPARISONS) if state.contest else []
     error, live = state.settings.error, [value for _, value in differences]
     evidence = (
-        Comparisons.of(live, error, results=ledger.compared_by_results(state.number)) if live else None,
+        Comparisons.of(live, error, results=compared_by_results(ledger, state.number)) if live else None,
         Comparisons.of(simulated, error, simulated=True),
     )
     return _report(state, head, differences, evidence, _proof(ledger, state), ledger.pins(), ledger.events(50))
@@ -99,17 +100,17 @@ def report_of(ledger: GateLedger) -> GateReport | None:
 
 def _proof(ledger: GateLedger, state: GateState) -> Proof | None:
     """What the champion showed beside the one before, in live or simulated games: whichever are more."""
-    won = ledger.contest_won(state.champion)
+    won = contest_won(ledger, state.champion)
     if won is None:
         return None
-    (contest, beaten), error = won, state.settings.error
-    live = [value for _, value in ledger.differences(contest, _SHOWN_COMPARISONS)]
-    simulated = ledger.simulated(contest, _SHOWN_COMPARISONS)
+    error = state.settings.error
+    live = [value for _, value in ledger.differences(won.number, _SHOWN_COMPARISONS)]
+    simulated = ledger.simulated(won.number, _SHOWN_COMPARISONS)
     if len(simulated) > len(live):
         found = Comparisons.of(simulated, error, simulated=True)
     else:
-        found = Comparisons.of(live, error, results=ledger.compared_by_results(contest))
-    return None if found is None else Proof(beaten, found)
+        found = Comparisons.of(live, error, results=compared_by_results(ledger, won.number))
+    return None if found is None else Proof(won.beaten, won.alone, found)
 
 
 def _report(

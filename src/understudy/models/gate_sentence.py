@@ -38,13 +38,13 @@ class Comparisons:
 
     def told(self, who: str, verb: str, other: str) -> str:
         """In words: the share of games in which the first did better, or points per game where nobody wins."""
-        games = f"the same {self.count} games" if self.simulated else f"{self.count} games against the same opponents"
+        kind = "comparison" if self.count == 1 else "comparisons"
+        games = f"the same {self.count} games" if self.simulated else f"{self.count} {kind} against the same opponents"
         if not self.results:
             span = f"95 % interval {self.low:+.2f} to {self.high:+.2f}"
             return f"{who} scored {self.mean:+.2f} points per game beside {other} in {games} ({span})"
         mean, low, high = (50 * (1 + value) for value in (self.mean, self.low, self.high))
-        note = " (the same result counts half)" if self.ties else ""
-        return f"{who} {verb} {other} in {mean:.0f} % of {games}, {low:.0f}-{high:.0f} %{note}"
+        return f"{who} {verb} {other} in {mean:.0f} % of {games}, {low:.0f}-{high:.0f} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class Proof:
     """What a champion showed beside the champion before it."""
 
     beaten: int
+    alone: bool
+    """Whether all games were its own; otherwise earlier versions of the line played some."""
     found: Comparisons
 
 
@@ -69,21 +71,24 @@ def gate_sentence(
 
     `found` is that of the comparison that goes on; `seen` counts its live comparisons, those of other machines too.
     """
-    alone = on_stage == champion
-    if alone:
-        first = f"v{champion} is on stage since {_clock(since)}"
+    shown = list(found)
+    if on_stage == champion:
+        name, first = f"v{candidate}", f"v{champion} is on stage since {_clock(since)}"
     else:
+        name = "the line"
         first = f"v{on_stage}, the newest version, is on stage; the champion is v{champion} since {_clock(since)}"
-    if proof is not None:
-        first += f"; {proof.found.told('it', 'beat', f'v{proof.beaten}')}"
+    if proof is not None and (on_stage == champion or not found):
+        who = "it" if proof.alone else f"the line up to v{champion}"
+        first += f"; {proof.found.told(who, 'beat', f'v{proof.beaten}')}"
+        shown.append(proof.found)
+    note = " Equal results count half." if any(part.results and part.ties for part in shown) else ""
     if candidate is None or candidate == champion:
-        return f"{first}." if proof is not None else f"{first}. Nothing is compared with it now."
-    name = f"v{candidate}" if alone else "the line"
+        return f"{first}.{note}" if proof is not None else f"{first}. Nothing is compared with it now."
     if not found:
         sofar = f"{seen} comparisons on other machines" if seen else "no comparison is complete yet"
-        return f"{first}. {_capital(name)} is compared with the champion; {sofar}."
+        return f"{first}.{note} {_capital(name)} is compared with the champion; {sofar}."
     told = "; ".join(part.told(name if part is found[0] else "it", "beats", "the champion") for part in found)
-    return f"{first}. {_capital(told)}."
+    return f"{first}. {_capital(told)}.{note}"
 
 
 def _capital(text: str) -> str:
