@@ -35,7 +35,7 @@ _CUT = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Option:
     """What differs from the defaults."""
 
     name: str
@@ -48,27 +48,27 @@ class Choice:
 
 ALL_PASSES: dict[tuple[Any, str], float] = {(trust_region, "_FEW_PASSES"): 10**6}
 CHOICES = (
-    Choice("defaults"),
-    Choice("always 10 passes", constants=ALL_PASSES),
-    Choice("always 5 passes", {"epochs": 5}, ALL_PASSES),
-    Choice("always 2 passes", {"epochs": 2}, ALL_PASSES),
-    Choice("beta2 = 0.99", constants={(optimizers, "BETA2"): 0.99}),
-    Choice("beta1 = beta2 = 0.9", constants={(optimizers, "BETA2"): 0.9}),
-    Choice("Adam's moments and clock begin again in every update", clock_reset=True),
-    Choice("learning rate does not adjust", constants={(trust_region, "_DECAY"): 1.0, (trust_region, "_SAME"): 9.0}),
-    Choice("no KL limit", {"target_kl": 0.0}),
-    Choice("KL limit / 4", {"target_kl": 0.005}),
-    Choice("published: moving average of the weights, 0.2 an update", averaged=0.2),
-    Choice("entropy weight 0.03", {"entropy_coefficient": 0.03}),
-    Choice("replay 0.25", replay=0.25),
-    Choice("replay 1", replay=1.0),
+    Option("defaults"),
+    Option("always 10 passes", constants=ALL_PASSES),
+    Option("always 5 passes", {"epochs": 5}, ALL_PASSES),
+    Option("always 2 passes", {"epochs": 2}, ALL_PASSES),
+    Option("beta2 = 0.99", constants={(optimizers, "BETA2"): 0.99}),
+    Option("beta1 = beta2 = 0.9", constants={(optimizers, "BETA2"): 0.9}),
+    Option("Adam's moments and clock begin again in every update", clock_reset=True),
+    Option("learning rate does not adjust", constants={(trust_region, "_DECAY"): 1.0, (trust_region, "_SAME"): 9.0}),
+    Option("no KL limit", {"target_kl": 0.0}),
+    Option("KL limit / 4", {"target_kl": 0.005}),
+    Option("published: moving average of the weights, 0.2 an update", averaged=0.2),
+    Option("entropy weight 0.03", {"entropy_coefficient": 0.03}),
+    Option("replay 0.25", replay=0.25),
+    Option("replay 1", replay=1.0),
 )
 
 
 class Learner:
     """A trainer with a choice applied around its updates."""
 
-    def __init__(self, choice: Choice, states: int, actions: int, seed: int) -> None:
+    def __init__(self, choice: Option, states: int, actions: int, seed: int) -> None:
         network = model_factory(states, actions, NetworkSettings(), np.random.default_rng(seed))
         self.trainer = Trainer(network, TrainingSettings(**choice.training), seed)
         self._choice = choice
@@ -113,7 +113,7 @@ class Learner:
         return result
 
 
-def ladder(choice: Choice, seed: int) -> list[float]:
+def ladder(choice: Option, seed: int) -> list[float]:
     """The win rates at the marks."""
     learner, rng = Learner(choice, FEATURES, ACTIONS, seed), np.random.default_rng(seed)
     found: list[float] = []
@@ -186,7 +186,7 @@ class Lake:
         ]
 
 
-def lake(choice: Choice, seed: int) -> float:
+def lake(choice: Option, seed: int) -> float:
     """The share of fresh games that the greedy policy wins in the end."""
     learner, rng, world = Learner(choice, 16, 4, seed), np.random.default_rng(seed), Lake()
     length = 8.0

@@ -156,7 +156,7 @@ def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 class Steps:
-    """Is true so many times."""
+    """Is true `count` times."""
 
     def __init__(self, count: int) -> None:
         self._left = count

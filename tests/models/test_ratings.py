@@ -12,7 +12,7 @@ from understudy.models.sprt import Sprt, expected_score
 
 
 def simulated(strengths: dict[str, float], games: int, seed: int, draws: float = 0.5) -> list[PairResults]:
-    """A round robin in which each pair plays so many games with either moving first."""
+    """A round robin in which each pair plays `games` games with either moving first."""
     rng = np.random.default_rng(seed)
     found = []
     for one, a in strengths.items():

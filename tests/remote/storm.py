@@ -196,7 +196,7 @@ def opened(kind: str, folder: Path, host: str) -> Iterator[tuple[str, Unreliable
 
 
 def storm(kind: str, kills: int, seconds: float, folder: Path, seed: int = 0, *, apart: bool = False) -> dict[str, Any]:
-    """Kill so many processes, spread over so many seconds; then let the machines finish, and check.
+    """Kill processes, spread over some seconds; then let the machines finish, and check.
 
     With `apart`, each machine is in a network namespace of its own.
     """

@@ -17,7 +17,7 @@ HISTORY = 100_000
 
 
 def learner_with_history(tmp_path: Path, store: MemoryStore, clock: Clock, games: int) -> Machine:
-    """A bucket whose head has learned so many games of a machine called `old`."""
+    """A bucket whose head has learned `games` games of a machine called `old`."""
     learner = Machine(tmp_path / f"learner-{games}", store, clock, role="learner")
     learner.create_model()
     learner.step()

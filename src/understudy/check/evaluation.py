@@ -208,7 +208,7 @@ class Play:
 
 
 def _in_play(model: LiveModel, size: int) -> InPlay:
-    """The network in so many matches that begin now."""
+    """The network for `size` matches that begin now."""
     network = model.network
     in_play = network.in_play(size)
     in_play.begin(np.zeros((size, network.reach, network.state_dim), np.float32), np.zeros(size, np.int64))

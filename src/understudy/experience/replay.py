@@ -38,7 +38,7 @@ class _Remembered:
 
 
 class ReplayMemory:
-    """The newest games learned from: at most so many, of so many bytes, from at most so many versions ago."""
+    """The newest games learned from, bounded in number, bytes and versions."""
 
     def __init__(self, games: int, size: int, versions: int) -> None:
         self._most_games, self._most_bytes, self._most_versions = games, size, versions
@@ -69,7 +69,7 @@ class ReplayMemory:
                 known.surprise = surprise
 
     def draw(self, decisions: float, version: int, rng: np.random.Generator) -> list[ReplayedGame]:
-        """Different games of about so many decisions in all, by priority; games of too old versions are forgotten."""
+        """Different games with about this many decisions in total, by priority; forgets games of too old versions."""
         while self._games and next(iter(self._games.values())).version < version - self._most_versions:
             self._forget(next(iter(self._games)))
         games = list(self._games.values())

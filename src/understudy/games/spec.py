@@ -140,7 +140,7 @@ class GameSpec:
     """`selfplay(run, settings)` returns a SelfPlaySetup."""
     counts: tuple[str, ...] = ()
     """Files of the run directory that count something in JSON, as results by opponent; machines that share a bucket add
-    them up. A file NAME is written whole, by whoever holds the `files.locks.FileLock` NAME.lock."""
+    them up. A file NAME is written whole, by the holder of the `files.locks.FileLock` NAME.lock."""
     package: LadderPackage | None = None
     """The zip for a ladder; None for a game that has no ladder."""
 

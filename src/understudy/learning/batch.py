@@ -189,7 +189,7 @@ class Samples:
             )
 
     def thinned(self, rows: int) -> Samples:
-        """About so many of them, evenly spread, if there are twice as many and they stand alone."""
+        """About `rows` of them, evenly spread, if there are twice as many and they are not parts of episodes."""
         every = len(self.actions) // rows
         return self if every < 2 or self.starts is not None else self.part(slice(0, None, every))
 

@@ -115,7 +115,7 @@ def _follow(m: Floats, gradients: Floats, beta: float, scratch: Floats) -> None:
 
 
 def decayed(learning_rate: float, half_life: float, games: int) -> float:
-    """The step size after so many games: learning_rate / (1 + games / half_life), and a tenth of it at least."""
+    """The step size after `games` games: learning_rate / (1 + games / half_life), and a tenth of it at least."""
     return learning_rate * max(1 / (1 + games / half_life), LEAST_STEP) if half_life else learning_rate
 
 

@@ -137,7 +137,7 @@ def _capped_exp(log_ratios: Floats, cap: float) -> _Float64s:
 
 
 def _accumulate(terms: _Float64s, decays: _Float64s, ends: Integers) -> _Float64s:
-    """x_t = term_t + decay_t·x_{t+1} backwards in time, beginning anew at each end.
+    """x_t = term_t + decay_t·x_{t+1} backwards in time, restarted at each end.
 
     Many episodes of like length go side by side. Few go one after the other, on lists: Python numbers are several times
     faster than reading and writing single array elements.

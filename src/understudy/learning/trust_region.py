@@ -99,7 +99,7 @@ def worthwhile_passes(most: int, signal: float) -> int:
 
 
 def worthwhile_batch(learned: int, agreement: float) -> int:
-    """How many decisions a batch should have, after so many learned from, at least 1.
+    """How many decisions a batch should have after this many were learned from, at least 1.
 
     The first game is learned from at once, then batches double up to 2,048 decisions, so that noise averages out. Small
     batches were seen to make a policy certain of what is noise. Where batch after batch says the same, there is no need

@@ -7,8 +7,8 @@
 `strict`  the champion plays, and a candidate plays a share of the games as challenger until it is shown to be better.
 
 Every process of a run (bots, learner, commands) uses the same state, in the ledger. One transaction records a result
-with the decision that follows from it. Files are changed after it (`_agree`), as often as it takes: whoever opens the
-gate next finishes what a killed process began.
+with the decision that follows from it. Files are changed after it (`_agree`), repeatedly if needed: the next process
+that opens the gate finishes what a killed process began.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from understudy.settings import GateSettings
 
 Role = Literal["line", "champion", "control", "challenger"]
 _LINES: tuple[Role, ...] = ("line", "challenger")  # the side of a comparison that wants to be champion
-_CAREFUL_BLOCK = 20  # after harm, the line plays one game of so many at first
+_CAREFUL_BLOCK = 20  # after harm, the line plays one game in this many at first
 _CAREFUL_COMPARISONS = 3
 _BEGINNING_SECONDS = 60.0  # a bot needs some time between its assignment and its journal
 _RECENT, _BEFORE, _WORSE = 8, 60, 1.0  # games, games before them, standard errors: what makes the line suspicious

@@ -4,7 +4,7 @@ Which one is drawn by prioritised fictitious self-play: versions that the learne
 always teach most, so that a version is drawn with a weight of p(1 − p), p being the learner's points against it.
 
 In matches of the league the learner and the past version move in turn: a step of the learner is followed by one of the
-past version. A match that ends begins again with whoever is next, so that both move first in about half of them.
+past version. A new match begins with the side whose turn it is, so that both move first in about half of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Claims: which learner takes which games. They save work twice done; that no game is learned twice is the head's part.
 
-A claim is an object that only one machine can create. It lasts as long as its owner shows signs of life: whoever
+A claim is an object that only one machine can create. It lasts as long as its owner renews it: anybody who
 waits for one to end watches the owner's heartbeat object, and takes the claim over when that has not changed for the
 claim's lease, measured by the watcher's own monotonic clock. No two clocks are ever compared.
 """

@@ -114,7 +114,7 @@ def work(
     games: int | None = None,
     learn: bool = False,
 ) -> dict[str, Any]:
-    """Play until `stop` is set or so many games are played; returns what was sent and received."""
+    """Play until `stop` is set or `games` games are played; returns what was sent and received."""
     name = _known_game(run, url, game, stop)
     opened = open_game(name, 1)
     sync = Synchronizer(run, url, settings, stop)

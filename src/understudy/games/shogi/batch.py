@@ -133,6 +133,6 @@ class ShogiBatch:
         return Stepped(rewards, over, cut, results)
 
     def reset(self, which: Sequence[int] | NDArray[np.integer] | None = None) -> None:
-        """Begin these games anew; all of them without an argument."""
+        """Set up the start position in these games; in all of them without an argument."""
         for i in range(len(self.games)) if which is None else which:
             self.games[int(i)] = ShogiGame(self.sfen, self.max_moves)

@@ -58,7 +58,7 @@ class OneByOne:
 
 
 class PastSelf:
-    """One of the versions that the run has kept, drawn anew after every 64 games; it draws its moves too.
+    """One of the versions that the run has kept, drawn again after every 64 games; its moves are drawn, too.
 
     A run that goes on from a version finds the same ones before it as the run that was not interrupted.
     """

@@ -30,7 +30,7 @@ GOALS = {"random": 0.95, "greedy": 0.7}
 _MAKERS: dict[str, Callable[[np.random.Generator], ShogiPlayer]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
 _ON_THE_WAY = 40  # games of a measurement during training
 _LAST_RATE = 0.1  # the learning rate falls to this share of its beginning, in proportion to the time
-_IN_A_ROW = 3  # training ends early when so many measurements lie halfway from the goals to winning all games
+_IN_A_ROW = 3  # training ends early when this many measurements in a row are halfway from goal to perfect
 _FINAL_SEED = 1_000_000
 
 

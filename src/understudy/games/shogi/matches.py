@@ -1,4 +1,4 @@
-"""Shogi as a batch of matches for self-play: a match that ends begins anew within the same step.
+"""Shogi as a batch of matches for self-play: a match that ends is followed by a new one within the same step.
 
 A state is the planes, then the legal moves by their number among the 13,527 actions, −1 where there is none; a decision
 is a place in that list. So nothing is ever as wide as all actions, of which a position allows about a hundred.
@@ -32,7 +32,7 @@ class Rival(Protocol):
     """Somebody who plays against the learner, in several matches at a time."""
 
     def prepare(self, rng: np.random.Generator) -> None:
-        """All matches begin anew; all lots that are drawn from here on come from this generator."""
+        """Start all matches again; all random draws from here on come from this generator."""
         ...
 
     def answer(self, games: Sequence[ShogiGame]) -> Sequence[int | None]:
@@ -40,7 +40,7 @@ class Rival(Protocol):
         ...
 
     def next_game(self) -> None:
-        """One of its matches begins anew."""
+        """Start one of its matches again."""
         ...
 
     def snapshot(self) -> Mapping[str, Any]:
@@ -98,7 +98,7 @@ class ShogiMatches(Game):
         self._final_sides = np.zeros(matches, np.int8)
 
     def reset(self, seed: np.random.SeedSequence) -> None:
-        """Begin all matches anew, from the start position; rivals, and games that begin late, draw lots."""
+        """Start all matches from the start position; rivals and late starts are drawn at random."""
         *of_rivals, own = seed.spawn(len(self._entries) + 1)
         for entry, lots in zip(self._entries, of_rivals, strict=True):
             entry.rival.prepare(np.random.default_rng(lots))

@@ -31,7 +31,7 @@ _DROP_ORDER = "PLNSBRG"  # cshogi's order of piece types
 
 
 class BoardMove(NamedTuple):
-    """A move on squares as the board lies, whoever plays it. A drop has no origin, a board move no dropped piece."""
+    """A move on squares as Black sees them, for both players. A drop has no origin, a board move no dropped piece."""
 
     origin: int | None
     target: int

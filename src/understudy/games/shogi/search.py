@@ -42,7 +42,7 @@ class Limits(NamedTuple):
     stop: threading.Event | None = None
 
     def reached(self, nodes: int, next_seconds: float = 0.0) -> bool:
-        """Whether the search is over after this many nodes, when the next step takes so many seconds."""
+        """Whether the search is over after this many nodes, when the next step takes `next_seconds`."""
         return (
             (self.nodes is not None and nodes >= self.nodes)
             or time.monotonic() + next_seconds >= self.deadline

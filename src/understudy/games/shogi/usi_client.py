@@ -44,7 +44,7 @@ class UsiPlayer:
         options: Mapping[str, str | int] | None = None,
         patience: float = 30.0,
     ) -> None:
-        """`go` is what follows the word go, or the clocks of a match, which say it anew for every move.
+        """`go` is what follows the word go, or the clocks of a match, which give it for every move.
 
         `patience` is how many seconds an answer may take before it is an error; to begin, an engine may take longer.
         """

@@ -149,7 +149,7 @@ class UsiEngine:
 
         try:
             thought = search.think(game, limits, show)
-        except Exception as error:  # noqa: BLE001 - whoever waits for a move gets one
+        except Exception as error:  # noqa: BLE001 - a program that waits for a move gets one
             self._say(f"info string The search failed: {type(error).__name__}")
             self._say(f"bestmove {cshogi.move_to_usi(game.legal_moves[0])}")
             return

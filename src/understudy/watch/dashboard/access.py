@@ -146,7 +146,7 @@ class AccessControl:
         await _answer(send, 303, "", "text/plain", (b"location", b"/"), (b"set-cookie", cookie.encode()))
 
     async def _slow_down(self, scope: Message) -> None:
-        """Make whoever gave a wrong token wait, one after the other: many connections guess no faster than one."""
+        """Make senders of wrong tokens wait, one after the other: many connections guess no faster than one."""
         client = (scope.get("client") or ("somebody",))[0]
         logger.warning("%s gave a wrong token to the dashboard.", client)
         async with self._wrong:

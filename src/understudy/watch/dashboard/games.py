@@ -137,7 +137,7 @@ def show(watched: Watched) -> list[Update]:
 
 
 def games_table(watched: Watched, rows: list[GameRow], total: int) -> Markup:
-    """The lines that passed the filter, of so many games."""
+    """The lines that passed the filter, with the number of games."""
     if not rows:
         if total:
             return empty("No game here fits the filter.")

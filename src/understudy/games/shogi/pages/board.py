@@ -35,11 +35,11 @@ class Replayed:
     thoughts: tuple[Thought | None, ...] = ()
 
     def turn(self, at: int) -> int:
-        """Who is to move after so many moves: 0 for Black, 1 for White."""
+        """Who is to move after `at` moves: 0 for Black, 1 for White."""
         return int(self.positions[at].split()[1] == "w")
 
     def thought(self, at: int) -> Thought | None:
-        """What was thought, when it was played, of the position that is shown after so many moves."""
+        """What the player thought, during the game, of the position after `at` moves."""
         return self.thoughts[at] if at < len(self.thoughts) else None
 
     @property

@@ -185,7 +185,7 @@ def moves_near(game: Replayed, at: int) -> Markup:
 
 
 def thought_then(game: Replayed, at: int) -> Markup:
-    """What whoever is to move thought of the position when the game was played, and what was played."""
+    """What the player to move thought of the position during the game, and the move."""
     said = game.thought(at)
     if said is None:
         ended = at == len(game.moves)
