@@ -11,9 +11,12 @@ def run() -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from understudy.cli import main  # noqa: PLC0415 - this is what takes the time
 
-    if heard:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    return main()
+    try:
+        if heard:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return main()
+    except KeyboardInterrupt:  # before or after what `main` guards
+        return 130
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -16,38 +17,91 @@ from understudy.machine.signals import apart, deaf_children
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no process groups that get signals")
 
 ROOT = Path(__file__).parents[2]
+IMPORTS = ["-X", "importtime"]  # each module that has been imported is a line
 SELFPLAY = ["-m", "understudy", "selfplay", "drift", "--workers", "2", "--run-dir", "run"]
 SHORT = ["--difficulty", "VeryEasy", "--practice", "1", "--game", "proving-ground", "--games", "0"]
 TRAINING = [str(ROOT / "run_with_training.py"), "--run-dir", "run", *SHORT]
 
 
-def interrupted(folder: Path, arguments: list[str], number: signal.Signals, wait_for: str | float) -> tuple[int, str]:
-    """Exit code and output of a process whose group gets a signal after some seconds, or once it printed a text."""
+def interrupted(
+    folder: Path, arguments: list[str], number: signal.Signals, wait_for: str, seconds: float = 0.0, times: int = 1
+) -> tuple[int, str]:
+    """Exit code and output of a process whose group gets a signal seconds after a text came `times` times."""
     with (folder / "output.txt").open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, *arguments], cwd=folder, stdout=output, stderr=output, start_new_session=True
+            [sys.executable, *arguments],
+            cwd=folder,
+            stdin=subprocess.PIPE,  # a USI engine reads it to its end
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
+    assert process.stdin is not None
     try:
-        if isinstance(wait_for, float):
-            time.sleep(wait_for)
-        else:
-            deadline = time.monotonic() + 90
-            while wait_for not in (folder / "output.txt").read_text() and time.monotonic() < deadline:
-                time.sleep(0.05)
+        deadline = time.monotonic() + 120
+        while (folder / "output.txt").read_text().count(wait_for) < times and time.monotonic() < deadline:
+            assert process.poll() is None, (folder / "output.txt").read_text()
+            time.sleep(0.01)
+        time.sleep(seconds)
         os.killpg(process.pid, number)
         code = process.wait(60)
     finally:
         process.kill()
+        process.stdin.close()
     return code, (folder / "output.txt").read_text()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.3, 0.6])
 def test_it_ends_without_a_traceback_while_it_starts(tmp_path: Path, number: signal.Signals, seconds: float) -> None:
-    code, printed = interrupted(tmp_path, SELFPLAY, number, seconds)
+    """From the first module that the command line imports; before it, Python itself answers."""
+    code, printed = interrupted(tmp_path, IMPORTS + SELFPLAY, number, " understudy.", seconds)
     assert "Traceback" not in printed
     assert code in (0, 130, -number)
+
+
+def test_the_package_imports_next_to_nothing_by_itself() -> None:
+    """Ctrl-C gives a traceback until the command line hears it: that comes right after the package is imported."""
+    code = "import sys, importlib; before = set(sys.modules); import understudy; print(*set(sys.modules) - before)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(ran.stdout.split()) <= {"__future__", "understudy"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loaded", [" torch.torch_version", " torch._C", " torch.fx"])
+def test_a_usi_engine_ends_while_torch_loads(tmp_path: Path, loaded: str) -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    usi = ["-m", "understudy", "usi", "nothing.npz"]
+    code, printed = interrupted(tmp_path, IMPORTS + usi, signal.SIGINT, loaded)
+    assert "Traceback" not in printed
+    assert "no checkpoint" not in printed
+    assert code in (130, -signal.SIGINT)
+
+
+BOT = """
+from sc2.bot_ai import BotAI
+
+class Waits(BotAI):
+    async def on_step(self, iteration):
+        if iteration == 20:
+            print("It plays", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wait_for", "times"), [(" sc2.data\n", 1), (" sc2.data\n", 2), ("It plays", 1)])
+def test_games_of_the_proving_ground_end(tmp_path: Path, wait_for: str, times: int) -> None:
+    """Ctrl-C while the command imports, while the processes that play do (the second time), and in a game."""
+    pytest.importorskip("sc2")
+    pytest.importorskip("numba")
+    (tmp_path / "waits.py").write_text(BOT)
+    playing = [*IMPORTS, "-m", "understudy", "proving-ground", "play", "waits.py"]
+    for games in ([], ["--games", "3", "--parallel", "2"])[times - 1 :]:
+        code, printed = interrupted(tmp_path, [*playing, *games], signal.SIGINT, wait_for, times=times)
+        assert "Traceback" not in printed
+        assert code in (130, -signal.SIGINT)
 
 
 @pytest.mark.slow

@@ -71,7 +71,10 @@ def apart() -> dict[str, Any]:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes that are started inside never hear SIGINT or SIGTERM; their parent ends them with `kill`."""
+    """Processes that are started inside do not hear SIGINT or SIGTERM, unless they call `end_on_signals`.
+
+    Otherwise their parent ends them with `kill`.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -80,3 +83,11 @@ def deaf_children() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_on_signals() -> None:
+    """In a child: SIGINT and SIGTERM end it without a traceback, also one that came while it could not hear them."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})

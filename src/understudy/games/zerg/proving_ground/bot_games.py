@@ -10,18 +10,21 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loguru import logger
 from sc2.data import Result
 
+from understudy.errors import WorkersFailed
 from understudy.games.zerg.proving_ground.bot_files import find_bot, load_bot
 from understudy.games.zerg.proving_ground.doors import IN_PROCESS, Pairing, play_through
 from understudy.games.zerg.proving_ground.in_process import play
 from understudy.games.zerg.proving_ground.maps import make_map
 from understudy.games.zerg.proving_ground.recording import Recording
 from understudy.games.zerg.proving_ground.summary import Census, GameSummary, names_of_refusals, names_of_units
+from understudy.machine.signals import deaf_children, end_on_signals
 
 ERROR, NO_RESULT = "error", "no result"
 
@@ -70,13 +73,22 @@ def _played(
             yield door, one, play_one(door, one)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(parallel, len(jobs)), context, initializer=_quiet) as pool:
-        futures = [pool.submit(play_one, door, one) for door, one in jobs]
+    pool = ProcessPoolExecutor(min(parallel, len(jobs)), context, initializer=_begin)
+    try:
+        with deaf_children():  # until they have imported all that they need
+            futures = [pool.submit(play_one, door, one) for door, one in jobs]
         for (door, one), future in zip(jobs, futures, strict=True):
             yield door, one, future.result()
+    except BrokenProcessPool as error:
+        raise WorkersFailed(
+            "A process that played games was ended, perhaps for want of memory. Play fewer at once: --parallel."
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _quiet() -> None:
+def _begin() -> None:
+    end_on_signals()
     logger.remove()
     logger.add(sys.stderr, level="WARNING")
 
