@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from nicegui import ui
@@ -24,31 +25,36 @@ def show(watched: Watched) -> list[Update]:
     view: StageView | None = None  # until it was read
     seen: object = None
 
-    def now() -> StageView:
-        return view or StageView()
+    def live(draw: Callable[[StageView], Markup]) -> Update:
+        return live_html(lambda: empty("Reading …") if view is None else draw(view))
 
     def in_status() -> str:
         gate = watched.snapshot.learner.stats.get("gate") or {}
         return str(gate.get("sentence") or "")
 
     with card("On stage"):
-        updates = [live_html(lambda: empty("Reading …") if view is None else sentence(view, in_status()))]
+        updates = [live(lambda found: sentence(found, in_status()))]
     with box("grid wide"):
         note = "evaluation games, simulated and live games of the gate, and arena games; one fit over all"
         updates.append(
-            chart_card("rating", lambda: rating_chart(now()), note=note, empty="No version was compared yet.")
+            chart_card(
+                "rating",
+                lambda: None if view is None else rating_chart(view),
+                note=note,
+                empty="It appears when versions were compared.",
+            )
         )
     with box("grid wide"):
         with card("Champion and candidate", "points per game", metric="candidate_points"):
-            updates.append(live_html(lambda: empty("Reading …") if view is None else candidate(view)))
+            updates.append(live(candidate))
         with card("Decisions", "newest first"):
-            updates.append(live_html(lambda: decisions(now())))
+            updates.append(live(decisions))
     with card("Ratings", "Elo", metric="rating"):
-        updates.append(live_html(lambda: rating_table(now(), watched.run.root)))
+        updates.append(live(lambda found: rating_table(found, watched.run.root)))
     with card("Version against version", "points of the row / games"):
-        updates.append(live_html(lambda: met_table(now())))
+        updates.append(live(met_table))
     with card("Against each opponent", "games compared by the gate: % of the points (games)"):
-        updates.append(live_html(lambda: opponent_table(now(), watched.name)))
+        updates.append(live(lambda found: opponent_table(found, watched.name)))
 
     async def read() -> None:
         nonlocal view
