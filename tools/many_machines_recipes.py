@@ -3,8 +3,9 @@
     python tools/many_machines_recipes.py [ladder] [pcs] [ray]
 
 `ladder` and `pcs` use a folder as the bucket, or with --s3 an S3 server on this machine (moto), or with --azure an
-emulator of Azure (azurite-blob, which must be on the PATH). `ray` starts a cluster of three nodes of one CPU each with
-`ray start`, and stops the processes that it has started.
+emulator of Azure (azurite-blob, which must be on the PATH), or with --google one of Google Cloud Storage (see
+tests/remote/storage_testbench.py). `ray` starts a cluster of three nodes of one CPU each with `ray start`, and stops
+the processes that it has started.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from remote.azurite import COMMAND as AZURITE
 from remote.azurite import CONTAINER, azurite
 from remote.s3_server import BUCKET, environment, free_port, s3_server
+from remote.storage_testbench import BUCKET as GOOGLE_BUCKET
+from remote.storage_testbench import TESTBENCH, google
 from understudy.models.store import ModelStore
 from understudy.remote.bucket import Bucket
 from understudy.remote.head import read_head
@@ -216,7 +219,10 @@ def main() -> None:
     parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="ladder, pcs, ray; default: all")
     parser.add_argument("--s3", action="store_true", help="an S3 server on this machine instead of a folder")
     parser.add_argument("--azure", action="store_true", help="Azurite on this machine instead of a folder")
+    parser.add_argument("--google", action="store_true", help="storage-testbench on this machine instead of a folder")
     options = parser.parse_args()
+    if options.google and not TESTBENCH:
+        parser.error("STORAGE_TESTBENCH must be the HOST:PORT of a storage-testbench")
     if options.azure and not AZURITE:
         parser.error("azurite-blob is not on the PATH: npm install azurite, and add node_modules/.bin to the PATH")
     if unknown := set(options.recipes) - RECIPES.keys():
@@ -235,6 +241,10 @@ def main() -> None:
                 given |= stack.enter_context(azurite())
                 os.environ.update(given)
                 url = f"az://{CONTAINER}/{name}"
+            elif options.google:
+                given |= stack.enter_context(google(folder))
+                os.environ.update(given)
+                url = f"gs://{GOOGLE_BUCKET}/{secrets.token_hex(4)}"
             say(f"{name}: {RECIPES[name].__doc__}")
             began = time.monotonic()
             RECIPES[name](folder, url, {**given, "PYTHONPATH": path})

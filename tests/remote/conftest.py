@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +12,14 @@ import pytest
 from remote.azurite import COMMAND as AZURITE
 from remote.azurite import CONTAINER, azurite
 from remote.s3_server import BUCKET, CREDENTIALS, s3_server
+from remote.storage_testbench import BUCKET as GOOGLE_BUCKET
+from remote.storage_testbench import TESTBENCH, google
 from understudy.remote.memory import MemoryStore
 from understudy.remote.objects import Store
 from understudy.remote.store import open_store
 
 _numbers = itertools.count()
+_EMULATORS = [*(["azure"] if AZURITE else []), *(["google"] if TESTBENCH else [])]
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +51,16 @@ def azure_url(azurite_environment: dict[str, str], monkeypatch: pytest.MonkeyPat
     return f"az://{CONTAINER}/{next(_numbers)}"
 
 
-@pytest.fixture(params=["folder", "s3", *(["azure"] if AZURITE else [])])
+@pytest.fixture
+def google_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    pytest.importorskip("obstore")
+    with google(tmp_path) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        yield f"gs://{GOOGLE_BUCKET}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture(params=["folder", "s3", *_EMULATORS])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A new bucket that several processes can reach."""
     if request.param == "folder":
@@ -55,7 +68,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue(f"{request.param}_url"))
 
 
-@pytest.fixture(params=["memory", "folder", "s3", *(["azure"] if AZURITE else [])])
+@pytest.fixture(params=["memory", "folder", "s3", *_EMULATORS])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "memory":
         return MemoryStore()

@@ -2,8 +2,9 @@
 
     python tests/remote/storm.py folder|s3 [--kills 200] [--seconds 240] [--namespaces]
 
-Players compare versions by their gates. At the end it checks: every game of every player is in the model exactly
-once, and all machines have the same model and the same champion.
+With s3, a proxy delays requests and fails 10 % of them, and after each 20 kills the server's process is killed too; the
+next one gets its objects. Players compare versions by their gates. At the end it checks: every game of every player is
+in the model exactly once, and all machines have the same model and the same champion.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from game_files import make_model, put_game
 from remote.machines import learned_times
 from remote.namespaces import HOST, namespaces
-from remote.s3_server import BUCKET, CREDENTIALS, s3_server
+from remote.s3_server import BUCKET, CREDENTIALS, S3Server
 from remote.unreliable import UnreliableProxy
 from runs import drained
 from understudy.errors import RemoteUnavailable
@@ -181,35 +182,38 @@ class Storm:
 
 
 @contextlib.contextmanager
-def opened(kind: str, folder: Path, host: str) -> Iterator[tuple[str, UnreliableProxy | None]]:
-    """The URL of a new bucket, and the proxy in front of it."""
+def opened(kind: str, folder: Path, host: str) -> Iterator[tuple[str, UnreliableProxy | None, S3Server | None]]:
+    """The URL of a new bucket, the server that has it, and the proxy in front of it."""
     if kind == "folder":
-        yield str(folder / "bucket"), None
+        yield str(folder / "bucket"), None, None
         return
-    with s3_server() as address:
-        proxy = UnreliableProxy(address, host=host)
-        os.environ.update({**CREDENTIALS, "AWS_ENDPOINT_URL": proxy.address})
-        try:
-            yield f"s3://{BUCKET}/storm", proxy
-        finally:
-            proxy.close()
+    server = S3Server()
+    proxy = UnreliableProxy(server.address, host=host)
+    os.environ.update({**CREDENTIALS, "AWS_ENDPOINT_URL": proxy.address})
+    try:
+        yield f"s3://{BUCKET}/storm", proxy, server
+    finally:
+        proxy.close()
+        server.close()
 
 
-def storm(kind: str, kills: int, seconds: float, folder: Path, seed: int = 0, *, apart: bool = False) -> dict[str, Any]:
+def storm(
+    kind: str, kills: int, seconds: float, folder: Path, seed: int = 0, *, apart: bool = False, restart_every: int = 20
+) -> dict[str, Any]:
     """Kill processes, spread over some seconds; then let the machines finish, and check.
 
-    With `apart`, each machine is in a network namespace of its own.
+    With `apart`, each machine is in a network namespace of its own. The server is restarted after each `restart_every` kills.
     """
     with contextlib.ExitStack() as stack:
         prefixes = stack.enter_context(namespaces(NAMES)) if apart else {}
-        url, proxy = stack.enter_context(opened(kind, folder, HOST if apart else "127.0.0.1"))
+        url, proxy, server = stack.enter_context(opened(kind, folder, HOST if apart else "127.0.0.1"))
         made = Storm(folder, url, seed, prefixes)
         try:
             for number in range(kills):
                 time.sleep(made.chance.uniform(0, 2 * seconds / kills))
                 made.kill()
-                if proxy is not None and number % 20 == 19:
-                    proxy.restart(1.0)
+                if proxy is not None and server is not None and number % restart_every == restart_every - 1:
+                    proxy.restart(1.0, server.restart)
             bucket = Bucket(url, patience=60)
             deadline = time.monotonic() + 120
             while len(bucket.list(GAMES)) < LEAST_GAMES:  # a busy machine needs a while to start a process
@@ -223,8 +227,9 @@ def storm(kind: str, kills: int, seconds: float, folder: Path, seed: int = 0, *,
         finally:
             made.close()
         found = made.check(bucket)
-        if proxy is not None:
+        if proxy is not None and server is not None:
             found |= {"requests": proxy.requests, "failed": proxy.failures, "restarts": proxy.restarts}
+            found |= {"objects at the last restart": server.objects_kept}
         return found
 
 

@@ -21,6 +21,8 @@ def test_every_game_is_learned_once_whatever_is_killed(
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_ENDPOINT_URL"):
             monkeypatch.setenv(name, "set by the storm")  # and restored afterwards
     apart = kind == "s3" and available()
-    found = storm(kind, kills=6, seconds=6.0, folder=tmp_path, apart=apart)
+    found = storm(kind, kills=6, seconds=6.0, folder=tmp_path, apart=apart, restart_every=4)
     assert found["kills"] == 6
     assert found["games"] >= 20
+    if kind == "s3":
+        assert found["restarts"] == 1

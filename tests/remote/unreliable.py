@@ -10,6 +10,7 @@ import http.client
 import random
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from remote.s3_server import free_port
 
 
 class UnreliableProxy:
-    """Forwards to `address`. `restart` refuses connections for a while."""
+    """Forwards to `address`. `restart` answers what is under way, then refuses connections for a while."""
 
     def __init__(
         self, address: str, *, failing: float = 0.1, delay: float = 0.01, seed: int = 0, host: str = "127.0.0.1"
@@ -34,13 +35,15 @@ class UnreliableProxy:
     def address(self) -> str:
         return f"http://{self._host}:{self._port}"
 
-    def restart(self, seconds: float) -> None:
+    def restart(self, seconds: float, meanwhile: Callable[[], None]) -> None:
         self.close()
         time.sleep(seconds)
+        meanwhile()
         self.restarts += 1
         self._start()
 
     def close(self) -> None:
+        """Stop, and wait for the requests under way."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -48,6 +51,8 @@ class UnreliableProxy:
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
+            timeout = 5.0  # for a client that connects and asks nothing
+
             def forward(self) -> None:
                 with contextlib.suppress(ConnectionError):  # a killed client
                     proxy._forward(self)
@@ -59,7 +64,7 @@ class UnreliableProxy:
 
         ThreadingHTTPServer.allow_reuse_address = True
         self._server = ThreadingHTTPServer((self._host, self._port), Handler)
-        self._server.daemon_threads = True
+        self._server.daemon_threads = False  # so that closing waits for them
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def _forward(self, handler: BaseHTTPRequestHandler) -> None:
