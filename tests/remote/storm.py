@@ -202,7 +202,7 @@ def storm(
 ) -> dict[str, Any]:
     """Kill processes, spread over some seconds; then let the machines finish, and check.
 
-    With `apart`, each machine is in a network namespace of its own. The server is restarted every `restart_every` kills.
+    With `apart`, each machine has a network namespace of its own. The server is restarted every `restart_every` kills.
     """
     with contextlib.ExitStack() as stack:
         prefixes = stack.enter_context(namespaces(NAMES)) if apart else {}
