@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from understudy.cli import main
+from understudy.cli import command_line, main
 from understudy.games.zerg.training_run import main as run_with_training
 
 U, RUN = "understudy", "run_with_training"
@@ -141,23 +145,81 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(tmp_path: 
     assert "Traceback" not in done.stderr
 
 
-COMMANDS = "learn doctor selfplay dashboard models monitor export stop play usi match replays package"
+def _parsers(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Each command, and the commands below it, with its parser."""
+    yield name, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below, found in action.choices.items():
+                yield from _parsers(found, f"{name} {below}".strip())
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS.split()])
-def test_help_fits_a_screen_and_an_ascii_console(command: str) -> None:
+COMMANDS = [name for name, _ in _parsers(command_line())]
+
+
+def _help_of(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with contextlib.suppress(SystemExit):
+        main(line.split())
+    return capsys.readouterr().out
+
+
+def test_every_command_of_the_list_is_checked_below(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = re.findall(r"^    ([a-z][a-z-]+)\b", _help_of("--help", capsys), re.MULTILINE)
+    assert set(listed) == {name for name in COMMANDS if name and " " not in name}
+    assert len(listed) > 30
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_screen_and_an_ascii_console(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = _help_of(f"{command} --help", capsys)
+    assert text.startswith(f"usage: understudy {command}".strip())
+    assert text.isascii()
+    assert len(text.splitlines()) <= (40 if command else 50)  # the list of commands is longer
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_programs_of_games_have_help_that_fits_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for program in ("proving-ground", *(f"proving-ground {name}" for name in PROVING_GROUND.split())):
+        text = _help_of(f"{program} --help", capsys)
+        assert text.startswith(f"usage: understudy {program}")
+        assert text.isascii()
+        assert len(text.splitlines()) <= 40, program
+        assert max(map(len, text.splitlines())) <= 80, program
+
+
+PROVING_GROUND = "install serve play games ladder compare conformance watch listen"
+
+
+def test_help_works_on_an_ascii_console() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "understudy", *command.split(), "--help"],
+        [sys.executable, "-m", "understudy", "--help"],
         env={**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"},
         capture_output=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.isascii()
-    assert len(done.stdout.splitlines()) <= (40 if command else 50)  # the list of commands is longer
 
 
-def test_help_all_has_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["selfplay", "--help-all"])
-    assert "--training.learning-rate" in capsys.readouterr().out
+WITH_SETTINGS = [name for name, parser in _parsers(command_line()) if "--help-all" in parser._option_string_actions]
+
+
+def test_the_commands_with_settings_are_these() -> None:
+    assert set(WITH_SETTINGS) >= {"learn", "selfplay", "dashboard", "replays", "package", "sync", "work", "tune"}
+
+
+@pytest.mark.parametrize("command", WITH_SETTINGS)
+def test_help_all_has_the_settings(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    short, full = _help_of(f"{command} --help", capsys), _help_of(f"{command} --help-all", capsys)
+    assert "--help-all" in short
+    assert len(full) > len(short)
+    shown = [line.split()[0] for line in full.splitlines() if re.match(r"  --[a-z-]+\.[a-z-]+", line)]
+    assert shown
+    assert full.isascii()
+    assert not [flag for flag in shown if f"  {flag} " in short]

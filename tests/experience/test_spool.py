@@ -260,6 +260,26 @@ def test_rejected_files_are_bounded_too(run: RunDir, ledger: Ledger) -> None:
     assert ledger.games_by_outcome()["rejected"] == 40
 
 
+@pytest.mark.parametrize("most", [0, 1, 5, 30])
+def test_the_newest_rejected_files_are_kept_and_never_more_than_the_setting(
+    run: RunDir, ledger: Ledger, most: int
+) -> None:
+    for i in range(most + 3):  # of an earlier start, when the setting was higher
+        (run.rejected / f"before{i}.npz").write_bytes(b"no zip")
+        (run.rejected / f"before{i}.npz.reason.json").write_text("{}")
+        os.utime(run.rejected / f"before{i}.npz.reason.json", (1_000_000 + i,) * 2)
+    spool = Spool(run, ledger, StorageSettings(rejected_files=most))
+    spool.recover()
+    for i in range(70):
+        (run.buffer / f"bad{i}.npz").write_bytes(b"no zip")
+        spool.next_batch(EXPECTED, 1, 0)
+        kept = {path.name for path in run.rejected.glob("*.npz")}
+        assert {path.name.removesuffix(".reason.json") for path in run.rejected.glob("*.reason.json")} == kept
+        assert most - most // 10 <= len(kept) <= most
+        newest = [f"before{n}.npz" for n in range(most + 3)] + [f"bad{n}.npz" for n in range(i + 1)]
+        assert kept == set(newest[len(newest) - len(kept) :])
+
+
 def test_archive_and_ledger_agree_again_after_a_kill_between_them(run: RunDir, ledger: Ledger) -> None:
     spool = Spool(run, ledger, StorageSettings())
     put_game(run.buffer)

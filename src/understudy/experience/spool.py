@@ -230,7 +230,9 @@ class Spool:
         target = free_name(self._run.rejected / _plain(path.name))
         note = {"file": target.name, "reason": reason, "bytes": size, "at": time.strftime("%Y-%m-%d %H:%M:%S")}
         text = json.dumps(note, indent=2, ensure_ascii=False).encode()
-        write_atomically(target.with_name(f"{target.name}.reason.json"), lambda stream: stream.write(text))
+        beside = target.with_name(f"{target.name}.reason.json")
+        write_atomically(beside, lambda stream: stream.write(text))
+        os.utime(beside, ns=(time.time_ns(),) * 2)  # finer than the system's own: the oldest are removed first
         move(path, target)
         self._ledger.record_rejected(target.name, reason, size)
         self.passed.rejected += 1
@@ -309,7 +311,7 @@ class Spool:
         surplus = len(notes) - self._storage.rejected_files
         if surplus > 0:
             surplus += self._storage.rejected_files // 10
-        for entry in heapq.nsmallest(surplus, notes, key=lambda e: e.stat().st_mtime):
+        for entry in heapq.nsmallest(surplus, notes, key=lambda e: e.stat().st_mtime_ns):
             unusable = Path(entry.path.removesuffix(".reason.json"))
             if unusable.is_dir() and not unusable.is_symlink():
                 shutil.rmtree(unusable)

@@ -15,7 +15,7 @@ from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import load_settings
 
 _WORK_DIR = "understudy_work"
-_URL = "s3://BUCKET/PREFIX, gs://…, az://…, or a folder that all machines can reach"
+_URL = "s3://BUCKET/PREFIX, gs://..., az://..., or a folder that all machines can reach"
 
 
 def add_commands(commands: Any) -> None:

@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def add_commands(subparsers: Any) -> None:
     parser = add("play", help="play a bot against a built-in opponent or another bot")
     parser.add_argument("bot", help="a Python file, a ladder bot's folder, or package.module; FILE:Class if several")
     parser.add_argument("--race", choices=RACE_CHOICES, help="default: what the bot's code says")
-    parser.add_argument("--door", choices=(*DOORS, "all"), default=IN_PROCESS)
+    _add_choice(parser, "--door", (*DOORS, "all"), IN_PROCESS)
     parser.add_argument("--against", help="another bot instead of a built-in opponent (in-process)")
     parser.add_argument("--time-limit", type=duration, help="game seconds after which the game is a tie")
     parser.add_argument("--record", type=Path, help="record the game for `watch` (in-process)")
@@ -103,10 +104,16 @@ def add_commands(subparsers: Any) -> None:
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--opponent", choices=RACE_CHOICES, default="Random")
-    parser.add_argument("--difficulty", choices=DIFFICULTIES, default="Medium")
-    parser.add_argument("--build", choices=BUILD_CHOICES, default="RandomBuild")
+    _add_choice(parser, "--difficulty", DIFFICULTIES, "Medium")
+    _add_choice(parser, "--build", BUILD_CHOICES, "RandomBuild")
     parser.add_argument("--map-seed", type=_map_seed, default=0, help="a number, or a name such as Small-3 or Four-3")
     parser.add_argument("--seed", type=count_or_zero, default=0)
+
+
+def _add_choice(parser: argparse.ArgumentParser, flag: str, choices: Sequence[str], default: str) -> None:
+    """The choices are in the help and not in the usage, where they would not fit on a line."""
+    text = f"{', '.join(choices)} (default: {default})"
+    parser.add_argument(flag, choices=choices, default=default, metavar=flag[2:].upper(), help=text)
 
 
 def _port(text: str) -> int:
