@@ -33,6 +33,7 @@ CORE = (
     "ledger/connection.py",
     "ledger/gate.py",
     "ledger/history.py",
+    "ledger/reading.py",
     "ledger/rows.py",
     "ledger/tables.py",
     "models",
