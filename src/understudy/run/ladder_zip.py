@@ -32,6 +32,7 @@ CORE = (
     "ledger/__init__.py",  # without the jobs of the learner
     "ledger/connection.py",
     "ledger/gate.py",
+    "ledger/gate_proof.py",
     "ledger/history.py",
     "ledger/reading.py",
     "ledger/rows.py",
