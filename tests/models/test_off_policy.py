@@ -27,7 +27,7 @@ DECISIONS = 5
 def biased(sign: float) -> LiveModel:
     """A model that answers 1 where the first feature is positive (`sign` above 0), or the opposite."""
     settings = Settings(training=TrainingSettings(normalize_states=False, exploration=0.0))
-    with RLAgent(1, 2, hidden=(4,), seed=1, settings=settings) as agent:
+    with RLAgent(1, 2, run_dir=None, hidden=(4,), seed=1, settings=settings) as agent:
         state = agent._model.export()
     network = LiveModel(state)
     parameters = np.zeros_like(network.network.parameters)
