@@ -37,9 +37,6 @@ class _Method:
     def __init__(self, ray: StandIn, actor: _Actor, name: str) -> None:
         self._ray, self._actor, self._name = ray, actor, name
 
-    def options(self, **_: Any) -> _Method:
-        return self
-
     def remote(self, *args: Any) -> _Ref:
         trouble = self._ray.trouble.get((self._name, self._actor.worker, self._actor.incarnation))
         if trouble is not None and (self._name == "report" or self._actor.plays >= self._ray.good):

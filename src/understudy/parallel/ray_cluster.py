@@ -33,11 +33,6 @@ def join_cluster(address: str) -> bool:
     return True
 
 
-def tell(method: Any) -> Any:
-    """Call a method of an actor that answers while it plays."""
-    return method.options(concurrency_group=CONTROL).remote()
-
-
 def kill(actor: Any) -> None:
     """End an actor, if it is not gone."""
     with contextlib.suppress(ray.exceptions.RayError, ValueError):

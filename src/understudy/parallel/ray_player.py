@@ -13,6 +13,7 @@ import ray
 from numpy.typing import NDArray
 
 from understudy.parallel.player import PlayerSpec
+from understudy.parallel.ray_cluster import CONTROL
 from understudy.parallel.ray_files import Files, ReceivedFolder, find_modules_in
 from understudy.parallel.rollout import Rollout, RolloutShape
 from understudy.parallel.shared import Block
@@ -60,6 +61,7 @@ class RayPlayer:
         """Where the matches are, after the rollout under way."""
         return self._player.snapshot()
 
+    @ray.method(concurrency_group=CONTROL)
     def report(self) -> dict[str, Any]:
         """A sign of life. `steps` grows while the worker plays."""
         return {
@@ -72,10 +74,12 @@ class RayPlayer:
             "paused": not self._go.is_set(),
         }
 
+    @ray.method(concurrency_group=CONTROL)
     def pause(self) -> None:
         """Stop before the next decision."""
         self._go.clear()
 
+    @ray.method(concurrency_group=CONTROL)
     def resume(self) -> None:
         """Go on after a pause."""
         self._go.set()

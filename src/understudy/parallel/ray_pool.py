@@ -27,7 +27,7 @@ from understudy.settings import ParallelSettings
 try:
     import ray
 
-    from understudy.parallel.ray_cluster import CONTROL, cause, join_cluster, kill, ray_errors, reason, tell
+    from understudy.parallel.ray_cluster import CONTROL, cause, join_cluster, kill, ray_errors, reason
     from understudy.parallel.ray_files import SentFolder, module_folders
     from understudy.parallel.ray_player import RayPlayer
 except ImportError as error:
@@ -132,17 +132,17 @@ class RayWorkers(WorkerPool):
     def pause_workers(self) -> None:
         """Tell all workers to stop before their next decision."""
         for slot in self._slots.values():
-            tell(slot.actor.pause)
+            slot.actor.pause.remote()
 
     def resume_workers(self) -> None:
         """Tell paused workers to go on."""
         for slot in self._slots.values():
-            tell(slot.actor.resume)
+            slot.actor.resume.remote()
             slot.seen = time.monotonic()
 
     def report_workers(self, timeout: float = 1.0) -> list[dict[str, Any]]:
         """Ask every worker for a sign of life; what is known of each, and whether it has `answered` in time."""
-        asked = {worker: tell(slot.actor.report) for worker, slot in self._slots.items()}
+        asked = {worker: slot.actor.report.remote() for worker, slot in self._slots.items()}
         ready, _ = ray.wait(list(asked.values()), num_returns=len(asked), timeout=timeout) if asked else ([], [])
         for worker, ref in asked.items():
             if ref in ready:
@@ -208,7 +208,7 @@ class RayWorkers(WorkerPool):
         actor = actor_class.remote(
             self._players, self._shape, settings, worker, incarnation, saved, module_folders(), files
         )
-        return _Slot(actor, tell(actor.report))
+        return _Slot(actor, actor.report.remote())
 
     def _play(self, slot: _Slot) -> None:
         slot.playing = slot.actor.play.remote(self._weights, self._generation, self._folder.files())
@@ -281,7 +281,7 @@ class RayWorkers(WorkerPool):
                 slot.seen = now
             slot.facts, slot.report, slot.started = facts, None, True
         elif slot.report is None and now > slot.asked + min(settings.timeout_seconds / 4, 5.0):
-            slot.asked, slot.report = now, tell(slot.actor.report)
+            slot.asked, slot.report = now, slot.actor.report.remote()
         silent, waits = now - slot.seen, slot.playing is not None and slot.rollout is None
         if not slot.started and silent > max(_START_SECONDS, settings.timeout_seconds):
             self._replace(worker, "not started", f"it has not started for {silent:.0f} s")
