@@ -164,10 +164,9 @@ def test_the_newest_games_of_archive_and_buffer_are_read(tmp_path: Path) -> None
     for path in list(run.buffer.glob("*.npz"))[:1]:
         run.archive.mkdir(exist_ok=True)
         path.rename(run.archive / path.name)
+    whole = [*run.buffer.glob("*.npz"), *run.archive.glob("*.npz")]
     (run.buffer / "game_20990101_000000_Victory_bad.npz").write_bytes(b"no game")
     found = newest_games(run, expected)
-    wanted = {
-        read_episode(p, StorageSettings()).meta.id for f in (run.buffer, run.archive) for p in f.glob("*[!d].npz")
-    }
+    wanted = {read_episode(path, StorageSettings()).meta.id for path in whole}
     assert {game.meta.id for game in found} == wanted
     assert len(found) == 3
