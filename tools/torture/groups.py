@@ -112,7 +112,7 @@ def kill_learner_again_and_again(report: Report, folder: Path) -> None:
             os.kill(last, signal.SIGKILL)
             deaths += 1
         report.check("it is given up", wait_until(lambda: "6 times in a row" in host.said, 30))
-        report.equal("restarts that the terminal tells of", host.said.count("It is started again in"), 5)
+        report.equal("restarts that the terminal tells of", host.said.count("It restarts in"), 5)
         played = len(host.games)
         report.check("the bot plays on", wait_until(lambda: len(host.games) > played, 30))
     finally:
