@@ -275,8 +275,8 @@ def test_the_axis_and_the_smoothing_of_all_charts_can_be_chosen(page: Tab, addre
     page.wait_for(f"{names}.includes('model version')")
     for field, choice in (("Axis", "decisions learned from"), ("Smoothing", "smoothed over 5 points")):
         page.click(f'.controls [aria-label="{field}"]')
-        page.wait_for("document.querySelectorAll('.q-menu .q-item').length >= 3")
         where = f"[...document.querySelectorAll('.q-menu .q-item')].find(i => i.innerText === '{choice}')"
+        page.wait_for(f"Boolean({where})")
         page.evaluate(f"{where}.click()")
         page.wait_for("!document.querySelector('.q-menu')")
     page.wait_for(f"{names}.includes('decisions learned from') && !{names}.includes('model version')")
