@@ -5,7 +5,7 @@ from __future__ import annotations
 from sc2.bot_ai import BotAI
 from sc2.ids.unit_typeid import UnitTypeId as U
 
-from managers.strategy import Targets
+from managers.strategy import Quota
 
 
 class ArmyManager:
@@ -14,7 +14,7 @@ class ArmyManager:
     def __init__(self, bot: BotAI) -> None:
         self._bot = bot
 
-    def update(self, plan: Targets) -> None:
+    def update(self, plan: Quota) -> None:
         """One step."""
         bot = self._bot
         if bot.supply_army >= plan.attack_at:

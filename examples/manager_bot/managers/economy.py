@@ -5,7 +5,7 @@ from __future__ import annotations
 from sc2.bot_ai import BotAI
 from sc2.ids.unit_typeid import UnitTypeId as U
 
-from managers.strategy import Targets
+from managers.strategy import Quota
 
 
 class EconomyManager:
@@ -14,7 +14,7 @@ class EconomyManager:
     def __init__(self, bot: BotAI) -> None:
         self._bot = bot
 
-    async def update(self, plan: Targets) -> None:
+    async def update(self, plan: Quota) -> None:
         """One step."""
         bot = self._bot
         if not bot.townhalls or not bot.workers:

@@ -12,7 +12,7 @@ from understudy import RLAgent
 from understudy.sc2 import BotSession, OpponentMemory
 
 
-class Targets(NamedTuple):
+class Quota(NamedTuple):
     """What the other managers act on."""
 
     workers: int
@@ -20,7 +20,7 @@ class Targets(NamedTuple):
     attack_at: int
 
 
-PLANS = {"EARLY": Targets(16, 3, 5), "LATE": Targets(22, 5, 40)}
+PLANS = {"EARLY": Quota(16, 3, 5), "LATE": Quota(22, 5, 40)}
 FEATURES = ("workers", "army", "time")
 
 
@@ -37,7 +37,7 @@ class StrategyManager:
         """Start the journal of the game."""
         self.session.begin(self._bot.opponent_id or "", self._race(), map=self._bot.game_info.map_name)
 
-    def update(self) -> Targets:
+    def update(self) -> Quota:
         """The plan in force; a decision every four seconds."""
         if self.session.due(self._bot.time):
             army = self._bot.supply_army / 100
