@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measure import Row, quantile, run_alone, take_turns
+from understudy.games.shogi.actions import ACTIONS, PolicyOutputMapper, actions_of_moves
 from understudy.games.shogi.batch import SHAPE, ShogiBatch
-from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper, actions_of_moves
 
 GAMES, ROUNDS, STEPS = 64, 9, 40
 

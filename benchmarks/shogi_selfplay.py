@@ -17,11 +17,11 @@ from torch.distributions import Categorical
 
 from measure import Row, quantile, run_alone
 from shogi_network import update_flops
+from understudy.games.shogi.actions import ACTIONS
 from understudy.games.shogi.batch import SHAPE, ShogiBatch
 from understudy.games.shogi.checkpoint import new_network
 from understudy.games.shogi.matches import ShogiMatches
 from understudy.games.shogi.network.modules import expectation
-from understudy.games.shogi.policy import ACTIONS
 from understudy.models.live import Interface, LiveModel, new_model
 from understudy.parallel.local import ParallelManager
 from understudy.parallel.player import PlayerSpec

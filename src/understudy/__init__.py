@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from understudy.agent import Decision, RLAgent
     from understudy.errors import UnderstudyError
     from understudy.experience.episode import Episode, EpisodeMeta, read_episode, write_episode
+    from understudy.games.shogi.actions import PolicyOutputMapper
     from understudy.games.shogi.network.res_tower import ActorCriticResTower
-    from understudy.games.shogi.policy import PolicyOutputMapper
     from understudy.games.zerg.bot import WickedZergBotProImpl
     from understudy.learner.process import BackgroundParallelLearner
     from understudy.models.store import ModelStore
@@ -40,7 +40,7 @@ _HOMES = {
     "ModelStore": "understudy.models.store",
     "ModelSynchronizer": "understudy.parallel.synchronizer",
     "ParallelManager": "understudy.parallel.local",
-    "PolicyOutputMapper": "understudy.games.shogi.policy",
+    "PolicyOutputMapper": "understudy.games.shogi.actions",
     "RLAgent": "understudy.agent",
     "Settings": "understudy.settings",
     "TrainingLoopManager": "understudy.parallel.loop",

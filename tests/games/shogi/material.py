@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.games.shogi.actions import ACTIONS
 from understudy.games.shogi.inference import Outputs
-from understudy.games.shogi.policy import ACTIONS
 
 _WORTH = np.array([1, 3, 3, 5, 6, 8, 10, 0, 7, 6, 6, 6, 12, 14])
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from games.shogi import slow_shogi
 from games.shogi.random_games import random_positions
+from understudy.games.shogi.actions import ACTIONS, PolicyOutputMapper
 from understudy.games.shogi.batch import PLANES, SHAPE, ShogiBatch, observe
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper
 from understudy.games.shogi.rules import Ending, ShogiGame
 
 

@@ -7,9 +7,9 @@ import pytest
 from pettingzoo.test import api_test
 
 from games.shogi import slow_shogi
+from understudy.games.shogi.actions import PolicyOutputMapper
 from understudy.games.shogi.environment import ShogiEnvironment
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import PolicyOutputMapper
 
 MATE_IN_ONE = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
 

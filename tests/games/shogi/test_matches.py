@@ -5,11 +5,11 @@ import pytest
 
 from games.shogi import slow_shogi
 from understudy.games.game import open_game
+from understudy.games.shogi.actions import PolicyOutputMapper
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.matches import BOARD, MOST_LEGAL, LeagueEntry, ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer, MoveChoice, RandomPlayer
-from understudy.games.shogi.policy import PolicyOutputMapper
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.search import mating_move
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from games.shogi.material import material
+from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.players import (
     ContestScore,
     GreedyPlayer,
@@ -21,7 +22,6 @@ from understudy.games.shogi.players import (
     play,
     play_match,
 )
-from understudy.games.shogi.policy import BLACK, WHITE
 from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.rules import Ending, Result, ShogiGame
 

@@ -11,8 +11,8 @@ import pytest
 
 from games.shogi.random_games import random_positions
 from understudy.games.shogi import csa, kif
+from understudy.games.shogi.actions import ACTIONS, BLACK, WHITE
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import ACTIONS, BLACK, WHITE
 from understudy.games.shogi.record import GameRecord, record_of
 from understudy.games.shogi.record_files import read_records, write_record
 from understudy.games.shogi.rules import Ending, Result, ShogiGame

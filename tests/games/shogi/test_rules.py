@@ -5,8 +5,8 @@ import pytest
 
 from games.shogi import slow_shogi
 from games.shogi.random_games import random_positions
+from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import BLACK, WHITE
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame, check_sfen, game_of_position
 
 

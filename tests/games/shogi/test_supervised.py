@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from understudy.games.shogi.actions import WHITE, PolicyOutputMapper
 from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.players import GreedyPlayer, play
-from understudy.games.shogi.policy import WHITE, PolicyOutputMapper
 from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.record_files import write_record
 from understudy.games.shogi.rules import Ending, Result

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from games.shogi.material import material
+from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.players import PolicyPlayer, RandomPlayer
-from understudy.games.shogi.policy import BLACK, WHITE
 from understudy.games.shogi.record_files import read_records
 from understudy.games.shogi.rules import Ending, Result, ShogiGame
 from understudy.games.shogi.terminal import drawn, play_in_terminal

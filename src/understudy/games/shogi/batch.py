@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.games.shogi.actions import ACTIONS, BLACK, WHITE, actions_of_moves, moves16_of_actions
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import ACTIONS, BLACK, WHITE, actions_of_moves, moves16_of_actions
 from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame
 
 PLANES = 46

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
 from understudy.files.atomic import write_atomically
 from understudy.files.npz import read_npz, write_npz
+from understudy.games.shogi.actions import ACTIONS
 from understudy.games.shogi.batch import PLANES
 from understudy.games.shogi.matches import ShogiMatches
 from understudy.games.shogi.network.res_tower import ActorCriticResTower
-from understudy.games.shogi.policy import ACTIONS
 from understudy.models.state import ModelState, read_model
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Floats

@@ -10,9 +10,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
+from understudy.games.shogi.actions import ACTIONS, PolicyOutputMapper
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper
 from understudy.games.shogi.rules import MAX_MOVES, START, Ending, ShogiGame
 
 AGENTS = ("player_0", "player_1")

@@ -6,8 +6,8 @@ import re
 
 import cshogi
 
+from understudy.games.shogi.actions import BLACK, WHITE, step_of_usi
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import BLACK, WHITE, step_of_usi
 from understudy.games.shogi.record import GameRecord, judged, known
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.players import ContestScore, ShogiPlayer, outcome, play_match
-from understudy.games.shogi.policy import BLACK, WHITE
 from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.record_files import write_record
 from understudy.games.shogi.rules import Ending

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from understudy.errors import MatchesDamaged
 from understudy.games.game import Bools, Game, Step
 from understudy.games.saved import generator_of, pack, unpack, unpacking
+from understudy.games.shogi.actions import actions_of_moves
 from understudy.games.shogi.batch import PLANES, write_planes
 from understudy.games.shogi.endgames import Endgames
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import actions_of_moves
 from understudy.games.shogi.potential import material, potential, shaping
 from understudy.games.shogi.rules import START, Ending, ShogiGame, played
 

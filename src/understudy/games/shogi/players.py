@@ -12,10 +12,10 @@ import cshogi
 import numpy as np
 
 from understudy.acting.sampling import best, draw
+from understudy.games.shogi.actions import BLACK, WHITE, actions_of_moves
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.inference import Evaluator
-from understudy.games.shogi.policy import BLACK, WHITE, actions_of_moves
 from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
 from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import cshogi
 
+from understudy.games.shogi.actions import BLACK, WHITE, step_of_usi
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import BLACK, WHITE, step_of_usi
 
 START: str = cshogi.STARTING_SFEN
 MAX_MOVES = 500

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.games.shogi.actions import actions_of_moves
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.inference import Evaluator
-from understudy.games.shogi.policy import actions_of_moves
 from understudy.games.shogi.rules import ShogiGame
 from understudy.learning.losses import softmax
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from understudy.errors import ModelMismatch
+from understudy.games.shogi.actions import ACTIONS, PolicyOutputMapper
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.checkpoint import Checkpoint, load_checkpoint, new_network, save_checkpoint
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.network.res_tower import ActorCriticResTower
-from understudy.games.shogi.policy import ACTIONS, PolicyOutputMapper
 from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.record_files import read_records
 from understudy.games.shogi.rules import MAX_MOVES, Ending, ShogiGame

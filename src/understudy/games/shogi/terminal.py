@@ -8,9 +8,9 @@ from pathlib import Path
 
 import cshogi
 
+from understudy.games.shogi.actions import BLACK
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.players import ShogiPlayer, outcome
-from understudy.games.shogi.policy import BLACK
 from understudy.games.shogi.record import record_of
 from understudy.games.shogi.record_files import write_record
 from understudy.games.shogi.rules import ShogiGame

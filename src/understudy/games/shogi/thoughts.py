@@ -9,7 +9,7 @@ import cshogi
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.games.shogi.policy import BLACK, actions_of_moves
+from understudy.games.shogi.actions import BLACK, actions_of_moves
 from understudy.games.shogi.rules import ShogiGame
 
 LISTED = 5

@@ -6,8 +6,7 @@ import pytest
 
 from games.shogi import slow_shogi
 from games.shogi.random_games import random_positions
-from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.policy import (
+from understudy.games.shogi.actions import (
     ACTIONS,
     BLACK,
     BOARD_ACTIONS,
@@ -20,6 +19,7 @@ from understudy.games.shogi.policy import (
     step_of_usi,
     usi_of_step,
 )
+from understudy.games.shogi.errors import GameError
 
 MAPPER = PolicyOutputMapper()
 
