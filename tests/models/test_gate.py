@@ -16,7 +16,8 @@ from understudy.errors import ModelMissing, RunDirError
 from understudy.ledger.connection import LedgerGame
 from understudy.ledger.gate import GateLedger
 from understudy.models.evidence import Played
-from understudy.models.gate import Gate, Part
+from understudy.models.gate import Gate
+from understudy.models.gate_parts import Part
 from understudy.models.gate_state import GateState, state_from
 from understudy.models.state import ModelState, read_model
 from understudy.models.store import ModelStore

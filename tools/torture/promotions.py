@@ -17,7 +17,8 @@ from understudy.agent import RLAgent
 from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.gate import GateLedger
 from understudy.models.evidence import Played
-from understudy.models.gate import Gate, Part
+from understudy.models.gate import Gate
+from understudy.models.gate_parts import Part
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir

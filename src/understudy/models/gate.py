@@ -16,22 +16,20 @@ from __future__ import annotations
 import dataclasses
 import random
 import sqlite3
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from understudy.ledger import gate as table
 from understudy.ledger.gate import GateLedger
-from understudy.models.contest import Contest, Verdict, block_size, line_on_stage
 from understudy.models.evidence import Played, difference
-from understudy.models.gate_blocks import block_for
+from understudy.models.gate_decisions import decided, with_contest
+from understudy.models.gate_parts import Part, Role, assigned
 from understudy.models.gate_state import (
     GateState,
     appointed,
-    begin,
     crowned,
     first_state,
     in_mode,
@@ -39,26 +37,13 @@ from understudy.models.gate_state import (
     required,
     state_from,
     taken_off,
-    told,
     wants_candidate,
 )
 from understudy.models.store import ModelStore
 from understudy.settings import GateSettings
 
-Role = Literal["line", "champion", "control", "challenger"]
 _LINES: tuple[Role, ...] = ("line", "challenger")  # the side of a comparison that wants to be champion
-_CAREFUL_BLOCK = 20  # after harm, the line plays one game in this many at first
-_CAREFUL_COMPARISONS = 3
 _BEGINNING_SECONDS = 60.0  # a bot needs some time between its assignment and its journal
-_RECENT, _BEFORE, _WORSE = 8, 60, 1.0  # games, games before them, standard errors: what makes the line suspicious
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Who plays a game: a role, and the version, None for the newest of the line."""
-
-    role: Role
-    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +107,7 @@ class Gate:
             head = table.head_of(db) or state.champion
             if appoint:
                 state = appointed(state, head, table.games_learned_since(db, state.asked_from))
-            part, state = self._part(db, state, head, game, opponent)
+            part, state = assigned(db, state, head, game, opponent, self._chance)
             return state
 
         self._change(change)
@@ -144,7 +129,7 @@ class Gate:
             if state.contest is None or contest != state.number:  # that contest is over
                 return state
             state = dataclasses.replace(state, contest=state.contest.after(found))
-            return self._decided(db, state)
+            return decided(db, state, self._store)
 
         self._change(change)
 
@@ -157,7 +142,7 @@ class Gate:
             if state is None or state.settings.mode == "off":
                 return state
             head = table.head_of(db) or state.champion
-            state = self._with_contest(state, head)
+            state = with_contest(state, head)
             candidate = head if state.stage == "line" else state.challenger
             if state.contest is not None and candidate not in (None, state.champion, state.line_from):
                 assert candidate is not None
@@ -176,7 +161,7 @@ class Gate:
                 if state is None or state.contest is None or played.contest != state.number:
                     break  # that contest is over
                 state = dataclasses.replace(state, contest=state.contest.after_simulated(found))
-                state = self._decided(db, state, played.candidate)
+                state = decided(db, state, self._store, played.candidate)
             return state
 
         self._change(change)
@@ -300,7 +285,7 @@ class Gate:
             taken = True
             if sentence:
                 table.add_event(db, "shared", state.champion, known.champion, sentence)
-            return state if state.contest is None else self._decided(db, state)
+            return state if state.contest is None else decided(db, state, self._store)
 
         after = self._change(change)
         return after if taken else None
@@ -339,94 +324,3 @@ class Gate:
             now = dataclasses.replace(now, **changes)
             table.save_state(db, now.as_json(), now.pins())
         return now
-
-    def _part(
-        self, db: sqlite3.Connection, state: GateState, head: int, game: str, opponent: str
-    ) -> tuple[Part, GateState]:
-        on_stage = Part("line") if state.stage == "line" else Part("champion", state.champion)
-        state = self._with_contest(state, head)
-        if state.contest is None or (state.stage == "line" and head == state.line_from):
-            return on_stage, state
-        size = self._block_size(db, state, state.contest)
-        block = block_for(db, state.number, opponent, size, self._chance)
-        part = on_stage
-        if block is None:
-            table.add_game(db, game, table.NO_BLOCK, part.role, head if part.version is None else part.version)
-            return part, state
-        if block.assigned == block.place:
-            small = state.stage == "line"
-            part = Part("control", state.champion) if small else Part("challenger", state.challenger)
-        table.add_game(db, game, block.number, part.role, head if part.version is None else part.version)
-        return part, state
-
-    def _with_contest(self, state: GateState, head: int) -> GateState:
-        """The state with a contest if the line is on stage, and no longer has the champion's weights."""
-        if state.stage != "line" or head == state.line_from or state.contest is not None:
-            return state
-        return begin(state, line_on_stage(state.settings.margin, harms=state.harms))
-
-    def _block_size(self, db: sqlite3.Connection, state: GateState, contest: Contest) -> int:
-        settings = state.settings
-        if state.stage == "line":
-            return 2 if contest.suspected or _suspicious(db) else block_size(settings.control_share)
-        if settings.mode == "strict" or (contest.seen >= _CAREFUL_COMPARISONS and contest.mean >= -settings.margin):
-            return block_size(settings.challenger_share)
-        return _CAREFUL_BLOCK
-
-    def _decided(self, db: sqlite3.Connection, state: GateState, simulated: int | None = None) -> GateState:
-        """What the evidence changes. `simulated` is the version that has just played simulated games."""
-        contest = state.contest
-        assert contest is not None
-        verdict = contest.verdict(state.settings.error)
-        if verdict is None:
-            return state
-        if state.stage == "line":
-            return self._decided_on_line(db, state, contest, verdict, simulated)
-        version = state.challenger
-        words = told(state, contest, verdict)
-        if verdict == "promote" and state.settings.mode == "strict":
-            assert version is not None
-            table.add_event(db, "promoted", version, state.champion, f"Version {version} is on stage: {words}")
-            return crowned(state, version)
-        ended = dataclasses.replace(
-            state, contest=None, challenger=None, budget=contest.budget.ended(contest.worth.capital)
-        )
-        if verdict == "promote":
-            table.add_event(db, "returned", version, state.champion, f"The line is on stage again: {words}")
-            return dataclasses.replace(ended, stage="line", agreed=False)
-        if verdict == "harm":
-            sentence = f"Candidate {version} was refused, and the line begins again from the champion: {words}"
-            return taken_off(ended, table.add_event(db, "refused", version, state.champion, sentence))
-        table.add_event(
-            db, "dropped", version, state.champion, f"Candidate {version} gives way to a newer one: {words}"
-        )
-        return ended
-
-    def _decided_on_line(
-        self, db: sqlite3.Connection, state: GateState, contest: Contest, verdict: Verdict, simulated: int | None
-    ) -> GateState:
-        head = table.head_of(db)
-        played = simulated or table.last_version_of(db, state.number, "line") or head
-        words = told(state, contest, verdict)
-        if verdict == "harm":
-            sentence = f"The line (version {played}) was taken off the stage: {words}"
-            return taken_off(state, table.add_event(db, "demoted", played, state.champion, sentence))
-        version = played if played is not None and self._store.version_path(played).exists() else head
-        assert version is not None
-        table.add_event(db, "promoted", version, state.champion, f"Version {version} is champion: {words}")
-        return begin(crowned(state, version), line_on_stage(state.settings.margin, contest))
-
-
-def _suspicious(db: sqlite3.Connection) -> bool:
-    """Whether the line's last games went much worse than those before: then the control plays more of them.
-
-    This decides only how games are shared out, before they are played; the verdict does not depend on it.
-    """
-    query = "SELECT score, reward FROM gate_games WHERE role = 'line' AND finished IS NOT NULL ORDER BY finished DESC"
-    rows = db.execute(f"{query} LIMIT ?", (_RECENT + _BEFORE,)).fetchall()
-    values = [reward if score is None else score for score, reward in rows]
-    recent, before = values[:_RECENT], values[_RECENT:]
-    if len(before) < _RECENT:
-        return False
-    error = statistics.pstdev(values) * (1 / len(recent) + 1 / len(before)) ** 0.5
-    return bool(statistics.fmean(recent) < statistics.fmean(before) - _WORSE * error)

@@ -1,0 +1,71 @@
+"""Who plays the next game of a run with a gate: the one on stage, or the one that has the smaller share."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import statistics
+from dataclasses import dataclass
+from typing import Literal
+
+from understudy.ledger import gate as table
+from understudy.models.contest import Contest, block_size
+from understudy.models.gate_blocks import block_for
+from understudy.models.gate_decisions import with_contest
+from understudy.models.gate_state import GateState
+
+Role = Literal["line", "champion", "control", "challenger"]
+_CAREFUL_BLOCK = 20  # after harm, the line plays one game in this many at first
+_CAREFUL_COMPARISONS = 3
+_RECENT, _BEFORE, _WORSE = 8, 60, 1.0  # games, games before them, standard errors: what makes the line suspicious
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Who plays a game: a role, and the version, None for the newest of the line."""
+
+    role: Role
+    version: int | None = None
+
+
+def assigned(
+    db: sqlite3.Connection, state: GateState, head: int, game: str, opponent: str, chance: random.Random
+) -> tuple[Part, GateState]:
+    """Give out one game against this opponent; the part, and the state after it."""
+    on_stage = Part("line") if state.stage == "line" else Part("champion", state.champion)
+    state = with_contest(state, head)
+    if state.contest is None or (state.stage == "line" and head == state.line_from):
+        return on_stage, state
+    size = _block_size(db, state, state.contest)
+    block = block_for(db, state.number, opponent, size, chance)
+    part = on_stage
+    if block is not None and block.assigned == block.place:
+        small = state.stage == "line"
+        part = Part("control", state.champion) if small else Part("challenger", state.challenger)
+    number = table.NO_BLOCK if block is None else block.number
+    table.add_game(db, game, number, part.role, head if part.version is None else part.version)
+    return part, state
+
+
+def _block_size(db: sqlite3.Connection, state: GateState, contest: Contest) -> int:
+    settings = state.settings
+    if state.stage == "line":
+        return 2 if contest.suspected or _suspicious(db) else block_size(settings.control_share)
+    if settings.mode == "strict" or (contest.seen >= _CAREFUL_COMPARISONS and contest.mean >= -settings.margin):
+        return block_size(settings.challenger_share)
+    return _CAREFUL_BLOCK
+
+
+def _suspicious(db: sqlite3.Connection) -> bool:
+    """Whether the line's last games went much worse than those before: then the control plays more of them.
+
+    This decides only how games are shared out, before they are played; the verdict does not depend on it.
+    """
+    query = "SELECT score, reward FROM gate_games WHERE role = 'line' AND finished IS NOT NULL ORDER BY finished DESC"
+    rows = db.execute(f"{query} LIMIT ?", (_RECENT + _BEFORE,)).fetchall()
+    values = [reward if score is None else score for score, reward in rows]
+    recent, before = values[:_RECENT], values[_RECENT:]
+    if len(before) < _RECENT:
+        return False
+    error = statistics.pstdev(values) * (1 / len(recent) + 1 / len(before)) ** 0.5
+    return bool(statistics.fmean(recent) < statistics.fmean(before) - _WORSE * error)
