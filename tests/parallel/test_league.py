@@ -12,8 +12,9 @@ from understudy.games.game import open_game
 from understudy.models.live import Interface, new_model
 from understudy.models.state import to_bytes
 from understudy.models.store import ModelStore
-from understudy.parallel.league import League, priorities, with_league
+from understudy.parallel.league import League, with_league
 from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.standings import Standings, versions_in
 from understudy.run.lock import StopRequest
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings, ParallelSettings, Settings, TrainingSettings
@@ -58,13 +59,38 @@ def test_the_learner_is_always_to_move_and_gets_results_of_both_sides(tmp_path: 
     assert len(results) > 200
 
 
-def test_versions_that_are_even_are_drawn_most() -> None:
-    drawn = priorities([1, 2, 3, 4], {1: [100, 100], 2: [50, 100], 3: [0, 100]})
-    assert drawn.sum() == pytest.approx(1)
-    assert drawn[1] > 4 * drawn[0]
-    assert drawn[1] > 4 * drawn[2]
-    assert drawn[3] == pytest.approx(drawn[1], rel=0.05)  # hardly met yet: worth finding out
-    assert drawn[0] > 0.02
+def test_opponents_with_even_results_are_drawn_most() -> None:
+    standings = Standings()
+    for number in range(200):
+        standings.count("beaten", 1.0)
+        standings.count("even", number % 2)
+        standings.count("too strong", 0.0)
+    chances = standings.chances(["beaten", "even", "too strong", "never met"])
+    assert chances.sum() == pytest.approx(1)
+    assert chances[1] > 4 * chances[0]
+    assert chances[1] > 4 * chances[2]
+    assert chances[3] == pytest.approx(chances[1], rel=0.05)  # hardly met yet: worth finding out
+    assert chances[0] > 0.02
+    rng = np.random.default_rng(1)
+    drawn = [standings.draw(["beaten", "even"], rng) for _ in range(500)]
+    assert drawn.count("even") == pytest.approx(500 * chances[1] / (chances[0] + chances[1]), abs=40)
+
+
+def test_old_results_fade_and_standings_are_continued_exactly() -> None:
+    standings = Standings()
+    for _ in range(1000):
+        standings.count("7", 0.0)
+    for _ in range(200):
+        standings.count("7", 1.0)
+    assert standings.expected("7") > 0.85  # all results together would say 0.17
+    assert Standings(standings.snapshot()).snapshot() == standings.snapshot()
+
+
+def test_kept_versions_are_found_and_nothing_else(tmp_path: Path) -> None:
+    place = versions(tmp_path, 3)
+    (place / "notes.npz").write_bytes(b"")
+    assert versions_in(place) == [1, 2, 3]
+    assert versions_in(tmp_path / "nothing") == []
 
 
 def test_a_snapshot_continues_exactly(tmp_path: Path) -> None:
@@ -81,7 +107,7 @@ def test_a_snapshot_continues_exactly(tmp_path: Path) -> None:
 
 def test_games_of_one_player_and_runs_without_versions_have_no_league(tmp_path: Path) -> None:
     assert type(with_league("drift", 8, 0.5, versions(tmp_path, 1))) is type(open_game("drift", 8))
-    assert not isinstance(with_league("tictactoe", 8, 0.5, tmp_path / "nothing"), League)
+    assert isinstance(with_league("tictactoe", 8, 0.5, tmp_path / "nothing"), League)  # until there is one: at random
     assert not isinstance(with_league("tictactoe", 8, 0.0, tmp_path), League)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -96,6 +97,14 @@ class Game(ABC):
         cannot be used; the caller then calls `reset`.
         """
         raise NotImplementedError
+
+    def join_league(self, share: float, versions: Path) -> bool:
+        """Play this share of the matches against opponents of a league, of past versions in a folder too.
+
+        Called once, before `reset`. False, the default, leaves it to `parallel.league`. `parallel.standings` draws
+        opponents by the learner's results.
+        """
+        return False
 
     def close(self) -> None:
         """Release resources such as processes and files."""

@@ -36,6 +36,7 @@ def open_start(game: str, settings: Settings, given: Given | None, store: ModelS
     try:
         shape = RolloutShape.of(opened, parallel)
         name, recommended = opened.name, opened.model_settings()
+        share = parallel.league_share if store is not None and opened.players == 2 else 0.0
         interface = Interface(opened.state_dim, opened.actions, opened.features_hash, opened.features)
     finally:
         opened.close()
@@ -54,7 +55,7 @@ def open_start(game: str, settings: Settings, given: Given | None, store: ModelS
             base.training.normalize_states,
             seed,
             offset,
-            share := parallel.league_share if store is not None else 0.0,
+            share,
             "" if store is None else str(store.folder.absolute()),
         ),
         {"game": name, "seed": seed, "seed_offset": offset, "matches": matches} | ({"league": share} if share else {}),

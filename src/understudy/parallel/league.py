@@ -1,10 +1,12 @@
 """A league: in some matches of self-play a past version plays the other side, for every game of two players.
 
-Which one is drawn by prioritised fictitious self-play: versions that the learner neither beats always nor loses to
-always teach most, so that a version is drawn with a weight of p(1 − p), p being the learner's points against it.
+Which one is drawn by prioritised fictitious self-play (`parallel/standings.py`): versions that the learner neither
+beats always nor loses to always teach most.
 
 In matches of the league the learner and the past version move in turn: a step of the learner is followed by one of the
 past version. A new match begins with the side whose turn it is, so that both move first in about half of them.
+
+A game that has opponents of its own, or whose rewards are shaped, plays its league itself (`Game.join_league`).
 """
 
 from __future__ import annotations
@@ -23,27 +25,23 @@ from understudy.games.game import Bools, Game, Sides, Singles, Step, open_game
 from understudy.games.saved import generator_of, pack, unpack, unpacking
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
+from understudy.parallel.standings import Standings, versions_in
 
 logger = logging.getLogger(__name__)
 
 GAMES_OF_A_RIVAL = 64  # after which another version is drawn
-_PRIOR_GAMES = 2.0  # at even points, for a version that was hardly met yet
-_LEAST_WEIGHT = 0.02  # no version is forgotten altogether
 
 
 def with_league(name: str, matches: int, share: float, versions: Path) -> Game:
-    """Matches of a game, of which a share is played against the versions in a folder."""
-    against = round(share * matches) if share and versions.is_dir() else 0
-    if not against:
-        return open_game(name, matches)
+    """Matches of a game; in a share of those of a game of two, the versions in a folder play the other side."""
+    opened = open_game(name, matches)
+    against = round(share * matches)
+    if opened.players != 2 or not against or opened.join_league(share, versions):
+        return opened
+    opened.close()
     if against == matches:
         raise SettingsError(f"parallel.league_share leaves no match of {matches} in which the learner plays itself.")
-    own, league = open_game(name, matches - against), open_game(name, against)
-    if own.players != 2:
-        league.close()
-        own.close()
-        return open_game(name, matches)
-    return League(own, league, versions)
+    return League(open_game(name, matches - against), open_game(name, against), versions)
 
 
 class League(Game):
@@ -62,7 +60,7 @@ class League(Game):
         self._rival: LiveModel | None = None
         self._version = 0
         self._games = 0
-        self._points: dict[int, list[float]] = {}
+        self._standings = Standings()
 
     def model_settings(self) -> Mapping[str, Mapping[str, Any]]:
         """See Game.model_settings."""
@@ -75,7 +73,7 @@ class League(Game):
         self._league.reset(league)
         self._rng = np.random.default_rng(lots)
         self._side = self._league.to_move().copy()
-        self._points, self._games = {}, 0
+        self._standings, self._games = Standings(), 0
         self._draw()
 
     def observe(self, out: Singles) -> None:
@@ -133,7 +131,7 @@ class League(Game):
             "rng": self._rng.bit_generator.state,
             "version": self._version,
             "games": self._games,
-            "points": [[version, *points] for version, points in self._points.items()],
+            "standings": self._standings.snapshot(),
         }
         own, league = (np.frombuffer(part or b"", np.uint8) for part in saved)
         return pack(facts, {"own": own, "league": league, "side": self._side})
@@ -145,7 +143,7 @@ class League(Game):
             own, league = arrays["own"].tobytes(), arrays["league"].tobytes()
             self._rng = generator_of(facts["rng"])
             self._games = int(facts["games"])
-            self._points = {int(version): [float(won), float(played)] for version, won, played in facts["points"]}
+            self._standings = Standings(facts["standings"])
             version = int(facts["version"])
             np.copyto(self._side, arrays["side"] & 1)
         going = np.concatenate((self._own.restore(own), self._league.restore(league)))
@@ -185,9 +183,8 @@ class League(Game):
         """Points of the learner against this version, from the matches that have ended."""
         if not ended.any():
             return
-        points = self._points.setdefault(self._version, [0.0, 0.0])
-        points[0] += float(np.sum((1 + np.sign(rewards[ended])) / 2))
-        points[1] += int(ended.sum())
+        for reward in rewards[ended]:
+            self._standings.count(str(self._version), (1 + float(np.sign(reward))) / 2)
         self._games += int(ended.sum())
 
     def _change_rival(self) -> None:
@@ -197,12 +194,12 @@ class League(Game):
 
     def _draw(self) -> None:
         """Draw a version; until there is one, moves are random."""
-        kept = sorted(int(path.stem) for path in self._versions.glob("*.npz") if path.stem.isdecimal())
+        kept = [str(version) for version in versions_in(self._versions)]
         while kept:
-            version = int(self._rng.choice(kept, p=priorities(kept, self._points)))
-            if self._load(version):
+            name = self._standings.draw(kept, self._rng)
+            if self._load(int(name)):
                 return
-            kept.remove(version)
+            kept.remove(name)
         self._load(0)
 
     def _load(self, version: int) -> bool:
@@ -217,17 +214,6 @@ class League(Game):
             return False
         self._in_play = self._rival.network.in_play(self._league.matches)
         return True
-
-
-def priorities(versions: list[int], points: Mapping[int, list[float]]) -> NDArray[np.float64]:
-    """The probabilities with which versions are drawn: p(1 − p) of the learner's points against each."""
-    weights = []
-    for version in versions:
-        won, played = points.get(version, (0.0, 0.0))
-        p = (won + _PRIOR_GAMES / 2) / (played + _PRIOR_GAMES)
-        weights.append(max(p * (1 - p), _LEAST_WEIGHT))
-    drawn: NDArray[np.float64] = np.array(weights) / np.sum(weights)
-    return drawn
 
 
 def _copied(step: Step) -> Step:

@@ -149,3 +149,7 @@ class ShogiLeague(ShogiMatches):
         if versions:
             entries.append(LeagueEntry(PastSelf(Path(versions)), int(PAST * matches)))
         super().__init__(matches, rivals=entries, discount=GAMMA, late=LATE)
+
+    def join_league(self, share: float, versions: Path) -> bool:
+        """See Game.join_league: it has rivals of its own."""
+        return True
