@@ -112,6 +112,16 @@ def duration(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{_short(text)} is not a number above 0")
 
 
+def duration_or_zero(text: str) -> float:
+    """The type of a flag that takes seconds, or none: at least 0, and finite."""
+    try:
+        if 0 <= (number := float(text)) < math.inf:
+            return number
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{_short(text)} is not a number of at least 0")
+
+
 def learning_rate(text: str) -> float:
     """The type of a flag that takes a learning rate: above 0 and at most 1."""
     if (rate := duration(text)) > 1:

@@ -30,3 +30,10 @@ def test_byoyomi_begins_when_the_main_time_is_gone_and_is_not_saved_up() -> None
 def test_a_clock_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="clock"):
         Clocks(text)
+
+
+def test_a_tolerance_excuses_a_move_that_is_a_little_late() -> None:
+    clocks = Clocks("3/1", tolerance=0.25)
+    assert clocks.charge(0, 4.25)
+    assert clocks.left[0] == 0.0
+    assert not clocks.charge(0, 1.5)

@@ -48,11 +48,13 @@ def test_a_late_move_loses_and_the_match_says_who_was_late(capsys: pytest.Captur
         "    print(answers.get(line.split()[0], ''), flush=True)\n"
     )
     engine = f"usi:{Path(sys.executable).as_posix()} {script.as_posix()}"
-    assert main(["match", "random", engine, "--games", "3", "--clock", "0/0.0000001"]) == 0
+    assert main(["match", "random", engine, "--games", "3", "--clock", "0/0.0000001", "--tolerance", "0"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("(time)") == 3  # whoever moves first is late
     assert "1 moves, 1 games lost on time" in shown
     assert "+1 =0 -2 of 3" in shown
+    assert main(["match", "random", engine, "--games", "1", "--clock", "0/0.0000001", "--tolerance", "60"]) == 0
+    assert "0 games lost on time (and 60 s of tolerance)" in capsys.readouterr().out
     assert main(["match", "random", engine, "--games", "2", "--clock", "60"]) == 0
     assert "0 games lost on time" in capsys.readouterr().out
 
@@ -83,6 +85,7 @@ def test_the_engine_speaks_usi(
         ["play", "shogi", "nobody"],
         ["play", "shogi", "usi:no-such-engine"],
         ["play", "shogi", "usi:engine", "--option", "Level"],
+        ["match", "random", "greedy", "--option", "Level=3"],
     ],
 )
 def test_what_is_missing_is_said_without_a_trace(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from understudy.games.shogi import commands
 from understudy.games.shogi.__main__ import main
 from understudy.games.shogi.match import MatchProgress
 from understudy.games.shogi.players import MoveChoice, play_match
@@ -32,7 +31,7 @@ def match(
 ) -> int:
     """Run the command with two scripted players."""
     players = {name: Scripted(name, script) for name, script in zip(("ann", "bob"), loses, strict=True)}
-    monkeypatch.setattr(commands, "_player", lambda who, *_: players[who])
+    monkeypatch.setattr("understudy.games.shogi.match.make_player", lambda who, *_, **__: players[who])
     return main(["match", "ann", "bob", "--max-moves", "8", *arguments])
 
 

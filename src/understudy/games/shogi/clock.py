@@ -6,20 +6,24 @@ import re
 
 from understudy.errors import SettingsError
 
+TOLERANCE = 0.1
+"""Seconds that a move of a match may come too late: pipes and a busy machine take them, not the player."""
+
 
 class Clocks:
     """Seconds at the start, more of them after every move (Fischer), and seconds for each move without them (byoyomi).
 
     `main+increment` or `main/byoyomi` as text: 10+0.1 is ten seconds and a tenth more for every move, 0/0.5 half a
-    second for each move.
+    second for each move. A move that comes at most `tolerance` seconds too late is in time.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tolerance: float = 0.0) -> None:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([+/])(\d+(?:\.\d+)?))?", text)
         if not found or not any(float(number) for number in found.group(1, 3) if number):
             raise SettingsError(f"A clock is written 10+0.1, 60/1 or 0/0.5, in seconds, not {text!r}.")
         self.main, more = float(found[1]), float(found[3] or 0)
         self.increment, self.byoyomi = (more, 0.0) if found[2] == "+" else (0.0, more)
+        self.tolerance = tolerance
         self.restart()
 
     def restart(self) -> None:
@@ -28,7 +32,7 @@ class Clocks:
 
     def charge(self, player: int, seconds: float) -> bool:
         """Take the time of a move from a player's clock; False if there was not enough."""
-        in_time = seconds <= self.left[player] + self.byoyomi
+        in_time = seconds <= self.left[player] + self.byoyomi + self.tolerance
         self.left[player] = max(self.left[player] - seconds, 0.0) + self.increment
         return in_time
 

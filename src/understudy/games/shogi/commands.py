@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
-import shlex
 import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.errors import SettingsError
-from understudy.flags import count, count_or_zero, duration, learning_rate
-
-if TYPE_CHECKING:
-    from understudy.games.shogi.clock import Clocks
-    from understudy.games.shogi.players import ShogiPlayer
-
-_WHO = (
-    "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish or gnushogi if it is installed, or "
-    "usi:COMMAND for any USI engine"
-)
+from understudy.flags import count, count_or_zero, duration, duration_or_zero, learning_rate
+from understudy.games.shogi.clock import TOLERANCE
+from understudy.games.shogi.opponents import WHO
 
 
 def add_commands(commands: Any) -> None:
     """Add the subcommands to an argparse parser's; each imports what it needs when it runs."""
     play = commands.add_parser("play", help="play a game in the terminal")
     play.add_argument("game", choices=["shogi"])
-    play.add_argument("opponent", nargs="?", default="greedy", metavar="OPPONENT", help=f"{_WHO} (default: greedy)")
+    play.add_argument("opponent", nargs="?", default="greedy", metavar="OPPONENT", help=f"{WHO} (default: greedy)")
     play.add_argument("--white", action="store_true", help="you play White, who moves second")
     play.add_argument("--save", type=Path, metavar="FILE", help="save the game as .kif, .kifu or .csa")
     _add_strength(play)
@@ -40,7 +31,7 @@ def add_commands(commands: Any) -> None:
     usi.set_defaults(run=_usi)
 
     match = commands.add_parser("match", help="a match of shogi between two players")
-    match.add_argument("first", metavar="FIRST", help=_WHO)
+    match.add_argument("first", metavar="FIRST", help=WHO)
     match.add_argument("second", metavar="SECOND", help="the same")
     match.add_argument(
         "--games", type=count, metavar="N", help="default: 20; with --sprt, the most that are played (default: 2000)"
@@ -60,6 +51,13 @@ def add_commands(commands: Any) -> None:
         "--clock",
         metavar="TEXT",
         help="in seconds, for both: 10+0.1 with increments, 60/1 with byoyomi; a late move loses. Instead of --go",
+    )
+    match.add_argument(
+        "--tolerance",
+        type=duration_or_zero,
+        default=TOLERANCE,
+        metavar="S",
+        help=f"seconds that a move may come too late (default: {TOLERANCE:g})",
     )
     match.add_argument("--save", type=Path, metavar="FOLDER", help="save the games there, as .kifu")
     _add_strength(match)
@@ -101,63 +99,16 @@ def _add_strength(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the USI engine; may be repeated",
+        help="an option of the USI engines, of one in a match with 1: or 2: before it; may be repeated",
     )
 
 
-def _player(
-    who: str, options: argparse.Namespace, seed: int, stack: ExitStack, clocks: Clocks | None = None
-) -> ShogiPlayer:
-    import numpy as np
-
-    from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
-    from understudy.games.shogi.usi_client import UsiPlayer, find_engines
-
-    if who == "random":
-        return RandomPlayer(np.random.default_rng(seed))
-    if who == "greedy":
-        return GreedyPlayer(np.random.default_rng(seed))
-    engines = find_engines()
-    if who in engines or who.startswith("usi:"):
-        command = engines[who] if who in engines else shlex.split(who.removeprefix("usi:"), posix=os.name == "posix")
-        if bad := [option for option in options.option if "=" not in option]:
-            raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
-        settings = dict(option.split("=", 1) for option in options.option)
-        return stack.enter_context(UsiPlayer(command, clocks or options.go, settings))
-    path, _, nodes = who.rpartition("@")
-    if path.endswith(".npz") and nodes.isdecimal():
-        return _network_player(Path(path), int(nodes), seed)
-    if who.endswith(".npz"):
-        return _network_player(Path(who), options.nodes, seed)
-    raise SettingsError(f"There is no player {who!r}; a player is {_WHO}.")
-
-
-def _network_player(path: Path, nodes: int, seed: int) -> ShogiPlayer:
-    import numpy as np
-    import torch
-
-    from understudy.games.shogi.checkpoint import load_checkpoint
-    from understudy.games.shogi.inference import make_evaluator, with_potential
-    from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, SearchPlayer
-    from understudy.games.shogi.search import LEAVES
-
-    torch.set_num_threads(1)
-    checkpoint = load_checkpoint(path)
-    evaluate, about = make_evaluator(checkpoint.network, batch=LEAVES if nodes else 1)
-    if checkpoint.shaped:
-        evaluate = with_potential(evaluate)
-    print(f"{path}: {about}", file=sys.stderr)
-    name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
-    if nodes:
-        return SearchPlayer(evaluate, nodes, name)
-    return PolicyPlayer(evaluate, POLICY_TEMPERATURE, np.random.default_rng(seed), name)
-
-
 def _play(options: argparse.Namespace) -> int:
+    from understudy.games.shogi.opponents import make_player
     from understudy.games.shogi.terminal import play_in_terminal
 
     with ExitStack() as stack:
-        play_in_terminal(_player(options.opponent, options, 0, stack), int(options.white), options.save)
+        play_in_terminal(make_player(options.opponent, options, 0, stack), int(options.white), options.save)
     return 0
 
 
@@ -176,7 +127,7 @@ def _usi(options: argparse.Namespace) -> int:
 def _match(options: argparse.Namespace) -> int:
     from understudy.games.shogi.match import run_match
 
-    return run_match(options, _player)
+    return run_match(options)
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -11,3 +11,7 @@ class GameError(UnderstudyError):
 
 class EngineError(UnderstudyError):
     """Another program that plays shogi did not start, died, or did not keep to the USI protocol."""
+
+
+class IllegalAnswer(EngineError):
+    """A program answered with a move that is not legal: that loses the game, not the match."""

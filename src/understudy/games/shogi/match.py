@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
+from understudy.errors import SettingsError
 from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.clock import Clocks
-from understudy.games.shogi.players import ContestScore, ShogiPlayer, outcome, play_match
+from understudy.games.shogi.errors import EngineError, IllegalAnswer
+from understudy.games.shogi.opponents import is_engine, make_player
+from understudy.games.shogi.players import ContestScore, outcome, play_match
 from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.record_files import write_record
 from understudy.games.shogi.rules import Ending
@@ -21,21 +23,22 @@ from understudy.games.shogi.usi_client import UsiPlayer
 from understudy.models.sprt import Sprt
 
 _GAMES, _MOST_GAMES = 20, 2000  # without and with a test
-MakePlayer = Callable[[str, argparse.Namespace, int, ExitStack, Clocks | None], ShogiPlayer]
 
 
-def run_match(options: argparse.Namespace, make_player: MakePlayer) -> int:
+def run_match(options: argparse.Namespace) -> int:
     """Play the match that the command line asks for; Ctrl-C ends it, with what was played so far."""
+    if options.option and not (is_engine(options.first) or is_engine(options.second)):
+        raise SettingsError("--option is for USI engines; neither player is one.")
     test = Sprt.asked(options.sprt)
     games = options.games or (_GAMES if test is None else _MOST_GAMES)
     games += games % 2 if test else 0  # the test counts pairs
-    clocks = None if options.clock is None else Clocks(options.clock)
+    clocks = None if options.clock is None else Clocks(options.clock, options.tolerance)
     with ExitStack() as stack:
-        first = make_player(options.first, options, options.seed + 1, stack, clocks)
-        second = make_player(options.second, options, options.seed + 2, stack, clocks)
+        first = make_player(options.first, options, options.seed + 1, stack, clocks, seat=1)
+        second = make_player(options.second, options, options.seed + 2, stack, clocks, seat=2)
         progress = MatchProgress(games, test, options.save)
         rng = np.random.default_rng(options.seed)
-        stopped = False
+        stopped, broken = False, ""
         try:
             play_match(
                 first,
@@ -46,15 +49,20 @@ def run_match(options: argparse.Namespace, make_player: MakePlayer) -> int:
                 on_game=progress.take_in,
                 clocks=clocks,
                 decided=progress.decided,
+                on_error=progress.tell,
             )
         except KeyboardInterrupt:
             stopped = True
+        except EngineError as error:
+            broken = f"The match ended early: {error}"
     progress.clear()
     for player, lost in zip((first, second), progress.time_losses, strict=True):
         if isinstance(player, UsiPlayer):
-            _show_times(player, lost if clocks else None)
+            _show_times(player, lost if clocks else None, options.tolerance)
     print(progress.summary(first.name, second.name, stopped=stopped))
-    return 130 if stopped else 0
+    if broken:
+        print(f"understudy: {broken}", file=sys.stderr)
+    return 130 if stopped else int(bool(broken))
 
 
 class MatchProgress:
@@ -99,6 +107,11 @@ class MatchProgress:
         print(f"game {number:>3}: {' - '.join(record.names)}: {outcome(result)}, {len(record.moves)} moves", flush=True)
         self._show()
 
+    def tell(self, error: IllegalAnswer) -> None:
+        """Show why a game was lost by an illegal move."""
+        self.clear()
+        print(error, flush=True)
+
     def line(self) -> str:
         """Games, score, Elo with its 95 % interval, and how far the test is."""
         if self._test is None:
@@ -135,7 +148,8 @@ class MatchProgress:
         return "\n".join(lines)
 
 
-def _show_times(player: UsiPlayer, lost: int | None) -> None:
-    late = "" if player.limit is None else f", {player.late} of them later than the {player.limit:g} s allowed"
-    late += "" if lost is None else f", {lost} games lost on time"
+def _show_times(player: UsiPlayer, lost: int | None, tolerance: float) -> None:
+    allowed = f" (and {tolerance:g} s of tolerance)" if tolerance else ""
+    late = "" if player.limit is None else f", {player.late} of them later than the {player.limit:g} s allowed{allowed}"
+    late += "" if lost is None else f", {lost} games lost on time{allowed}"
     print(f"{player.name}: {player.answers} moves{late}; the slowest took {player.slowest:.2f} s")

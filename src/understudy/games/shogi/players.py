@@ -15,6 +15,7 @@ from understudy.acting.sampling import best, draw
 from understudy.games.shogi.actions import BLACK, WHITE, actions_of_moves
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.clock import Clocks
+from understudy.games.shogi.errors import IllegalAnswer
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
@@ -128,12 +129,18 @@ def _play_on(
     players: tuple[ShogiPlayer, ShogiPlayer],
     known: tuple[int | None, ...] = (),
     clocks: Clocks | None = None,
+    on_error: Callable[[IllegalAnswer], None] = lambda _: None,
 ) -> GameRecord:
     values = list(known)
     while game.result is None:
         turn = game.turn
         began = time.perf_counter()
-        choice = players[turn].choose(game)
+        try:
+            choice = players[turn].choose(game)
+        except IllegalAnswer as error:
+            on_error(error)
+            game.lose(Ending.ILLEGAL_MOVE)
+            break
         if clocks is not None and not clocks.charge(turn, time.perf_counter() - began):
             game.lose(Ending.TIME)
         elif choice.move is None:
@@ -190,10 +197,12 @@ def play_match(
     on_game: Callable[[int, GameRecord], None] = lambda _number, _record: None,
     clocks: Clocks | None = None,
     decided: Callable[[], bool] = lambda: False,
+    on_error: Callable[[IllegalAnswer], None] = lambda _: None,
 ) -> ContestScore:
     """Play pairs of games with exchanged colours, each pair from a random opening of its own.
 
-    With clocks, a move that comes too late loses the game. The match ends after a pair that makes `decided` true.
+    With clocks, a move that comes too late loses the game. An illegal answer of an engine loses it too, and is given to
+    `on_error`. The match ends after a pair that makes `decided` true.
     `on_game` gets each game with its number, from 1 on, as soon as it is over.
     """
     points: list[float] = []
@@ -209,7 +218,7 @@ def play_match(
             game.push(move)
         if clocks is not None:
             clocks.restart()
-        record = _play_on(game, players, (None,) * len(opening), clocks)
+        record = _play_on(game, players, (None,) * len(opening), clocks, on_error)
         assert record.result is not None
         points.append(record.result.for_player(BLACK if number % 2 == 0 else WHITE))
         on_game(number + 1, record)

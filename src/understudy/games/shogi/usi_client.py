@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import re
@@ -14,10 +15,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from understudy.games.shogi.clock import Clocks
-from understudy.games.shogi.errors import EngineError, GameError
+from understudy.games.shogi.clock import TOLERANCE, Clocks
+from understudy.games.shogi.errors import EngineError, GameError, IllegalAnswer
 from understudy.games.shogi.players import MoveChoice
 from understudy.games.shogi.rules import START, ShogiGame
+from understudy.games.shogi.usi_options import UsiOption, setoption
 
 _KNOWN: dict[str, tuple[str, ...]] = {
     "fairy-stockfish": (),
@@ -43,10 +45,12 @@ class UsiPlayer:
         go: str | Clocks = "byoyomi 1000",
         options: Mapping[str, str | int] | None = None,
         patience: float = 30.0,
+        tolerance: float = TOLERANCE,
     ) -> None:
         """`go` is what follows the word go, or the clocks of a match, which give it for every move.
 
-        `patience` is how many seconds an answer may take before it is an error; to begin, an engine may take longer.
+        `patience` is how many seconds more than it was given an answer may take before it is an error; to begin, an
+        engine may take longer. `tolerance` is how many seconds an answer may come later than `go` allows.
         """
         self.command = [command] if isinstance(command, str) else list(command)
         self.name = Path(self.command[0]).name
@@ -57,6 +61,9 @@ class UsiPlayer:
         """Seconds from `go` to `bestmove` of the slowest answer."""
         self.limit = None if isinstance(go, Clocks) else _limit(go)
         """Seconds that an answer may take, where `go` says so; None if it says something else."""
+        self.tolerance = tolerance
+        self.options: dict[str, UsiOption] = {}
+        """What the engine lists, by name."""
         self.late = 0
         """Answers that took longer: on a clock, games lost."""
         self._game: ShogiGame | None = None
@@ -81,7 +88,7 @@ class UsiPlayer:
             raise
 
     def choose(self, game: ShogiGame) -> MoveChoice:
-        """See ShogiPlayer.choose. EngineError for a move that is not legal, and for silence."""
+        """See ShogiPlayer.choose. IllegalAnswer for a move that is not legal, EngineError for silence."""
         if game is not self._game:
             self._game = game
             self._send("usinewgame")
@@ -91,13 +98,13 @@ class UsiPlayer:
         asked = time.monotonic()
         self._send(f"go {self._go.go() if isinstance(self._go, Clocks) else self._go}")
         value: int | None = None
-        for line in self._until("bestmove"):
+        for line in self._until("bestmove", self._patience + self._allowed(game.turn)):
             if match := re.search(r"\bscore (cp|mate) (-?\d+|[+-])", line):
                 value = _value(match[1], match[2])
         self.answers += 1
         seconds = time.monotonic() - asked
         self.slowest = max(self.slowest, seconds)
-        self.late += self.limit is not None and seconds > self.limit
+        self.late += self.limit is not None and seconds > self.limit + self.tolerance
         words = line.split()
         answer = words[1] if len(words) > 1 else ""
         if answer == "resign":
@@ -105,7 +112,13 @@ class UsiPlayer:
         try:
             return MoveChoice(game.move_of_usi(answer), value)
         except GameError as error:
-            raise EngineError(f"{self.name} answered {line!r}: {error}") from error
+            raise IllegalAnswer(f"{self.name} answered {line!r}: {error}") from error
+
+    def _allowed(self, turn: int) -> float:
+        """Seconds that the clock, or `go`, gives for this move."""
+        if isinstance(self._go, Clocks):
+            return self._go.left[turn] + self._go.byoyomi
+        return self.limit or 0.0
 
     def close(self) -> None:
         """End the engine: ask first, insist after two seconds."""
@@ -136,8 +149,10 @@ class UsiPlayer:
         for line in self._until("usiok", _BEGINNING):
             if line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
+            if (option := UsiOption.parse(line)) is not None:
+                self.options[option.name] = option
         for name, value in options.items():
-            self._send(f"setoption name {name} value {value}")
+            self._send(setoption(self.options, name, str(value), self.name))
         self._send("isready")
         self._until("readyok", _BEGINNING)
 
@@ -161,7 +176,7 @@ class UsiPlayer:
     def _until(self, word: str, patience: float = 0.0) -> list[str]:
         """The lines up to and with the one that begins with this word."""
         lines: list[str] = []
-        patience = max(patience, self._patience)
+        patience = patience or self._patience
         deadline = time.monotonic() + patience
         while True:
             try:
@@ -177,9 +192,10 @@ class UsiPlayer:
 
 def _limit(go: str) -> float | None:
     words = go.split()
-    if len(words) == 2 and words[0] in ("byoyomi", "movetime") and words[1].isdecimal():
-        return int(words[1]) / 1000
-    return None
+    given = {name: int(number) for name, number in itertools.pairwise(words) if number.isdecimal()}
+    if not given.keys() & {"byoyomi", "movetime"} or any(given.get(clock) for clock in ("btime", "wtime")):
+        return None
+    return max(given.get("byoyomi", 0), given.get("movetime", 0)) / 1000
 
 
 def _value(kind: str, text: str) -> int:

@@ -1,0 +1,95 @@
+"""Players by the names that the command line gives them; what a player needs is imported when it is made."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from understudy.errors import SettingsError
+from understudy.games.shogi.clock import TOLERANCE, Clocks
+
+if TYPE_CHECKING:
+    from understudy.games.shogi.players import ShogiPlayer
+
+WHO = (
+    "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish or gnushogi if it is installed, or "
+    "usi:COMMAND for any USI engine"
+)
+
+
+def make_player(
+    who: str,
+    options: argparse.Namespace,
+    seed: int,
+    stack: ExitStack,
+    clocks: Clocks | None = None,
+    seat: int = 1,
+) -> ShogiPlayer:
+    """The player of that name, with the command line's `--nodes`, `--go` and `--option`; engines end with `stack`.
+
+    `seat` is 1 or 2, for the first and the second player of a match.
+    """
+    import numpy as np
+
+    from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
+    from understudy.games.shogi.usi_client import UsiPlayer, find_engines
+
+    if who == "random":
+        return RandomPlayer(np.random.default_rng(seed))
+    if who == "greedy":
+        return GreedyPlayer(np.random.default_rng(seed))
+    engines = find_engines()
+    if who in engines or who.startswith("usi:"):
+        command = engines[who] if who in engines else shlex.split(who.removeprefix("usi:"), posix=os.name == "posix")
+        tolerance = getattr(options, "tolerance", TOLERANCE)
+        engine = UsiPlayer(command, clocks or options.go, engine_options(options.option, seat), tolerance=tolerance)
+        return stack.enter_context(engine)
+    path, _, nodes = who.rpartition("@")
+    if path.endswith(".npz") and nodes.isdecimal():
+        return network_player(Path(path), int(nodes), seed)
+    if who.endswith(".npz"):
+        return network_player(Path(who), options.nodes, seed)
+    raise SettingsError(f"There is no player {who!r}; a player is {WHO}.")
+
+
+def is_engine(who: str) -> bool:
+    """Whether this player is a program that speaks USI."""
+    from understudy.games.shogi.usi_client import find_engines
+
+    return who.startswith("usi:") or who in find_engines()
+
+
+def engine_options(texts: list[str], seat: int) -> dict[str, str]:
+    """The options NAME=VALUE for the engine in this seat: those for every engine, and those with its number."""
+    if bad := [text for text in texts if "=" not in text]:
+        raise SettingsError(f"--option {bad[0]}: an option is written NAME=VALUE.")
+    found = (re.fullmatch(r"(?:([12]):)?(.*?)=(.*)", text, re.DOTALL) for text in texts)
+    return {match[2]: match[3] for match in found if match and match[1] in (None, str(seat))}
+
+
+def network_player(path: Path, nodes: int, seed: int) -> ShogiPlayer:
+    """A checkpoint as a player: with search, or its policy where `nodes` is 0."""
+    import numpy as np
+    import torch
+
+    from understudy.games.shogi.checkpoint import load_checkpoint
+    from understudy.games.shogi.inference import make_evaluator, with_potential
+    from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, SearchPlayer
+    from understudy.games.shogi.search import LEAVES
+
+    torch.set_num_threads(1)
+    checkpoint = load_checkpoint(path)
+    evaluate, about = make_evaluator(checkpoint.network, batch=LEAVES if nodes else 1)
+    if checkpoint.shaped:
+        evaluate = with_potential(evaluate)
+    print(f"{path}: {about}", file=sys.stderr)
+    name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
+    if nodes:
+        return SearchPlayer(evaluate, nodes, name)
+    return PolicyPlayer(evaluate, POLICY_TEMPERATURE, np.random.default_rng(seed), name)
