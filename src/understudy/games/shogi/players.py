@@ -20,7 +20,7 @@ from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
 from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame
-from understudy.games.shogi.search import Limits, Search, centipawns, mating_move
+from understudy.games.shogi.search import Limits, Search, SearchSettings, centipawns, mating_move
 from understudy.models.intervals import wilson
 
 
@@ -105,17 +105,27 @@ class PolicyPlayer:
 
 
 class SearchPlayer:
-    """The network with PUCT search over a fixed number of nodes."""
+    """The network with PUCT search over a fixed number of nodes; with a temperature, moves are drawn by visits."""
 
-    def __init__(self, evaluate: Evaluator, nodes: int, name: str = "search") -> None:
+    def __init__(
+        self,
+        evaluate: Evaluator,
+        nodes: int,
+        name: str = "search",
+        settings: SearchSettings = SearchSettings(),  # noqa: B008 - it is frozen
+        temperature: float = 0.0,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         self.name = name
-        self._search = Search(evaluate)
+        self._rng = rng or np.random.default_rng()
+        self._temperature = temperature
+        self._search = Search(evaluate, settings, self._rng)
         self._limits = Limits(nodes=nodes)
 
     def choose(self, game: ShogiGame) -> MoveChoice:
         """See ShogiPlayer.choose."""
         thought = self._search.think(game, self._limits)
-        return MoveChoice(thought.move, centipawns(thought.value))
+        return MoveChoice(thought.drawn(self._temperature, self._rng), centipawns(thought.value))
 
 
 def play(black: ShogiPlayer, white: ShogiPlayer, sfen: str = START, max_moves: int = MAX_MOVES) -> GameRecord:

@@ -83,6 +83,11 @@ class ShogiGame:
         return self._in_check[-1]
 
     @property
+    def key(self) -> int:
+        """A number for the position; positions with the same pieces, hands and player to move share it."""
+        return int(self._keys[-1])
+
+    @property
     def occurrences(self) -> int:
         """How often the position has been on the board, now included."""
         return self._counts[self._keys[-1]]
@@ -99,6 +104,15 @@ class ShogiGame:
         self._legal = None
         self.result = self._judge()
         return self.result
+
+    def follow(self, move: int, key: int, in_check: bool) -> None:
+        """Play a move to a position that is known: its key, whether it is check, and that it does not end the game."""
+        self.board.push(move)
+        self.moves.append(move)
+        self._keys.append(key)
+        self._in_check.append(in_check)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        self._legal = None
 
     def push_usi(self, usi: str) -> Result | None:
         """Play a move given as text; GameError if it is not legal or the game is over."""
@@ -144,15 +158,22 @@ class ShogiGame:
         if not self.legal_moves:
             return Result(1 - self.turn, Ending.MATE)
         if self._counts[self._keys[-1]] >= 4:
-            return self._repetition()
+            return self._repetition(self._keys.index(self._keys[-1]))
         if self.board.is_nyugyoku():
             return Result(self.turn, Ending.DECLARATION)
         if len(self.moves) >= self.max_moves:
             return Result(None, Ending.MAX_MOVES)
         return None
 
-    def _repetition(self) -> Result:
-        first = self._keys.index(self._keys[-1])
+    def cycle(self, since: int) -> tuple[int, Result] | None:
+        """Whether the position occurred before, after at least `since` moves: after how many moves the last time, and
+        how a game ends that goes on like this."""
+        if self.occurrences == 1:
+            return None
+        last = len(self._keys) - 2 - self._keys[-2::-1].index(self._keys[-1])
+        return (last, self._repetition(last)) if last >= since else None
+
+    def _repetition(self, first: int) -> Result:
         mine, theirs = self._in_check[first + 2 :: 2], self._in_check[first + 1 :: 2]
         # Entry i tells whether the player to move after i moves is in check: mine are the checks that I suffered.
         if all(mine) != all(theirs):

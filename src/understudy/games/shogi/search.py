@@ -1,11 +1,17 @@
-"""PUCT (Silver et al. 2017) over the network's policy and value, a few leaves at a time."""
+"""PUCT (Silver et al. 2017) over the network's policy and value, a few leaves at a time.
+
+Every node is reached by one path, so that repetitions and the end of a game at its maximum of moves are exact. A
+position that occurred since the root counts as the end that going on like this leads to: a draw, or a loss for the
+player who gave check all the time. The tree is kept for the next position of the same game.
+"""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +21,62 @@ from understudy.games.shogi.actions import actions_of_moves
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.rules import ShogiGame
-from understudy.learning.losses import softmax
+from understudy.games.shogi.search_tree import LOSS, WIN, Node, back_up, expect_loss, prove
 
-EXPLORATION = 1.5
-UNVISITED_PENALTY = 0.2  # a move not tried yet is thought this much worse than the position
 LEAVES = 8  # evaluated together
+MOST_NODES = 300_000
+_ROUND_SECONDS = 0.02  # of a search that may be told to stop: how long it takes to hear it
+_MATE_PLIES = 3
+
+
+def short_mate(game: ShogiGame) -> int:
+    """A move that mates in three plies at most, or 0; cshogi looks for it faster than the network is asked."""
+    if mate := mating_move(game):
+        return mate
+    if len(game.moves) + _MATE_PLIES > game.max_moves:
+        return 0
+    return int(game.board.mate_move(_MATE_PLIES))
+
+
+def mating_move(game: ShogiGame) -> int:
+    """A move that mates at once, or 0."""
+    return 0 if game.in_check else int(game.board.mate_move_in_1ply())
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How a search weighs what it finds."""
+
+    exploration: float = 1.5
+    first_play: float = 0.2
+    """How much worse than the position a move is thought that was not tried, if the tried ones have all the priors."""
+    prior_temperature: float = 1.0
+    """Above 1, the priors are flatter than the network's policy."""
+    draw_value: float = 0.0
+    """What a draw is worth to the player at the root, −1 to 1."""
+    noise: float = 0.0
+    """The share of Dirichlet noise in the priors of the root."""
+    noise_alpha: float = 0.15
+    leaves: int = LEAVES
+    most_nodes: int = MOST_NODES
+    """The tree does not grow beyond this: about 1.5 KB each."""
+    leaf_mate: Callable[[ShogiGame], int] = short_mate
+    """Of every new position: a move that forces mate, or 0."""
+    root_mate: Callable[[ShogiGame, Limits], Sequence[int]] | None = None
+    """Asked first: the line of a forced mate, or nothing."""
+
+
+class SearchLine(NamedTuple):
+    """A move at the root, the line that is expected after it, and its value for the player to move."""
+
+    moves: tuple[int, ...]
+    value: float
+    visits: int
+
+    @property
+    def move(self) -> int:
+        """The first one."""
+        return self.moves[0]
 
 
 class SearchResult(NamedTuple):
@@ -29,8 +86,21 @@ class SearchResult(NamedTuple):
     value: float
     line: tuple[int, ...]
     nodes: int
+    """Looked at in this search."""
     visits: tuple[tuple[int, int], ...]
-    """(move, visits) of all moves."""
+    """(move, visits) of all moves; those of earlier searches count."""
+    lines: tuple[SearchLine, ...] = ()
+    """The best moves, the best first."""
+    mate: bool = False
+    """Whether the value is proved, not estimated."""
+
+    def drawn(self, temperature: float, rng: np.random.Generator) -> int:
+        """A move drawn by its visits to the power of 1 / temperature; at 0 the best one."""
+        counts = np.array([visits for _, visits in self.visits], np.float64)
+        if temperature <= 0 or self.mate or not counts.any():
+            return self.move
+        weights = (counts / counts.max()) ** (1 / temperature)
+        return self.visits[rng.choice(len(weights), p=weights / weights.sum())][0]
 
 
 class Limits(NamedTuple):
@@ -49,131 +119,188 @@ class Limits(NamedTuple):
             or (self.stop is not None and self.stop.is_set())
         )
 
-
-class Node:
-    """A position that was evaluated. Values are those of the player to move in it."""
-
-    __slots__ = ("children", "moves", "priors", "q", "sums", "total", "visits")
-
-    def __init__(self, moves: list[int], priors: NDArray[np.float32], value: float) -> None:
-        self.moves = moves
-        self.priors = priors
-        self.visits = np.zeros(len(moves), np.int32)
-        self.sums = np.zeros(len(moves), np.float32)
-        self.q = np.full(len(moves), value - UNVISITED_PENALTY, np.float32)
-        self.total = 0
-        self.children: dict[int, Node] = {}
-
-    def select(self) -> int:
-        """The index of the move with the highest upper bound."""
-        return int((self.q + EXPLORATION * math.sqrt(self.total + 1) * self.priors / (1 + self.visits)).argmax())
-
-    def add(self, place: int, visits: int, value: float) -> None:
-        """Count visits of a move, and add to the sum of their values."""
-        self.total += visits
-        self.visits[place] += visits
-        self.sums[place] += value
-        self.q[place] = self.sums[place] / self.visits[place]
+    @property
+    def by_time(self) -> bool:
+        """Whether the search must be ready to end at any time."""
+        return self.stop is not None or self.deadline < math.inf
 
 
 class _Leaf(NamedTuple):
-    path: list[tuple[Node, int]]
-    moves: list[int]
+    path: list[Node]
+    moves: NDArray[np.int32]
     turn: int
-    value: float | None
-    """For its player to move, if the rules know it; else the network is asked."""
 
 
 class Search:
-    """Thinks about positions with an evaluator; keeps nothing from one position to the next."""
+    """Thinks about positions with an evaluator."""
 
-    def __init__(self, evaluate: Evaluator, leaves: int = LEAVES) -> None:
+    def __init__(
+        self,
+        evaluate: Evaluator,
+        settings: SearchSettings = SearchSettings(),  # noqa: B008 - it is frozen
+        rng: np.random.Generator | None = None,
+    ) -> None:
         self.evaluate = evaluate
-        self._planes = np.empty((leaves, *SHAPE), np.float32)
+        self.settings = settings
+        self._rng = rng or np.random.default_rng()
+        self._planes = np.empty((settings.leaves, *SHAPE), np.float32)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is kept of earlier searches."""
+        self._root: Node | None = None
+        self._game: tuple[str, int, int] = ("", 0, 0)  # start, maximum of moves, the player at the root
+        self._moves: list[int] = []
 
     def think(
-        self, game: ShogiGame, limits: Limits, on_progress: Callable[[SearchResult], None] | None = None
+        self,
+        game: ShogiGame,
+        limits: Limits,
+        on_progress: Callable[[SearchResult], None] | None = None,
+        *,
+        lines: int = 1,
+        every: float = 1.0,
     ) -> SearchResult:
         """Search a position that has a legal move. The game is as before when this returns, even by an error.
 
-        The root is always evaluated, so that there is a move however short the time was.
+        The root is always evaluated, so that there is a move however short the time was. `lines` is the number of moves
+        that the result tells of; `on_progress` gets the result so far `every` so many seconds.
         """
-        if mate := mating_move(game):
-            return SearchResult(mate, 1.0, (mate,), 1, ((mate, 1),))
-        root, value = self._root(game)
-        nodes, told, slowest = 1, time.monotonic(), 0.0
-        while not limits.reached(nodes, slowest):  # a large network must not begin what it cannot end in time
-            room = len(self._planes) if limits.nodes is None else min(len(self._planes), limits.nodes - nodes)
-            begun = time.monotonic()
-            nodes += self._round(game, root, room)
-            slowest = max(slowest, time.monotonic() - begun)
-            if on_progress is not None and time.monotonic() - told > 1:
-                told = time.monotonic()
-                on_progress(_thought(root, value, nodes))
-        return _thought(root, value, nodes)
+        if mate := self._mate(game, limits):
+            return SearchResult(mate[0], 1.0, mate, 1, ((mate[0], 1),), (SearchLine(mate, 1.0, 1),), mate=True)
+        root, nodes = self._find_root(game)
+        told, slowest, room = time.monotonic(), 0.0, len(self._planes)
+        depth = len(game.moves)
+        try:
+            while not (root.proof or limits.reached(nodes, slowest) or root.visits >= self.settings.most_nodes):
+                begun = time.monotonic()
+                done = self._round(game, root, room if limits.nodes is None else min(room, limits.nodes - nodes))
+                nodes += done
+                now = time.monotonic()
+                slowest = max(slowest, now - begun)  # a large network must not begin what it cannot end in time
+                if limits.by_time and done:
+                    room = max(1, min(len(self._planes), int(_ROUND_SECONDS * done / (now - begun + 1e-9))))
+                if on_progress is not None and now - told > every:
+                    told = now
+                    on_progress(_result(root, nodes, lines))
+        except BaseException:
+            _return_to(depth, game)
+            self.forget()  # visits that wait for a value would stay losses
+            raise
+        return _result(root, nodes, lines)
 
-    def _root(self, game: ShogiGame) -> tuple[Node, float]:
-        observe([game], self._planes[:1])
-        logits, wdl = self.evaluate(self._planes[:1])
-        value = float(wdl[0, 0] - wdl[0, 2])
-        return Node(game.legal_moves, _priors(logits[0], game.legal_moves, game.turn), value), value
+    def _mate(self, game: ShogiGame, limits: Limits) -> tuple[int, ...]:
+        if move := self.settings.leaf_mate(game):
+            return (move,)
+        return () if self.settings.root_mate is None else tuple(self.settings.root_mate(game, limits))
+
+    def _find_root(self, game: ShogiGame) -> tuple[Node, int]:
+        """The node of this position, from the last tree if it is in it; and how many positions were evaluated."""
+        identity, known = (game.start, game.max_moves, game.turn if self.settings.draw_value else 0), len(self._moves)
+        node = self._root if identity == self._game and game.moves[:known] == self._moves else None
+        for move in game.moves[known:]:
+            node = None if node is None else node.child_of(move)
+        fresh = node is None or node.moves is None
+        if node is None or node.moves is None:
+            node = Node()
+            observe([game], self._planes[:1])
+            leaf = _Leaf([node], np.array(game.legal_moves, np.int32), game.turn)
+            expect_loss(leaf.path)
+            self._expand([leaf], game.turn)
+        self._root, self._game, self._moves = node, identity, list(game.moves)
+        if self.settings.noise:
+            self._add_noise(node)
+        return node, int(fresh)
+
+    def _add_noise(self, root: Node) -> None:
+        assert root.priors is not None
+        share, count = self.settings.noise, len(root.priors)
+        noise = self._rng.dirichlet(np.full(count, self.settings.noise_alpha))
+        mixed = (1 - share) * root.priors + share * noise
+        tried = len(root.children)
+        for child, prior in zip(root.children, mixed[:tried].tolist(), strict=True):
+            child.prior = prior
+        order = tried + np.argsort(-mixed[tried:], kind="stable")
+        assert root.moves is not None
+        root.moves = np.concatenate([root.moves[:tried], root.moves[order]])
+        root.priors = np.concatenate([mixed[:tried], mixed[order]]).astype(np.float32)
+        root.next_prior = float(root.priors[tried]) if tried < count else -1.0
 
     def _round(self, game: ShogiGame, root: Node, room: int) -> int:
         """Walk to up to `room` leaves, evaluate them together and back their values up; how many there were."""
         leaves: list[_Leaf] = []
-        waiting: set[tuple[int, int]] = set()
-        known = 0
+        waiting: set[int] = set()
+        known, depth, turn = 0, len(game.moves), game.turn
         while known + len(leaves) < room:
-            leaf = self._walk(game, root, len(leaves))
-            node, place = leaf.path[-1]
-            if leaf.value is not None:
-                known += 1
-                _back_up(leaf.path, leaf.value, virtual=False)
-                continue
-            if (id(node), place) in waiting:  # the same leaf again: nothing new to learn before it is evaluated
+            path = self._walk(root, game)
+            end = path[-1]
+            if id(end) in waiting:  # the same leaf again: nothing new to learn before it is evaluated
+                _return_to(depth, game)
                 break
-            waiting.add((id(node), place))
-            leaves.append(leaf)
-            for parent, chosen in leaf.path:  # until its value is known it counts as lost, so that others are tried
-                parent.add(chosen, 1, -1.0)
-        self._expand(leaves)
+            if end.known is None or 0 <= end.cycle < depth:  # a position before the root may occur once more
+                self._settle(game, path, depth, turn)
+            if end.known is None:
+                observe([game], self._planes[len(leaves) : len(leaves) + 1])
+                leaves.append(_Leaf(path, np.array(game.legal_moves, np.int32), game.turn))
+                waiting.add(id(end))
+                expect_loss(path)
+            else:
+                known += 1
+                back_up(path, end.known, expected=False)
+            _return_to(depth, game)
+        self._expand(leaves, turn)
         return known + len(leaves)
 
-    def _walk(self, game: ShogiGame, root: Node, row: int) -> _Leaf:
-        """Play to a leaf and back; if only the network knows its value, its planes go to `row`."""
-        node = root
-        path: list[tuple[Node, int]] = []
+    def _walk(self, root: Node, game: ShogiGame) -> list[Node]:
+        """Choose a path to a node that is decided, or was not evaluated yet, and play all of its moves but the last."""
+        exploration, first_play = self.settings.exploration, self.settings.first_play
+        node, path = root, [root]
         while True:
-            place = node.select()
-            path.append((node, place))
-            if game.push(node.moves[place]) is not None or place not in node.children:
-                break
-            node = node.children[place]
-        value: float | None = None
-        if game.result is not None:
-            value = game.result.for_player(game.turn)
-        elif mating_move(game):
-            value = 1.0
-        else:
-            observe([game], self._planes[row : row + 1])
-        leaf = _Leaf(path, game.legal_moves, game.turn, value)
-        for _ in path:
-            game.pop()
-        return leaf
+            node = node.select(exploration, first_play)
+            path.append(node)
+            if node.moves is None or node.proof:
+                return path
+            game.follow(node.move, node.key, node.in_check)
 
-    def _expand(self, leaves: list[_Leaf]) -> None:
+    def _settle(self, game: ShogiGame, path: list[Node], depth: int, turn: int) -> None:
+        """Play the last move of a path, and note what the rules say of the position there."""
+        node = path[-1]
+        game.push(node.move)
+        node.key, node.in_check, node.known, node.cycle = game.key, game.in_check, None, -1
+        mover = 1 - game.turn
+        draw = self.settings.draw_value if mover == turn else -self.settings.draw_value
+        if game.result is not None:
+            node.known = draw if game.result.winner is None else game.result.for_player(mover)
+        elif cycle := game.cycle(depth):
+            node.cycle, result = cycle
+            node.known = draw if result.winner is None else result.for_player(mover)
+        elif self.settings.leaf_mate(game):
+            node.known = -1.0
+        if node.known is not None and node.cycle < 0 and abs(node.known) == 1:
+            prove(path, WIN if node.known > 0 else LOSS)
+
+    def _expand(self, leaves: list[_Leaf], turn: int) -> None:
+        """Ask the network about leaves; `turn` is the player at the root."""
         if not leaves:
             return
         logits, wdl = self.evaluate(self._planes[: len(leaves)])
-        for leaf, row, value in zip(leaves, logits, (wdl[:, 0] - wdl[:, 2]).tolist(), strict=True):
-            node, place = leaf.path[-1]
-            node.children[place] = Node(leaf.moves, _priors(row, leaf.moves, leaf.turn), value)
-            _back_up(leaf.path, value, virtual=True)
+        signs = np.array([1.0 if leaf.turn == turn else -1.0 for leaf in leaves])
+        values = wdl[:, 0] - wdl[:, 2] + signs * self.settings.draw_value * wdl[:, 1]
+        for leaf, priors, value in zip(leaves, self._priors(leaves, logits), values.tolist(), strict=True):
+            leaf.path[-1].expand(leaf.moves, priors)
+            back_up(leaf.path, -value, expected=True)
 
-
-def mating_move(game: ShogiGame) -> int:
-    """A move that mates at once, or 0; cshogi looks for it faster than the network is asked."""
-    return 0 if game.in_check else int(game.board.mate_move_in_1ply())
+    def _priors(self, leaves: list[_Leaf], logits: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+        """The probabilities of the legal moves of each leaf."""
+        counts = np.array([len(leaf.moves) for leaf in leaves])
+        rows = np.repeat(np.arange(len(leaves)), counts)
+        turns = np.repeat([leaf.turn for leaf in leaves], counts)
+        actions = actions_of_moves(np.concatenate([leaf.moves for leaf in leaves]), turns)
+        scores = logits[rows, actions] / np.float32(self.settings.prior_temperature)
+        starts = np.cumsum(counts) - counts
+        weights = np.exp(scores - np.maximum.reduceat(scores, starts)[rows])
+        weights /= np.add.reduceat(weights, starts)[rows]
+        return np.split(weights, starts[1:])
 
 
 def centipawns(value: float) -> int:
@@ -182,32 +309,19 @@ def centipawns(value: float) -> int:
     return round(600 * math.log(chance / (1 - chance)))
 
 
-def _priors(logits: NDArray[np.float32], moves: list[int], turn: int) -> NDArray[np.float32]:
-    chosen = logits[actions_of_moves(np.array(moves, np.int32), np.full(len(moves), turn))]
-    priors: NDArray[np.float32] = softmax(chosen[None]).probs[0]
-    return priors
+def _return_to(depth: int, game: ShogiGame) -> None:
+    while len(game.moves) > depth:
+        game.pop()
 
 
-def _back_up(path: list[tuple[Node, int]], value: float, virtual: bool) -> None:
-    """Add a leaf's value to every move on the way; the sign changes with the player.
-
-    `virtual`: the visit is counted already, as a loss, which is taken back.
-    """
-    for node, place in reversed(path):
-        value = -value
-        node.add(place, 0 if virtual else 1, value + virtual)
-
-
-def _thought(root: Node, value: float, nodes: int) -> SearchResult:
-    if root.visits.any():
-        best = int(np.lexsort((root.priors, root.visits))[-1])
-        value = float(root.sums[best] / root.visits[best])
-    else:
-        best = int(root.priors.argmax())
-    line, node, place = [root.moves[best]], root.children.get(best), 0
-    while node is not None and node.visits.any():
-        place = int(node.visits.argmax())
-        line.append(node.moves[place])
-        node = node.children.get(place)
-    visits = tuple(zip(root.moves, root.visits.tolist(), strict=True))
-    return SearchResult(root.moves[best], value, tuple(line), nodes, visits)
+def _result(root: Node, nodes: int, lines: int) -> SearchResult:
+    ranked = root.ranked()
+    assert root.moves is not None
+    tried = [(child.move, child.visits) for child in root.children]
+    visits = (*tried, *((move, 0) for move in root.moves[len(tried) :].tolist()))
+    if not ranked:
+        move = int(root.moves[0])
+        return SearchResult(move, -root.total / root.visits, (move,), nodes, visits)
+    found = tuple(SearchLine(tuple(child.line()), child.value, child.visits) for child in ranked[:lines])
+    best = found[0]
+    return SearchResult(best.move, best.value, best.moves, nodes, visits, found, mate=bool(ranked[0].proof))
