@@ -1,7 +1,7 @@
 """Compiles the simulation on all cores: `python -m understudy.games.zerg.proving_ground.compile_kernels`.
 
 A function is compiled once all functions it calls are, by any free process; the other processes load it from the
-cache. Argument types follow from argument names, which mean the same in every kernel.
+cache. Argument types follow from argument names, which mean the same in every kernel, so each has one version.
 """
 
 from __future__ import annotations
@@ -75,8 +75,18 @@ def _compile_all() -> None:
 
 
 def _compile(number: int) -> None:
+    """Compile one function. Its callees are loaded, with the only version that they have."""
+    for callee in _callees(compiled.functions[number]):
+        _only_version(callee)
+    _only_version(number)
+
+
+@cache
+def _only_version(number: int) -> None:
+    """Compile or load a function for its own argument types. Calls with narrower ones then convert their arguments."""
     function = compiled.functions[number]
     function.compile(_signature(function.py_func))
+    function.disable_compile()
 
 
 def _callees(function: Any) -> set[int]:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba.core import config, types
+from numba.core import config
 
 from understudy.games.zerg import starcraft
 from understudy.numba_cache import code_folder, kept_in
@@ -48,24 +48,15 @@ def door(function: Function) -> Function:
 def kernel(function: Function) -> Function:
     """A function that only doors and kernels call, not Python.
 
-    Without Python wrappers, and with one version for integers of all widths, compilation takes half the time.
+    Without wrappers for Python, compilation takes less time.
     """
-    compiled = _compiled(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
-    resolve = compiled.get_call_template
-    compiled.get_call_template = lambda args, keywords: resolve(tuple(_widened(kind) for kind in args), keywords)
-    return compiled  # type: ignore[no-any-return]
+    return _compiled(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})  # type: ignore[no-any-return]
 
 
 def _compiled(function: Callable[..., Any], more: dict[str, bool]) -> Any:
     compiled = kept_in(cache_folder(), function, OPTIONS | more)
     functions.append(compiled)
     return compiled
-
-
-def _widened(kind: Any) -> Any:
-    """The type without a constant's value; integers get 64 bits."""
-    kind = types.unliteral(kind)  # type: ignore[attr-defined]
-    return types.int64 if isinstance(kind, types.Integer) and kind.bitwidth < 64 else kind  # type: ignore[attr-defined]
 
 
 @cache
