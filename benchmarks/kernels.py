@@ -1,77 +1,111 @@
-"""What each hand-written kernel adds to a whole job: self-play with learning, in one process, on one thread.
+"""What each hand-written kernel adds to a whole job: shogi's self-play with learning, as `understudy selfplay` runs it.
 
-The job with the kernel and the job with the plain path take turns in one run. A kernel that does not make the whole job
-1.3 times as fast should be removed.
+The job with the kernel and the job with the plain path take turns, an update each, in one run: in this process, and with
+two workers. A kernel that does not make the whole job 1.3 times as fast should be removed.
 """
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 
-from measure import Row, quantile, run_alone, take_turns
-from understudy.games.game import open_game
-from understudy.models.live import Interface, LiveModel, new_model
-from understudy.parallel.player import PlayerSpec
-from understudy.parallel.rollout import RolloutShape, as_batch
-from understudy.parallel.sequential import SequentialWorkers
-from understudy.settings import NetworkSettings, ParallelSettings, TrainingSettings
+from measure import Row, quantile, run_alone
+from understudy.games.shogi.league import ShogiLeague
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.parallel.loop_stats import LoopStats
+from understudy.parallel.rollout import Rollout
+from understudy.run.lock import StopRequest
+from understudy.settings import NetworkSettings, ParallelSettings, Settings
 
 LEAST = 1.3  # times as fast as the plain path
-ROUNDS = 9
+NETWORKS = ((2, 32, 25), (4, 64, 9))  # blocks, channels, and updates that count: what shogi recommends, and a larger one
+UNCOUNTED = 2  # the first updates, in which processes start and memory is touched
+BACKENDS = ("compiled", "torch")
 
 
-class TrainingJob:
-    """One round plays `matches` × `steps` decisions, learns from them, and hands the new weights to the player."""
+class Turns:
+    """Lets one of several threads go on at a time, in a fixed order."""
 
-    def __init__(self, game: str, matches: int, steps: int, network: NetworkSettings, minibatch: int) -> None:
-        self.decisions = matches * steps
-        opened = open_game(game, matches)
-        settings = ParallelSettings(enabled=False, num_workers=1, games_per_worker=matches, batch_size=self.decisions)
-        shape = RolloutShape.of(opened, settings)
-        training = TrainingSettings(
-            epochs=4, minibatch=minibatch, target_kl=0.0, exploration=0.0, normalize_states=opened.players == 1
-        )
-        interface = Interface(opened.state_dim, opened.actions)
-        opened.close()
-        self.model = LiveModel(new_model(interface, network, training, 0))
-        spec = PlayerSpec(game, matches, self.model.base.spec, training.normalize_states, 0, 1000)
-        self.workers = SequentialWorkers(spec, shape, settings)
-        self.workers.start_workers(self.model)
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        self._changed = threading.Condition()
 
-    def __call__(self) -> list[float]:
-        start = time.process_time()  # of the processor: other programs take turns with this one
-        rollouts = self.workers.collect_experiences()
-        trainer = self.model.trainer
-        trainer.update_batch(as_batch(rollouts, trainer.updates))
-        self.workers.sync_model_if_needed(self.model, force=True)
-        return [(time.process_time() - start) / self.decisions]
+    def wait(self, name: str) -> None:
+        """Return when it is this thread's turn."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._names[0] == name)
+
+    def give_up(self) -> None:
+        """Let the next thread go on."""
+        with self._changed:
+            self._names.append(self._names.pop(0))
+            self._changed.notify_all()
+
+    def leave(self, name: str) -> None:
+        """The thread has no further turns."""
+        with self._changed:
+            self._names.remove(name)
+            self._changed.notify_all()
 
 
-def tower(blocks: int, channels: int) -> Callable[[str], TrainingJob]:
-    """A job that plays and learns shogi with a tower of this size, by backend."""
+class BackendRun:
+    """Self-play with learning by one backend. Between two updates it waits for its turn; its workers then wait too."""
 
-    def job(backend: str) -> TrainingJob:
-        network = NetworkSettings(policy="resnet", blocks=blocks, channels=channels, backend=backend)  # type: ignore[arg-type]
-        made = TrainingJob("shogi", 64, 32, network, 512)
-        made.model.network.use_threads(1)
-        made.model.network.compile()
-        return made
+    def __init__(self, turns: Turns, backend: str, network: NetworkSettings, workers: int, updates: int) -> None:
+        self.seconds: list[float] = []  # from one update to the next, waiting excluded
+        self._turns, self._backend, self._updates = turns, backend, updates
+        self._request = StopRequest()
+        self._began = 0.0
+        parallel = {**ShogiLeague.settings["parallel"], "enabled": workers > 0, "num_workers": max(workers, 1)}
+        settings = Settings(network=network, parallel=ParallelSettings(**parallel))
+        self.loop = TrainingLoopManager("shogi", settings, seed=0, on_update=self._on_update)
+        self.decisions = 0
 
-    return job
+    def run(self) -> None:
+        """Take part in the turns until there are enough of them."""
+        self._turns.wait(self._backend)
+        try:
+            self.loop.run(self._request)
+        finally:
+            self._turns.leave(self._backend)
+
+    def _on_update(self, stats: LoopStats, _rollouts: Sequence[Rollout]) -> None:
+        self.seconds.append(time.perf_counter() - self._began)
+        self.decisions = stats.decisions // len(self.seconds)
+        if len(self.seconds) == self._updates + UNCOUNTED:
+            self._request.stop()
+            return
+        self._turns.give_up()
+        self._turns.wait(self._backend)
+        self._began = time.perf_counter()
+
+    @property
+    def counted(self) -> list[float]:
+        """The seconds of the updates that count."""
+        return self.seconds[UNCOUNTED:]
 
 
-JOBS = {"2 × 32 tower": tower(2, 32), "4 × 64 tower": tower(4, 64)}
+def compare(blocks: int, channels: int, updates: int, workers: int) -> Row:
+    """Thousand decisions per second, played and learned from, with the median update."""
+    turns = Turns(BACKENDS)
+    jobs = {}
+    for backend in BACKENDS:
+        network = NetworkSettings(policy="resnet", blocks=blocks, channels=channels, backend=backend)
+        jobs[backend] = BackendRun(turns, backend, network, workers, updates)
+    threads = [threading.Thread(target=job.run) for job in jobs.values()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ours, theirs = (1e-3 * job.decisions / quantile(job.counted, 0.5) for job in jobs.values())
+    how = f"{workers} workers" if workers else "one process"
+    return Row(f"Winograd, {blocks} × {channels}, {how}", ours, "k/s", "torch", theirs, factor=LEAST)
 
 
 def measure() -> list[Row]:
-    """Thousand decisions per second of processor time, played and learned from."""
-    rows = []
-    for what, job in JOBS.items():
-        results = take_turns({backend: job(backend) for backend in ("compiled", "torch")}, ROUNDS)
-        speed = {name: 1e-3 / quantile([r[0] for r in rounds], 0.5) for name, rounds in results.items()}
-        rows.append(Row(f"Winograd, shogi, {what}", speed["compiled"], "k/s", "torch", speed["torch"], factor=LEAST))
-    return rows
+    """Every network, in this process and with two workers."""
+    return [compare(*network, workers) for network in NETWORKS for workers in (0, 2)]
 
 
 if __name__ == "__main__":
