@@ -1,7 +1,7 @@
 """What each hand-written kernel adds to a whole job: shogi's self-play with learning, as `understudy selfplay` runs it.
 
-The job with the kernel and the job with the plain path take turns, an update each, in one run: in this process, and with
-two workers. A kernel that does not make the whole job 1.3 times as fast should be removed.
+The job with the kernel and the job with the plain path take turns, one update each, in one run: in this process, and
+with two workers. A kernel that does not make the whole job 1.3 times as fast should be removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from understudy.run.lock import StopRequest
 from understudy.settings import NetworkSettings, ParallelSettings, Settings
 
 LEAST = 1.3  # times as fast as the plain path
-NETWORKS = ((2, 32, 25), (4, 64, 9))  # blocks, channels, and updates that count: what shogi recommends, and a larger one
+NETWORKS = ((2, 32, 25), (4, 64, 9))  # blocks, channels, counted updates: what shogi recommends, and a larger one
 UNCOUNTED = 2  # the first updates, in which processes start and memory is touched
 BACKENDS = ("compiled", "torch")
 
