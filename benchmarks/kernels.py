@@ -91,7 +91,7 @@ def compare(blocks: int, channels: int, updates: int, workers: int) -> Row:
     turns = Turns(BACKENDS)
     jobs = {}
     for backend in BACKENDS:
-        network = NetworkSettings(policy="resnet", blocks=blocks, channels=channels, backend=backend)
+        network = NetworkSettings(policy="resnet", blocks=blocks, channels=channels, backend=backend)  # type: ignore[arg-type]
         jobs[backend] = BackendRun(turns, backend, network, workers, updates)
     threads = [threading.Thread(target=job.run) for job in jobs.values()]
     for thread in threads:
