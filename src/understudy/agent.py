@@ -522,7 +522,7 @@ class RLAgent:
         if self._run is None or self._store is None or not self._writable:
             return None
         chance = None if self._seed is None else random.Random(self._seed)
-        return Stage(self._run, self._store, None if settings is None else settings.gate, chance)
+        return Stage(self._run, self._store, settings, chance)
 
 
 def _made(run: RunDir) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from understudy.agent import RLAgent
+from understudy.files.locks import FileLock
 from understudy.ledger.gate import GateLedger
 from understudy.models.gate import Gate
 from understudy.models.store import ModelStore
@@ -119,11 +120,14 @@ def test_a_game_whose_bot_died_counts_as_lost(tmp_path: Path) -> None:
         agent.select_action(STATE)
     run = RunDir.at(tmp_path)
     (journal,) = run.live.glob("*.journal")
+    held = FileLock(journal)
+    assert held.acquire(blocking=False)
     with GateLedger(run.ledger) as ledger, ledger.transaction() as db:
         db.execute("UPDATE gate_games SET began = ?", (time.time() - 3600,))
     with bot(tmp_path) as agent:
         play(agent)
-        assert gate_games(tmp_path)[0][2] is None  # its journal is still there: nobody has salvaged it
+        assert gate_games(tmp_path)[0][2] is None  # another process has its journal: perhaps it goes on
+    held.release()
     journal.unlink()
     with bot(tmp_path) as agent:
         play(agent)

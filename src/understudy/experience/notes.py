@@ -28,13 +28,25 @@ _NOTE_CHARACTERS = 20_000  # with _MOST_NOTES below what a reader accepts as met
 _DEPTH = 8
 
 
+_RESULTS = {
+    **dict.fromkeys(("victory", "win", "won", "w", "true"), "Victory"),
+    **dict.fromkeys(("defeat", "loss", "lose", "lost", "l", "false"), "Defeat"),
+    **dict.fromkeys(("tie", "tied", "draw", "drawn", "d"), "Tie"),
+}
+"""What bots call the three results; the gate and the pages know them as these."""
+
+
 def result_text(result: object) -> str:
-    """The result as a word: an enum's name ("Result.Victory" and Result.Victory are "Victory"), "Unknown" for None."""
+    """The result as a word: an enum's name, "Unknown" for None.
+
+    Whatever clearly means one of the three results becomes "Victory", "Defeat" or "Tie": "won", True, Result.Victory.
+    """
     if result is None:
         return "Unknown"
     text = note_text(result).strip()
     match = _QUALIFIED.fullmatch(text)
-    return match[1] if match else text or "Unknown"
+    word = match[1] if match else text or "Unknown"
+    return _RESULTS.get(word.lower(), word)
 
 
 def note_text(value: object) -> str:

@@ -76,6 +76,8 @@ CREATE TABLE IF NOT EXISTS gate_pins (
 _NEWEST_TABLES = ("gate_pins", "gate_opponents", "gate_simulated")
 _KEPT_BLOCKS = 20_000
 _KEPT_OPPONENTS = 2_000  # games after which an opponent that has not come again is forgotten
+_RECENT_GAMES = 200
+_CRASHED_REWARD = -1e300  # rewards are above it; that of a crashed game is minus infinity
 NO_BLOCK = 0
 BY_HAND = "by hand"
 
@@ -153,15 +155,10 @@ class GateLedger(Ledger):
         """The versions that are never pruned, and why."""
         return pinned(self)
 
-    def unfinished(self, before: float) -> list[str]:
-        """The games that began before this time and have no result yet."""
-        query = "SELECT id FROM gate_games WHERE finished IS NULL AND began < ?"
-        return [row[0] for row in self.query(query, (before,))] if has_gate(self, "gate_games") else []
-
-    def recent_games(self, role: str, most: int) -> list[tuple[float | None, float]]:
-        """(score, reward) of the last finished games of a role, newest first."""
-        query = "SELECT score, reward FROM gate_games WHERE role = ? AND finished IS NOT NULL"
-        return self.query(f"{query} ORDER BY finished DESC LIMIT ?", (role, most))
+    def unfinished(self, before: float, after: float) -> list[str]:
+        """The games without a result that began before the one time, or, since a clock may be set, after the other."""
+        query = "SELECT id FROM gate_games WHERE finished IS NULL AND (began < ? OR began > ?)"
+        return [row[0] for row in self.query(query, (before, after))] if has_gate(self, "gate_games") else []
 
 
 def has_gate(ledger: Ledger, *tables: str) -> bool:
@@ -236,6 +233,13 @@ def finish_game(db: sqlite3.Connection, game: str, score: float | None, reward: 
     )
     row = db.execute(query, (score, reward, time.time(), game)).fetchone()
     return None if row is None else int(row[0])
+
+
+def has_results(db: sqlite3.Connection) -> bool:
+    """Whether any of the last games has a result. Crashed games, whose reward is minus infinity, do not tell."""
+    newest = "SELECT score, reward FROM gate_games WHERE finished IS NOT NULL ORDER BY rowid DESC LIMIT ?"
+    query = f"SELECT 1 FROM ({newest}) WHERE score IS NOT NULL AND reward > ? LIMIT 1"
+    return db.execute(query, (_RECENT_GAMES, _CRASHED_REWARD)).fetchone() is not None
 
 
 def complete_block(db: sqlite3.Connection, block: int) -> tuple[int, list[tuple[str, float | None, float]]] | None:

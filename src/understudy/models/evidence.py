@@ -40,6 +40,8 @@ class Played:
 
     score: float | None
     reward: float = 0.0
+    cut: bool = False
+    """Whether a limit ended it, so that its score says little where no game of the run has a result."""
 
 
 def difference(candidate: Sequence[Played], champion: Sequence[Played]) -> float:
@@ -52,7 +54,7 @@ def difference(candidate: Sequence[Played], champion: Sequence[Played]) -> float
 def _pair(ours: Played, theirs: Played) -> float:
     if ours.score is not None and theirs.score is not None:
         return ours.score - theirs.score
-    return float(np.sign(ours.reward - theirs.reward))
+    return float(ours.reward > theirs.reward) - float(ours.reward < theirs.reward)  # both may be minus infinity
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,8 +93,9 @@ class Gate:
 
     def unfinished(self) -> list[str]:
         """The games that have no result yet, without those that have just begun."""
+        now = time.time()
         with GateLedger(self._path) as ledger:
-            return ledger.unfinished(time.time() - _BEGINNING_SECONDS)
+            return ledger.unfinished(now - _BEGINNING_SECONDS, now + _BEGINNING_SECONDS)
 
     def assign(self, game: str, opponent: str, *, appoint: bool = True) -> Part:
         """Who plays this game against this opponent. With `appoint`, the newest version may become the challenger."""
@@ -117,7 +118,8 @@ class Gate:
         """Take in the result of a game; one that was taken in before, or belongs to no comparison, changes nothing."""
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
-            block = table.finish_game(db, game, played.score, played.reward)
+            score = None if played.cut and not table.has_results(db) else played.score
+            block = table.finish_game(db, game, score, played.reward)
             complete = None if block is None else table.complete_block(db, block)
             if state is None or block is None or complete is None:
                 return state

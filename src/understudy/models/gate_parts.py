@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 import sqlite3
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,11 +63,20 @@ def _suspicious(db: sqlite3.Connection) -> bool:
 
     This decides only how games are shared out, before they are played; the verdict does not depend on it.
     """
-    query = "SELECT score, reward FROM gate_games WHERE role = 'line' AND finished IS NOT NULL ORDER BY finished DESC"
+    # In the order in which they were given out: a clock may be set back.
+    query = "SELECT score, reward FROM gate_games WHERE role = 'line' AND finished IS NOT NULL ORDER BY rowid DESC"
     rows = db.execute(f"{query} LIMIT ?", (_RECENT + _BEFORE,)).fetchall()
-    values = [reward if score is None else score for score, reward in rows]
+    values = _values(rows)
     recent, before = values[:_RECENT], values[_RECENT:]
     if len(before) < _RECENT:
         return False
     error = statistics.pstdev(values) * (1 / len(recent) + 1 / len(before)) ** 0.5
     return bool(statistics.fmean(recent) < statistics.fmean(before) - _WORSE * error)
+
+
+def _values(games: Sequence[tuple[float | None, float]]) -> list[float]:
+    """What (score, reward) of games say of each: scores if all have one, else rewards."""
+    if all(score is not None for score, _ in games):
+        return [score for score, _ in games if score is not None]
+    worst = min((reward for _, reward in games if math.isfinite(reward)), default=0.0)
+    return [max(reward, worst) for _, reward in games]  # that of a game that broke is minus infinity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections import defaultdict
 from dataclasses import asdict, dataclass
@@ -11,6 +12,7 @@ from typing import Any
 from understudy.ledger.gate import Event, GateLedger
 from understudy.ledger.gate_proof import compared_by_results, contest_won
 from understudy.models.contest import Mode
+from understudy.models.gate_blind import blindness
 from understudy.models.gate_sentence import Comparisons, Proof, gate_sentence
 from understudy.models.gate_state import GateState, state_from
 
@@ -57,6 +59,8 @@ class GateReport:
     pins: dict[int, str]
     events: tuple[Event, ...]
     sentence: str
+    blind: str | None = None
+    """Why its newest games cannot decide anything; None if they can."""
 
     @property
     def last_harm(self) -> Event | None:
@@ -95,7 +99,8 @@ def report_of(ledger: GateLedger) -> GateReport | None:
         Comparisons.of(live, error, results=compared_by_results(ledger, state.number)) if live else None,
         Comparisons.of(simulated, error, simulated=True),
     )
-    return _report(state, head, differences, evidence, _proof(ledger, state), ledger.pins(), ledger.events(50))
+    report = _report(state, head, differences, evidence, _proof(ledger, state), ledger.pins(), ledger.events(50))
+    return report if report.mode == "off" else dataclasses.replace(report, blind=blindness(ledger))
 
 
 def _proof(ledger: GateLedger, state: GateState) -> Proof | None:

@@ -12,6 +12,7 @@ from functools import partial
 
 from understudy.errors import ModelError, ModelMissing, RunDirError
 from understudy.experience.episode import Episode, EpisodeMeta
+from understudy.experience.journal import salvage
 from understudy.models.carry_over import fitted
 from understudy.models.evidence import Played, score
 from understudy.models.gate import Gate
@@ -21,7 +22,7 @@ from understudy.models.recorded import newest_games
 from understudy.models.state import ModelState, read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
-from understudy.settings import GateSettings
+from understudy.settings import GateSettings, Settings, StorageSettings
 
 logger = logging.getLogger(__name__)
 
@@ -33,12 +34,13 @@ class Stage:
     """The gate, as one bot sees it. `settings` other than the defaults change the gate of the run."""
 
     def __init__(
-        self, run: RunDir, store: ModelStore, settings: GateSettings | None, chance: random.Random | None = None
+        self, run: RunDir, store: ModelStore, settings: Settings | None, chance: random.Random | None = None
     ) -> None:
         self._run = run
         self._store = store
         self._gate = Gate(run.ledger, store, chance=chance)
-        self._settings = settings or GateSettings()
+        self._settings = GateSettings() if settings is None else settings.gate
+        self._storage = StorageSettings() if settings is None else settings.storage
         self._games = 0
         self._other: LiveModel | None = None  # the model of the last game that the line did not play
 
@@ -61,7 +63,8 @@ class Stage:
     def report(self, episode: Episode) -> None:
         """Give the result of a game to the gate. A second report of a game changes nothing."""
         meta = episode.meta
-        self._gate.record(meta.id, Played(score(meta.result, truncated=meta.truncated), float(episode.rewards.sum())))
+        worth, reward = score(meta.result, truncated=meta.truncated), float(episode.rewards.sum())
+        self._gate.record(meta.id, Played(worth, reward, cut=meta.truncated and score(meta.result) is None))
 
     def report_unusable(self, game: str, result: str) -> None:
         """Give the result of a game that cannot be learned from: a model that breaks its games must not profit."""
@@ -77,7 +80,10 @@ class Stage:
                 self._gate.use(self._settings)
         if self._games % _LOOK_EVERY == 0:
             for game in self._gate.unfinished():
-                if not (self._run.live / f"{game}.journal").exists():
+                journal = self._run.live / f"{game}.journal"
+                if journal.exists():  # of a dead bot, or of one that still plays: then it stays
+                    salvage(journal, self._run.buffer, self._run.rejected, self._storage)
+                if not journal.exists():
                     self._gate.record(game, self._ending(game))
         self._games += 1
 

@@ -78,6 +78,8 @@ def show(ledger: Path) -> int:
         print("There is no gate in this run yet: it begins with the next game of a bot, or with a learner.")
         return 0
     print(report.sentence)
+    if report.blind is not None:
+        print(f"The gate cannot compare models: {report.blind}")
     if report.candidate is not None:
         print(_evidence(report))
     if report.opponents:

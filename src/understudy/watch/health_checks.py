@@ -45,6 +45,7 @@ def all_troubles(seen: RunSnapshot) -> Iterator[Trouble]:
         _hangs,
         _model,
         _gate,
+        _blind_gate,
         _rejected,
         _not_finite,
         _skipped,
@@ -150,6 +151,14 @@ def _gate(seen: RunSnapshot) -> Iterator[Trouble]:
             "The champion plays, and learning began again from it. Look at rewards, features and training settings "
             f"that changed before; the evidence: `understudy gate {seen.run_dir}`.",
         )
+
+
+def _blind_gate(seen: RunSnapshot) -> Iterator[Trouble]:
+    """Models are compared, but by games that would be the same for any model."""
+    blind = (seen.learner.stats.get("gate") or {}).get("blind")
+    if blind and seen.learner.alive:
+        what, _, advice = blind.partition(". ")
+        yield Trouble("gate cannot compare", "amber", f"The gate cannot compare models. {what}.", advice)
 
 
 def _rejected(seen: RunSnapshot) -> Iterator[Trouble]:

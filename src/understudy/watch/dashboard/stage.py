@@ -78,7 +78,9 @@ def show(watched: Watched) -> list[Update]:
 def sentence(view: StageView, in_status: str = "") -> Markup:
     """The gate in one sentence; that of `status.json` where the ledger has none."""
     if view.report is not None:
-        return tag("p", view.report.sentence, cls="stage-sentence")
+        said = tag("p", view.report.sentence, cls="stage-sentence")
+        blind = view.report.blind
+        return said if blind is None else join([said, empty(f"The gate cannot compare models: {blind}")])
     if in_status:
         why = view.trouble or "The ledger here has no gate: another version or another machine has written status.json."
         return join([tag("p", in_status, cls="stage-sentence"), empty(f"This is from status.json. {why}")])
