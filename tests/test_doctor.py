@@ -14,10 +14,12 @@ from understudy.cli import main
 from understudy.experience.episode import EpisodeMeta
 from understudy.experience.journal import Journal
 from understudy.ledger.connection import Ledger, LedgerGame
+from understudy.models.gate import Gate
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.run.status import write_status
 from understudy.rundir import RunDir
+from understudy.settings import GateSettings
 from understudy.watch.health import judge
 from understudy.watch.snapshot import read_run
 
@@ -74,7 +76,10 @@ def test_a_damaged_model_is_put_back(run: RunDir, capsys: pytest.CaptureFixture[
     assert ModelStore(run.model, run.ledger).load().version == 2
 
 
-def test_a_publication_that_was_cut_off_is_finished(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_publication_that_was_cut_off_is_finished(
+    run: RunDir, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("understudy.watch.file_checks.SETTLED_SECONDS", 0.0)
     run.model.write_bytes(ModelStore(run.model, run.ledger).version_path(1).read_bytes())
     with Ledger(run.ledger) as ledger:
         ledger.record_placed(1)
@@ -87,9 +92,8 @@ def test_a_publication_that_was_cut_off_is_finished(run: RunDir, capsys: pytest.
 def test_a_damaged_ledger_is_put_aside(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     run.ledger.write_bytes(b"this is not a database" * 100)
     assert doctor(run, capsys)[0] == 1
-    doctor(run, capsys, "--fix")
-    assert len(list(run.root.glob("understudy.sqlite.damaged-*"))) == 1
     assert doctor(run, capsys, "--fix")[0] == 0
+    assert len(list(run.root.glob("understudy.sqlite.damaged-*"))) == 1
     with Ledger(run.ledger) as ledger:
         assert ledger.head() == 2
 
@@ -109,7 +113,7 @@ def test_leftovers_of_killed_processes_are_found(run: RunDir, capsys: pytest.Cap
 
 def test_a_learner_that_died_is_said(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     run.learner_lock.touch()
-    write_status(run.status, {"state": "running", "pid": 4242})
+    write_status(run.status, {"state": "running", "pid": 4242, "heartbeat": time.time() - 4})
     code, out = doctor(run, capsys)
     assert code == 1
     assert "pid 4242) died" in out
@@ -161,7 +165,7 @@ def test_conflict_copies_are_named_and_set_aside(run: RunDir, capsys: pytest.Cap
     copy.write_bytes(b"theirs")
     code, out = doctor(run, capsys)
     assert code == 1
-    assert f"{copy} is a conflict copy" in out
+    assert f"such as {copy.name}" in out
     assert doctor(run, capsys, "--fix")[0] == 0
     assert (run.rejected / copy.name).read_bytes() == b"theirs"
 
@@ -220,6 +224,50 @@ def _damaged_ledger(run: RunDir) -> None:
     run.ledger.write_bytes(b"this is not a database" * 100)
 
 
+def _damaged_page(run: RunDir) -> None:
+    """Damage where nothing but a check of the whole file comes by: in the tree of an index."""
+    with Ledger(run.ledger) as ledger:
+        games = [LedgerGame(f"{n}", f"{n}.npz", "Victory", 12, 0.0, 1) for n in range(2000)]
+        ledger.record_skipped(games)
+        (page,) = ledger.query("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_games_1'")[0]
+        (size,) = ledger.query("PRAGMA page_size")[0]
+        ledger.query("PRAGMA wal_checkpoint(TRUNCATE)")
+    with run.ledger.open("r+b") as stream:
+        stream.seek((page - 1) * size + 12)
+        stream.write(b"\xff" * (size - 12))
+
+
+def _model_of_nan(run: RunDir) -> None:
+    state = read_model(run.model)
+    broken = {**state.arrays, "parameters": np.full_like(state.arrays["parameters"], np.nan)}
+    run.model.write_bytes(to_bytes(dataclasses.replace(state, arrays=broken)))
+
+
+def _champion_apart(run: RunDir) -> None:
+    Gate(run.ledger, ModelStore(run.model, run.ledger)).use(GateSettings(mode="strict"))
+    store = ModelStore(run.model, run.ledger)
+    head = store.load()
+    store.publish(head, head, publisher="learner")
+
+
+def _champion_replaced(run: RunDir) -> None:
+    _champion_apart(run)
+    run.model.write_bytes(ModelStore(run.model, run.ledger).version_path(1).read_bytes())
+
+
+def _dead_learner(run: RunDir) -> None:
+    run.learner_lock.touch()
+    write_status(run.status, {"state": "running", "pid": 4242, "heartbeat": time.time() - 4})
+
+
+REPAIRED = {
+    "missing folders",
+    "model missing",
+    "model damaged",
+    "model by hand",
+    "publication cut off",
+    "ledger damaged",
+}
 HARMS: list[tuple[Callable[[RunDir], None], str]] = [
     (_no_folder, "missing folders"),
     (_no_folder_for_a_learner, "missing folders"),
@@ -227,9 +275,14 @@ HARMS: list[tuple[Callable[[RunDir], None], str]] = [
     (_half_written, ""),
     (_learned_already, ""),
     (_no_model, "model missing"),
-    (_damaged_model, "unreadable"),
+    (_damaged_model, "model damaged"),
+    (_model_of_nan, "model broken"),
+    (_champion_apart, ""),
+    (_champion_replaced, "model by hand"),
     (_publication_cut_off, "publication cut off"),
-    (_damaged_ledger, "unreadable"),
+    (_damaged_ledger, "ledger damaged"),
+    (_damaged_page, "ledger damaged"),
+    (_dead_learner, "learner died"),
 ]
 
 
@@ -248,8 +301,11 @@ def test_doctor_and_the_light_agree_about_files(
     assert [trouble.name for trouble in found.troubles] == ([name] if name else [])
     assert code == (found.light in ("amber", "red")), f"{found.light}: {out}"
     assert ("PROBLEM" in out) == (code == 1)
-    if name:
-        assert "NOTE" in out or "PROBLEM" in out
+    for trouble in found.troubles:
+        assert trouble.what in out
+    if name in REPAIRED:
+        assert doctor(run, capsys, "--fix")[0] == 0
+        assert judge(read_run(run)).troubles == ()
 
 
 TROUBLES: list[dict[str, object]] = [

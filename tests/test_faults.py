@@ -24,6 +24,7 @@ from understudy.cli import main
 from understudy.experience.clock import FileClock
 from understudy.experience.episode import Expected
 from understudy.experience.spool import Spool
+from understudy.files.atomic import write_content
 from understudy.files.locks import FileLock
 from understudy.learner.loop import LearnerLoop
 from understudy.ledger.connection import Ledger
@@ -152,18 +153,17 @@ def test_a_publication_that_the_disk_cuts_off_is_neither_lost_nor_repeated(
 ) -> None:
     for seed in range(3):
         put_game(run.buffer, seed)
-    write = store_module._write
 
     def fail(path: Path, content: bytes) -> None:
         if (path == run.model) == (failing == "the model, after the ledger"):
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        write(path, content)
+        write_content(path, content)
 
-    monkeypatch.setattr(store_module, "_write", fail)
+    monkeypatch.setattr(store_module, "write_content", fail)
     loop = learn(run)
     assert "No space left" in (loop.stats.last_error or "")
     assert capsys.readouterr().out.count("Waiting:") == 1
-    monkeypatch.setattr(store_module, "_write", write)
+    monkeypatch.setattr(store_module, "write_content", write_content)
     learn(run)
     assert list(learned(run).values()) == ["learned"] * 3
     assert read_model(run.model).version == 2
@@ -197,7 +197,7 @@ def test_learning_once_on_a_full_disk_ends_with_an_error(run: RunDir, monkeypatc
     def fail(path: Path, content: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(store_module, "_write", fail)
+    monkeypatch.setattr(store_module, "write_content", fail)
     monkeypatch.setattr("understudy.cli.lower_priority", lambda: None)
     assert main(["learn", str(run.root), "--once"]) == 1
     monkeypatch.undo()

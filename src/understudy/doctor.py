@@ -1,24 +1,24 @@
 """`understudy doctor`: examines a run directory, reports problems and how to repair them.
 
-It has the checks of the monitor's light (`watch/health_checks.py`), and looks into the files, which takes longer.
+It has the checks of the monitor's light (`watch/health_checks.py`), without a limit of time, and the repairs.
 """
 
 from __future__ import annotations
 
+import math
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from understudy.errors import ModelDamaged, ModelMissing, NonFiniteError, RunDirError, UnderstudyError
+from understudy.errors import UnderstudyError
 from understudy.experience.journal import orphans
 from understudy.experience.skipped import summary
 from understudy.files.atomic import move, remove_stale_temporaries
 from understudy.files.conflicts import conflict_copies
-from understudy.files.locks import FileLock
+from understudy.models.gate import Gate
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.run.status import confirm_heartbeat, is_alive, read_status
@@ -57,40 +57,57 @@ def examine(run: RunDir, *, fix: bool) -> int:
             print("  repaired")
             continue
         left += not finding.harmless
-        how = "`understudy doctor --fix` repairs this: " if finding.repair is not None else ""
-        print(f"  what to do: {how}{finding.advice}")
+        print(f"  what to do: {finding.advice}")
     print("All is well." if not left else f"{left} problem(s) left.")
     return 1 if left else 0
 
 
 def findings(run: RunDir) -> Iterator[Finding]:
-    """Everything that is wrong, in the order in which to repair it."""
+    """Everything that is wrong, in the order in which to repair it: what the light shows, and leftovers."""
     confirm_heartbeat(run.status)
-    for trouble in all_troubles(read_run(run)):
-        if trouble.name == "missing folders":
-            yield Finding(trouble.what, trouble.advice, run.create, harmless=trouble.light == "green")
-    damage = list(_ledger(run))
-    yield from damage
-    unfinished: list[Finding] = []
-    if not damage:
-        damage = list(_model(run))
-        yield from damage
-        unfinished = list(_unfinished_games(run))
-        yield from unfinished
+    seen = read_run(run, ledger_seconds=math.inf)
+    troubles = list(all_troubles(seen))
+    for trouble in troubles:
+        repair = _REPAIRS.get(trouble.name)
+        yield Finding(
+            trouble.what,
+            trouble.advice,
+            None if repair is None else partial(repair, run),
+            harmless=trouble.light == "green",
+        )
+    if not any(trouble.name in ("unfinished games", "ledger damaged") for trouble in troubles):
+        yield from _unfinished_games(run)
+    if not seen.inside.ledger_damage:
         yield from _leftovers(run)
-    named_above = {"missing folders", "conflict copies", *(["unfinished games"] if unfinished else [])}
-    if damage:
-        named_above |= {"unreadable", "model missing", "publication cut off"}
-    dead = list(_dead_learner(run))
-    yield from dead
-    yield from _conflict_copies(run)
-    if dead:
-        named_above.add("stale heartbeat")
-    for trouble in all_troubles(read_run(run)):
-        if trouble.name not in named_above:
-            again = trouble.name == "unreadable"
-            advice = "The next learner writes it again." if again else trouble.advice
-            yield Finding(trouble.what, advice, harmless=trouble.light == "green")
+
+
+def _put_ledger_aside(run: RunDir) -> None:
+    move(run.ledger, run.ledger.with_name(f"{run.ledger.name}.damaged-{int(time.time())}"))
+    for suffix in ("-wal", "-shm"):
+        run.ledger.with_name(run.ledger.name + suffix).unlink(missing_ok=True)
+    _put_models_right(run)
+
+
+def _put_models_right(run: RunDir) -> None:
+    store = ModelStore(run.model, run.ledger)
+    store.recover()
+    Gate(run.ledger, store).take_in()
+
+
+def _put_conflict_copies_aside(run: RunDir) -> None:
+    for path in conflict_copies(folder for folder in run.folders if folder != run.rejected):
+        move(path, run.rejected / path.name)
+
+
+_REPAIRS: dict[str, Callable[[RunDir], object]] = {
+    "missing folders": RunDir.create,
+    "ledger damaged": _put_ledger_aside,
+    "model damaged": _put_models_right,
+    "model missing": _put_models_right,
+    "publication cut off": _put_models_right,
+    "model by hand": _put_models_right,
+    "conflict copies": _put_conflict_copies_aside,
+}
 
 
 def _summary(run: RunDir) -> Iterator[str]:
@@ -106,68 +123,9 @@ def _summary(run: RunDir) -> Iterator[str]:
         yield f"model: {error}"
 
 
-def _ledger(run: RunDir) -> Iterator[Finding]:
-    if not run.ledger.exists():
-        return
-    aside = run.ledger.with_name(f"{run.ledger.name}.damaged-{int(time.time())}")
-
-    def start_anew() -> None:
-        move(run.ledger, aside)
-        for suffix in ("-wal", "-shm"):
-            run.ledger.with_name(run.ledger.name + suffix).unlink(missing_ok=True)
-
-    try:
-        with open_ledger(run.ledger) as ledger:
-            problems = ledger.problems()
-    except RunDirError as error:
-        if isinstance(error.__cause__, sqlite3.OperationalError):  # a new ledger would not help
-            yield Finding(f"{error}", "Make room on the disk and allow writing to the run directory; then look again.")
-            return
-        problems = [str(error)]
-    if problems:
-        yield Finding(
-            f"The ledger {run.ledger} is damaged: {problems[0]}",
-            f"it is put aside as {aside.name}; the learner makes a new one from the model and the archive.",
-            start_anew,
-        )
-
-
-def _model(run: RunDir) -> Iterator[Finding]:
-    store = ModelStore(run.model, run.ledger)
-    try:
-        model = read_model(run.model)
-        found = model.version
-        model.require_finite()
-    except NonFiniteError as error:
-        yield Finding(
-            f"Model version {found} is broken: {error}".partition(";")[0] + ".",
-            f"Go back to an earlier one: `understudy models {run.root} --rollback VERSION`.",
-        )
-    except ModelMissing:
-        if store.kept_versions():
-            yield Finding(
-                f"{run.model} is missing, but versions of it are kept.", "the newest is put back.", store.recover
-            )
-        return
-    except ModelDamaged as error:
-        yield Finding(f"{error}", "the newest version that can be read is put back.", store.recover)
-        return
-    recorded = None
-    if run.ledger.exists():
-        with open_ledger(run.ledger) as ledger:
-            recorded = ledger.head()
-    if recorded != found:
-        yield Finding(
-            f"The model is version {found}, but the ledger's newest is {recorded}.",
-            "a publication that was cut off is finished, or a model put there by hand is taken in.",
-            store.recover,
-            harmless=is_alive(read_status(run.status)),  # the learner does so by itself
-        )
-
-
 def _unfinished_games(run: RunDir) -> Iterator[Finding]:
     dead = list(orphans(run.live)) if run.live.is_dir() else []
-    if dead and not is_alive(read_status(run.status)):
+    if dead and not is_alive(read_status(run.status)):  # the light waits until they are surely dead
         yield Finding(
             f"{len(dead)} game(s) of bots that died wait to be salvaged.",
             "`understudy learn` salvages them when it runs.",
@@ -195,39 +153,8 @@ def _leftovers(run: RunDir) -> Iterator[Finding]:
         )
         if stale:
             yield Finding(
-                f"{stale} half-written file(s) of killed processes lie in {folder}.",
-                "they are removed.",
+                f"{stale} half-written file(s) of killed processes are in {folder}.",
+                f"`understudy doctor --fix {run.root}` removes them.",
                 partial(remove_stale_temporaries, folder, 3600),
                 harmless=True,
             )
-
-
-def _dead_learner(run: RunDir) -> Iterator[Finding]:
-    """The lock of a learner is free as soon as it dies; its heartbeat is missed only later."""
-    status = read_status(run.status)
-    if not status or status.get("state") == "stopped" or not run.learner_lock.exists():
-        return
-    lock = FileLock(run.learner_lock)
-    try:
-        free = lock.acquire(blocking=False)
-    except OSError:  # on a read-only disk
-        return
-    if free:
-        lock.release()
-        yield Finding(
-            f"The learner (pid {status.get('pid')}) died without saying goodbye. Nothing is lost.",
-            "Start it again: `understudy learn`, or the bot that has it.",
-        )
-
-
-def _conflict_copies(run: RunDir) -> Iterator[Finding]:
-    for path in conflict_copies(folder for folder in run.folders if folder != run.rejected):
-
-        def set_aside(path: Path = path) -> None:
-            move(path, run.rejected / path.name)
-
-        yield Finding(
-            f"{path} is a conflict copy, made by a program that synchronises folders. Nothing reads it.",
-            "it is moved to the rejected folder. Keep the run directory outside of synchronised folders.",
-            set_aside,
-        )

@@ -231,8 +231,8 @@ def test_a_damaged_ledger_and_model_are_red_and_point_to_the_doctor(run: RunDir)
     run.model.write_bytes(b"no model")
     found = health(run)
     assert found.light == "red"
-    assert names(found).count("unreadable") == 2
-    assert f"understudy doctor {run.root}" in found.sentence
+    assert names(found) == ["ledger damaged", "model damaged"]
+    assert f"understudy doctor --fix {run.root}" in found.sentence
 
 
 def test_a_directory_that_is_not_there_is_red_and_says_how_to_begin(tmp_path: Path) -> None:

@@ -45,6 +45,11 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, durable
         raise
 
 
+def write_content(path: Path, content: bytes) -> None:
+    """Make a file with this content appear whole, or leave it as it was."""
+    write_atomically(path, lambda stream: stream.write(content))
+
+
 def move(source: Path, target: Path) -> None:
     """Rename, replacing `target`; on Windows, wait a little for readers to let go of it.
 

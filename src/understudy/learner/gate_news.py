@@ -41,6 +41,7 @@ class GateNews:
             return self._report
         if not self._in_use:
             self._in_use = self._use()
+        self._gate.take_in()
         self._tell()
         report = gate_report(self._run.ledger)
         self._report = None if report is None else report.as_dict()

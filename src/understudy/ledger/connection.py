@@ -7,6 +7,7 @@ in between, the ledger says on the next start what has been learned and where ea
 from __future__ import annotations
 
 import json
+import math
 import os
 import sqlite3
 import tempfile
@@ -24,6 +25,7 @@ from understudy.ledger.tables import (
     GAME_COLUMNS,
     PLACED,
     SCHEMA_VERSION,
+    STAGED,
     forget_games,
     forget_versions,
     game_of,
@@ -176,6 +178,19 @@ class Ledger:
             return None
         rows = self.query("SELECT version FROM placed")
         return int(rows[0][0]) if rows else None
+
+    def record_staged(self, digests: Sequence[str]) -> None:
+        """Record the content that the file on stage may have while the gate keeps it apart from the newest version."""
+        with self.transaction() as db:
+            db.execute(STAGED)
+            db.execute("DELETE FROM staged")
+            db.executemany("INSERT OR IGNORE INTO staged VALUES (?)", [(digest,) for digest in digests])
+
+    def staged(self) -> frozenset[str]:
+        """The digests of that content; none if it was never recorded."""
+        if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'staged'"):
+            return frozenset()
+        return frozenset(digest for (digest,) in self.query("SELECT digest FROM staged"))
 
     def times_replayed(self, game_id: str) -> int:
         """How often a game was learned from again, by the versions that are still recorded."""
@@ -335,12 +350,18 @@ class Ledger:
         """How often jobs of each kind ended their workers."""
         return dict(self.query("SELECT kind, sum(times) FROM job_failures GROUP BY kind"))
 
-    def problems(self) -> list[str]:
-        """What SQLite's own check finds wrong with the file; empty when it is sound."""
+    def problems(self, seconds: float = math.inf) -> list[str]:
+        """What SQLite's own check finds wrong with the file; empty when it is sound, or not checked within the time."""
+        deadline = time.monotonic() + seconds
+        self._db.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
         try:
             rows = self._db.execute("PRAGMA integrity_check").fetchall()
         except sqlite3.OperationalError as error:  # a full disk, a locked file: no damage
+            if time.monotonic() > deadline:
+                return []
             raise RunDirError(f"The ledger {self.path} cannot be read: {error}.") from error
         except sqlite3.DatabaseError as error:
             return [str(error)]
+        finally:
+            self._db.set_progress_handler(None, 0)
         return [row[0] for row in rows if row[0] != "ok"]

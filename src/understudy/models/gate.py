@@ -292,10 +292,31 @@ class Gate:
         after = self._change(change)
         return after if taken else None
 
+    def take_in(self) -> None:
+        """Make a model that somebody copied over the one on stage the champion; nothing if nobody did."""
+        state = self.look() if self._store.stage_changed else None
+        head = None if state is None else self._store.take_in_stage(state.champion)
+        if head is None:
+            return
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            state = required(state)
+            sentence = (
+                f"A model was copied over version {state.champion} by hand; it is champion as version {head.version}."
+            )
+            table.add_event(db, "by hand", head.version, state.champion, sentence)
+            return dataclasses.replace(crowned(state, head.version), line_from=head.version, asked_from=head.version)
+
+        self._commit(change)
+
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _change(self, change: Callable[[sqlite3.Connection, GateState | None], GateState | None]) -> GateState | None:
-        """Change the state in one transaction, then make the files agree with it."""
+        """Change the state in one transaction, then make the files agree with it; a person's file counts first."""
+        self.take_in()
+        return self._commit(change)
+
+    def _commit(self, change: Callable[[sqlite3.Connection, GateState | None], GateState | None]) -> GateState | None:
         with GateLedger(self._path) as ledger, ledger.transaction() as db:
             found = ledger.state()
             before = None if found is None else state_from(found)

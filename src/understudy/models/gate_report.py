@@ -68,7 +68,7 @@ class GateReport:
         for event in reversed(self.events):
             if event.what in HARM:
                 return event
-            if event.what in ("promoted", "returned", "rolled back", "mode"):
+            if event.what in ("promoted", "returned", "rolled back", "by hand", "mode"):
                 return None
         return None
 

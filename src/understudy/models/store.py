@@ -9,33 +9,33 @@ Publishing, under a lock between processes:
 A publisher killed before 2 has published nothing; after 2, the next process that opens the store does step 3.
 
 While the gate keeps the learner's line off the stage, `rl_agent_model.npz` is the champion, and step 3 replaces
-`rl_agent_model.line.npz` in its place. That file exists only then.
+`rl_agent_model.line.npz` in its place. That file exists only then. A model that a person copies over the champion is
+published as the newest version (`take_in_stage`), and the gate makes it the champion.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing, RunDirError
-from understudy.files.atomic import remove_if_there, write_atomically
-from understudy.files.locks import FileLock, read_holder
+from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing
+from understudy.files.atomic import remove_if_there, write_content
 from understudy.ledger.connection import Ledger, LedgerGame, Outcome
 from understudy.ledger.gate import pinned
 from understudy.models.carry_over import fitted
+from understudy.models.staged import StagedFile
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
+from understudy.models.turns import publishing, turn
 
 logger = logging.getLogger(__name__)
 
 Signature = tuple[int, int, int]
-
-LOCK_SECONDS = 20.0  # publishing takes milliseconds; a bot on a ladder must exit within a minute
 
 
 class ModelStore:
@@ -44,6 +44,7 @@ class ModelStore:
     def __init__(self, model: Path, ledger: Path, *, keep: int = 20) -> None:
         self.model = model
         """What bots load."""
+        self._staged = StagedFile(model)
         self.line = model.with_name(f"{model.stem}.line.npz")
         """The newest version, while it is kept off the stage."""
         self.folder = model.parent / "versions"
@@ -63,6 +64,11 @@ class ModelStore:
     def separate(self) -> bool:
         """Whether what bots load is kept apart from the newest version."""
         return self.line.exists()
+
+    @property
+    def stage_changed(self) -> bool:
+        """Whether the file on stage, kept apart, is another one than this process last saw the gate put there."""
+        return self.separate and not self._staged.looks_unchanged()
 
     def signature(self) -> Signature | None:
         """Something cheap to get that differs whenever another version has been published; None without a model."""
@@ -156,22 +162,13 @@ class ModelStore:
             new = dataclasses.replace(changed, version=head.version + 1, parent=head.version, publisher="names")
             return self._put(ledger, new, stats={"names": report})
 
-    @contextmanager
-    def turn(self, timeout: float) -> Iterator[bool]:
+    def turn(self, timeout: float) -> AbstractContextManager[bool]:
         """A turn at training, for trainers that can wait for one another; what is trained then needs no merging.
 
         Begin from the head within it, and publish before it ends. False if others did not let go for `timeout` seconds,
         or if there can be no lock here: train all the same, publishing merges.
         """
-        lock = FileLock(self._turn_path, what="training on a game")
-        try:
-            taken = lock.acquire(timeout=timeout)
-        except OSError:
-            taken = False
-        try:
-            yield taken
-        finally:
-            lock.release()
+        return turn(self._turn_path, timeout)
 
     def adopt(
         self,
@@ -259,7 +256,7 @@ class ModelStore:
             taken = {version.version for version in ledger.versions_after(0, -1)}
             number = next((n for n in range(min(made.version, newest), 0, -1) if n not in taken), newest + 1)
             made = dataclasses.replace(made, version=number, parent=None, publisher=publisher)
-            _write(self.version_path(number), to_bytes(made))
+            write_content(self.version_path(number), to_bytes(made))
             ledger.record_version(number, None, publisher)
             if head is not None and number > newest:
                 self._put(ledger, dataclasses.replace(head, version=number + 1, parent=newest, publisher=publisher))
@@ -270,38 +267,47 @@ class ModelStore:
         with self._publishing() as ledger:
             head = self._head(ledger)
             content = to_bytes(self._fitting(version, head))
-            if head is not None and not self.separate:
-                _write(self.line, to_bytes(head))
-            _write(self.model, content)
+            with self._staged.changing_to(ledger, content):
+                if head is not None and not self.separate:
+                    write_content(self.line, to_bytes(head))
+                write_content(self.model, content)
 
     def put_line_on_stage(self) -> None:
         """Make bots load the newest version, now and whenever another one is published."""
         with self._publishing() as ledger:
             head = self._head(ledger)
             if head is not None and self.separate:
-                _write(self.model, to_bytes(head))
-                remove_if_there(self.line)
+                content = to_bytes(head)
+                with self._staged.changing_to(ledger, content):
+                    write_content(self.model, content)
+                    remove_if_there(self.line)
+
+    def take_in_stage(self, champion: int) -> ModelState | None:
+        """Publish a model that somebody copied over the one on stage as the newest version; None if nobody did.
+
+        A file that is missing or cannot be used gives way to the champion; it is kept under another name.
+        """
+        if not self.stage_changed:
+            return None
+        with self._publishing() as ledger:
+            head = self._head(ledger)
+            if not self.separate or self._staged.is_own(ledger):
+                return None
+            found = self._staged.usable(ledger, head, lambda: to_bytes(self._fitting(champion, head)))
+            if found is None:
+                return None
+            number = (ledger.head() or 0) + 1
+            new = dataclasses.replace(found, version=number, parent=found.version, publisher="by hand")
+            return self._put(ledger, new)
 
     def recover(self) -> ModelState | None:
         """Finish what a killed publisher began, take in a model put there by hand, and return the head."""
         with self._publishing() as ledger:
             return self._head(ledger)
 
-    @contextmanager
-    def _publishing(self) -> Iterator[Ledger]:
+    def _publishing(self) -> AbstractContextManager[Ledger]:
         self.folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self._lock_path, what="publishing a model")
-        if not lock.acquire(timeout=LOCK_SECONDS):
-            holder = read_holder(self._lock_path) or {}
-            raise RunDirError(
-                f"Nothing can be published: pid {holder.get('pid', '?')} on {holder.get('host', '?')} has held "
-                f"{self._lock_path} for over {LOCK_SECONDS:g} s. End that process; nothing is lost by that."
-            )
-        try:
-            with Ledger(self._ledger_path) as ledger:
-                yield ledger
-        finally:
-            lock.release()
+        return publishing(self._lock_path, self._ledger_path)
 
     def _put(
         self,
@@ -313,9 +319,9 @@ class ModelStore:
         withdrawn: Sequence[str] = (),
     ) -> ModelState:
         content = to_bytes(state)
-        _write(self.version_path(state.version), content)
+        write_content(self.version_path(state.version), content)
         ledger.record_version(state.version, state.parent, state.publisher, consumed, stats, outcome, withdrawn)
-        _write(self.newest, content)
+        write_content(self.newest, content)
         ledger.record_placed(state.version)
         self._checked = self.signature()
         pins = pinned(ledger)
@@ -385,10 +391,6 @@ class ModelStore:
                 return self._put(
                     ledger, dataclasses.replace(state, version=recorded + 1, parent=version, publisher="restored")
                 )
-            _write(self.newest, to_bytes(state))
+            write_content(self.newest, to_bytes(state))
             return state
         return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    write_atomically(path, lambda stream: stream.write(content))

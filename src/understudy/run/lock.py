@@ -14,6 +14,7 @@ from understudy.rundir import RunDir
 
 _FINISH_SECONDS = 1.5  # that a batch may go on when the learner is to end; what it has come to then is published
 _TAKEOVER_LOOK_SECONDS = 0.1
+_PROBE_SECONDS = 0.2  # a monitor that sees no heartbeat tries the lock for a moment
 LOCK_NOTE = "understudy sync, for a moment"
 """The note of a process that holds the lock only while it moves games: a learner waits for it."""
 _TAKEOVER_SECONDS = 5.0  # a learner whose bot was killed ends within a second or two
@@ -68,7 +69,7 @@ def hold_run(run: RunDir, request: StopRequest, *, wait: bool) -> Iterator[None]
     """Be the one learner of this run; raises LearnerBusy, or waits for the other one to end."""
     lock = FileLock(run.learner_lock, what="understudy learner")
     said = False
-    while not lock.acquire(blocking=False):
+    while not lock.acquire(timeout=_PROBE_SECONDS):
         holder = read_holder(run.learner_lock) or {}
         who = f"pid {holder.get('pid', '?')} on {holder.get('host', '?')}"
         if since := holder.get("since"):

@@ -41,16 +41,44 @@ def _unfinished_games(seen: RunSnapshot) -> Iterator[Trouble]:
         )
 
 
+def _ledger(seen: RunSnapshot) -> Iterator[Trouble]:
+    if seen.inside.ledger_damage:
+        yield Trouble(
+            "ledger damaged",
+            "red",
+            f"The ledger of {seen.run_dir} is damaged: {seen.inside.ledger_damage.rstrip('.')}.",
+            f"`understudy doctor --fix {seen.run_dir}` puts it aside and begins a new one with the model; the learner "
+            "adds the archive.",
+        )
+
+
 def _publication(seen: RunSnapshot) -> Iterator[Trouble]:
-    """What a process that was killed left; one at work is about to finish it."""
-    advice = f"`understudy doctor --fix {seen.run_dir}` repairs it without losing anything."
-    version, recorded = seen.model.version, seen.ledger_version
+    """What a process that was killed left, or a person; one at work is about to finish it."""
+    version, recorded = seen.inside.newest_version, seen.ledger_version
+    fix = f"`understudy doctor --fix {seen.run_dir}`"
     if not seen.model.exists and seen.model.kept:
-        yield Trouble("model missing", "amber", f"{seen.model.path} is missing, but versions of it are kept.", advice)
-    quiet = not seen.learner.alive and seen.at - (seen.last_version_at or 0.0) > SETTLED_SECONDS
-    if version not in (None, recorded) and quiet and not seen.problems:
-        what = f"The model is version {version}, but the ledger's newest is {recorded}."
-        yield Trouble("publication cut off", "amber", what, advice)
+        what = f"{seen.model.path} is missing, but versions of it are kept."
+        yield Trouble("model missing", "amber", what, f"{fix} puts it back.")
+        return
+    for damage in seen.inside.damaged_models:
+        yield Trouble("model damaged", "red", damage, f"{fix} puts back the newest version that can be read.")
+    if seen.learner.alive or seen.problems or seen.inside.ledger_damage or seen.inside.damaged_models:
+        return
+    if seen.inside.replaced and not seen.inside.broken_models:
+        yield Trouble(
+            "model by hand",
+            "green",
+            f"Somebody copied a model over {seen.model.path}.",
+            f"The next game or learner makes it the champion, and so does {fix}.",
+        )
+    quiet = seen.at - (seen.last_version_at or 0.0) > SETTLED_SECONDS
+    if version not in (None, recorded) and quiet:
+        yield Trouble(
+            "publication cut off",
+            "amber",
+            f"The model is version {version}, but the ledger's newest is {recorded}.",
+            f"{fix} finishes a publication that was cut off, or takes in a model put there by hand. Nothing is lost.",
+        )
 
 
-CHECKS = (_missing_folders, _unfinished_games, _publication)
+CHECKS = (_missing_folders, _unfinished_games, _ledger, _publication)

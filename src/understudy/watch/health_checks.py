@@ -78,6 +78,13 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
         if waiting and (seen.in_progress or newest > (learner.heartbeat or 0.0)):  # a bot still plays, for nobody
             what = f"The learner stopped{since}, and {games_wait(waiting)}."
             yield Trouble("learner stopped", "red", what, start)
+    elif learner.died:
+        yield Trouble(
+            "learner died",
+            "red",
+            f"The learner (pid {learner.pid}) died. Nothing is lost.",
+            f"A bot that started it starts it again. Otherwise: {start}",
+        )
     elif not learner.alive:
         silent = math.inf if learner.heartbeat is None else abs(seen.at - learner.heartbeat)
         yield Trouble(
@@ -138,6 +145,14 @@ def how_to_start(seen: RunSnapshot) -> str:
 def _model(seen: RunSnapshot) -> Iterator[Trouble]:
     if trouble := seen.learner.stats.get("model_trouble"):
         yield Trouble("model broken", "red", trouble["what"], trouble["advice"])
+        return
+    for sentence in seen.inside.broken_models:
+        yield Trouble(
+            "model broken",
+            "red",
+            sentence,
+            f"Go back to an earlier one: `understudy models {seen.run_dir} --rollback VERSION`.",
+        )
 
 
 def _gate(seen: RunSnapshot) -> Iterator[Trouble]:

@@ -28,6 +28,7 @@ from understudy.run.state import Activity, RunState
 from understudy.run.status import is_alive, read_status
 from understudy.rundir import RunDir
 from understudy.watch import formats
+from understudy.watch.inside import LEDGER_SECONDS, NOT_LOOKED, Inside, learner_died, look_inside
 from understudy.watch.ledger_reading import open_ledger
 from understudy.watch.run_files import NO_FOLDER, Folder, Rejection, files_in, parsed, read_folder, reasons_beside, tail
 
@@ -69,6 +70,8 @@ class LearnerNote:
     errors: int = 0
     last_error: str | None = None
     paused_by_request: bool = False
+    died: bool = False
+    """It ended without a word: nobody holds its lock, though its last heartbeat is still fresh."""
     clock_ahead: float = 0.0
     """Seconds between its clock and this machine's, while it is alive."""
     stats: dict[str, Any] = field(default_factory=dict)
@@ -126,6 +129,7 @@ class RunSnapshot:
     synchronised: str | None = None
     """The folder above it that a program synchronises with other machines."""
     conflict_copies: tuple[str, ...] = ()
+    inside: Inside = NOT_LOOKED
     work: dict[str, WorkSummary] = field(default_factory=dict)
     """What the background work of games has done, by its name."""
     log: tuple[str, ...] = ()
@@ -136,8 +140,13 @@ class RunSnapshot:
         return dataclasses.asdict(self)
 
 
-def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES) -> RunSnapshot:
-    """Look at a run directory. It need not exist, be whole, or be writable."""
+def read_run(
+    run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES, ledger_seconds: float = LEDGER_SECONDS
+) -> RunSnapshot:
+    """Look at a run directory. It need not exist, be whole, or be writable.
+
+    A ledger so large that SQLite's check of it takes more than `ledger_seconds` counts as sound.
+    """
     now = time.time()
     if not run.root.is_dir():
         return RunSnapshot(str(run.root), now)
@@ -159,8 +168,8 @@ def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES)
         archive=read_folder(run.archive, recent, problems),
         rejected=read_folder(run.rejected, recent, problems),
         reasons=reasons_beside(run.rejected, recent),
-        model=_model(run, problems),
-        learner=_learner(status),
+        model=_model(run),
+        learner=_learner(status, learner_died(run, status, now)),
         workers=tuple(map(str, status.get("workers") or ())),
         resources=_plain_numbers(status.get("resources")),
         disk_free=None if usage is None else usage.free,
@@ -169,6 +178,7 @@ def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES)
         network=network_kind(run.root),
         synchronised=synchronised_by(run.root),
         conflict_copies=tuple(path.name for path in conflict_copies((run.root, run.models, run.buffer))),
+        inside=look_inside(run, ledger_seconds),
         log=tuple(tail(run.log, log_lines)),
         events=tuple(parsed(tail(run.events, log_lines))),
     )
@@ -177,7 +187,8 @@ def read_run(run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES)
             with open_ledger(run.ledger) as ledger:
                 seen = dataclasses.replace(seen, **_from_ledger(run, ledger, seen, recent))
         except RunDirError as error:
-            problems.append(f"{error}")
+            if not seen.inside.ledger_damage:
+                problems.append(f"{error}")
     ended = [seen.last_game_at] if seen.last_game_at is not None else []
     ended += [formats.ended(note.name, note.at) for note in seen.buffer.recent]  # not in the ledger yet
     return dataclasses.replace(seen, last_game_at=max(ended, default=None), problems=tuple(dict.fromkeys(problems)))
@@ -221,14 +232,15 @@ def _metrics(seconds: float, loss: float, stats: str) -> dict[str, float]:
     return finite_numbers({**json.loads(stats), "seconds": seconds, "loss": loss})
 
 
-def _learner(status: dict[str, Any]) -> LearnerNote:
+def _learner(status: dict[str, Any], died: bool) -> LearnerNote:
     if not status:
         return LearnerNote()
     state = RunState.parse(str(status.get("state", "")))
-    alive, heartbeat = is_alive(status), _number(status.get("heartbeat"))
+    alive, heartbeat = is_alive(status) and not died, _number(status.get("heartbeat"))
     return LearnerNote(
         seen=True,
         alive=alive,
+        died=died,
         state=str(status.get("state", "")),
         pid=status.get("pid"),
         heartbeat=heartbeat,
@@ -242,7 +254,7 @@ def _learner(status: dict[str, Any]) -> LearnerNote:
     )
 
 
-def _model(run: RunDir, problems: list[str]) -> ModelNote:
+def _model(run: RunDir) -> ModelNote:
     note = ModelNote(str(run.model), kept=_kept_versions(run.versions))
     try:
         stat = run.model.stat()
@@ -264,8 +276,7 @@ def _model(run: RunDir, problems: list[str]) -> ModelNote:
                 f"{part}.{name}": value for part in ("network", "training") for name, value in meta[part].items()
             },
         )
-    except (ModelDamaged, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        problems.append(f"The model {run.model.name} cannot be read: {error}")
+    except (ModelDamaged, OSError, KeyError, TypeError, ValueError, AttributeError):  # `inside` says what is wrong
         return note
 
 
