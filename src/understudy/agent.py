@@ -34,7 +34,7 @@ from understudy.experience.episode import (
 from understudy.experience.journal import Journal
 from understudy.experience.notes import meta_notes, result_text
 from understudy.files.atomic import write_atomically
-from understudy.learning.trainer import UpdateStats
+from understudy.learning.update_stats import UpdateStats
 from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.history import PURPOSE, TRIAL
 from understudy.models.live import Interface, LiveModel, open_model, publish_if_possible

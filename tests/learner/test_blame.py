@@ -14,7 +14,8 @@ from game_files import STATE_DIM, make_model, put_game
 from runs import drained, outcomes
 from understudy.learner.loop import LearnerLoop
 from understudy.learner.model_check import newest_sound_version, trouble_with
-from understudy.learning.trainer import Trainer, UpdateStats
+from understudy.learning.trainer import Trainer
+from understudy.learning.update_stats import UpdateStats
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from learning.small import ALGORITHMS, NETWORKS, A, S, assert_same_state, games, make
 from understudy.experience.episode import Episode
 from understudy.experience.replay import ReplayedGame
+from understudy.learning import passes as passes_module
+from understudy.learning import targets as targets_module
 from understudy.learning import trainer as trainer_module
 from understudy.learning.losses import log_softmax, ppo_clip, value_loss
 from understudy.learning.returns import vtrace
 from understudy.learning.trainer import Trainer
 from understudy.learning.trust_region import kl_divergence, kl_limit
+from understudy.learning.update_stats import GameOutlier
 from understudy.settings import TrainingSettings
 
 
@@ -201,7 +204,7 @@ def test_no_update_moves_the_policy_beyond_the_limit(network: str, learning_rate
 
 def test_an_update_that_cannot_be_shortened_enough_is_undone_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = make(learning_rate=10.0)
-    monkeypatch.setattr(trainer_module, "kept_share", lambda kl, limit: 1.0)
+    monkeypatch.setattr(passes_module, "kept_share", lambda kl, limit: 1.0)
     before = [taken(trainer, game) for game in games(0)]
     stats = trainer.update(games(0))
     assert (stats.kl, stats.shortened) == (0.0, 0.0)
@@ -233,7 +236,7 @@ def test_stats_name_wild_values_and_the_games_that_had_them() -> None:
     assert trainer.update(games(0, 40)).outliers == ()
     batch = games(1)
     batch[2].states[0, 3] = 1e9
-    assert trainer.update(batch).outliers == (trainer_module.GameOutlier(feature=3, game=2, value=1e9),)
+    assert trainer.update(batch).outliers == (GameOutlier(feature=3, game=2, value=1e9),)
     assert trainer.update(games(2)).outliers == ()
 
 
@@ -267,7 +270,7 @@ def test_the_loss_reported_is_the_mean_over_gradient_steps(monkeypatch: pytest.M
         seen.append(loss)
         return loss, gradient
 
-    monkeypatch.setattr(trainer_module, "value_loss", spy)
+    monkeypatch.setattr(passes_module, "value_loss", spy)
     stats = make().update(games(3))
     assert len(seen) > 4
     assert stats.value_loss == pytest.approx(np.mean(seen))
@@ -283,7 +286,7 @@ def test_targets_are_made_of_the_policy_and_values_before_the_update(
         given.extend([array.copy() for array in args[:4]])
         return vtrace(*args, **kwargs)
 
-    monkeypatch.setattr(trainer_module, "vtrace", spy)
+    monkeypatch.setattr(targets_module, "vtrace", spy)
     trainer, batch = make(network), games(0)
     player = make(network)  # plays the same games with the same parameters, a decision at a time
     player.normalizer.update(np.concatenate([s for g in batch for s in (g.states, *_final(g))]))
@@ -314,7 +317,7 @@ def test_every_update_shuffles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         orders.append(args[1].tolist())
         return ppo_clip(*args)
 
-    monkeypatch.setattr(trainer_module, "ppo_clip", spy)
+    monkeypatch.setattr(passes_module, "ppo_clip", spy)
     trainer = make(epochs=2, target_kl=0.0, minibatch=1000)
     trainer.update(games(0))
     trainer.update(games(0))

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from parallel.small import AlwaysCut, Counting, make_model, player_spec
 from understudy.learning.batch import Batch, check_fit
-from understudy.learning.trainer import Trainer
+from understudy.learning.targets import targets_of
 from understudy.parallel.rollout import Rollout, RolloutShape, as_batch, in_order
 from understudy.parallel.synchronizer import ModelSynchronizer
-from understudy.settings import ParallelSettings
+from understudy.settings import ParallelSettings, TrainingSettings
 
 SETTINGS = ParallelSettings(num_workers=2, games_per_worker=5, batch_size=100)
 
@@ -156,10 +156,9 @@ def test_advantages_change_sign_between_players() -> None:
     batch = as_batch(rollouts)
     rng = np.random.default_rng(3)
     values = rng.normal(size=len(batch.states)).astype(np.float32)
-    model = make_model(Counting)
-    trainer = Trainer(model.network, model.trainer.settings.__class__(gamma=0.9, gae_lambda=0.8), 0)
+    settings = TrainingSettings(gamma=0.9, gae_lambda=0.8)
     n = len(batch.actions)
-    targets = trainer._targets(batch, values[:n], batch.bootstraps(values), np.zeros(n, np.float32))
+    targets = targets_of(settings, batch, values[:n], batch.bootstraps(values), np.zeros(n, np.float32))
     slow = []
     at, final_at = 0, n
     for rollout in rollouts:

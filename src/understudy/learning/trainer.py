@@ -5,27 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import ModelMismatch, NonFiniteError
+from understudy.errors import ModelMismatch
 from understudy.learning.batch import Batch, Samples, lay_out
-from understudy.learning.losses import (
-    chosen,
-    log_softmax,
-    policy_gradient,
-    ppo_clip,
-    softmax,
-    through_softmax,
-    value_loss,
-)
+from understudy.learning.finite import quiet, require_finite
+from understudy.learning.losses import chosen, log_softmax
 from understudy.learning.normalizers import (
     BINS,
     EARLY,
-    LIMIT,
     NO_REWARDS,
     STATISTICS,
     ClockBaseline,
@@ -33,26 +24,18 @@ from understudy.learning.normalizers import (
     StateNormalizer,
     ValueNormalizer,
 )
-from understudy.learning.optimizers import Adam, clip_global_norm, decayed
+from understudy.learning.optimizers import Adam, decayed
+from understudy.learning.passes import Passes, Weights
 from understudy.learning.returns import (
     Targets,
-    discounted_returns,
     effective_sample_size,
     explained_variance,
     less_common_mode,
     spare_improbable,
-    vtrace,
 )
-from understudy.learning.trust_region import (
-    Adjusted,
-    SignalMeter,
-    adjust,
-    cosine,
-    kept_share,
-    kl_divergence,
-    kl_limit,
-    worthwhile_passes,
-)
+from understudy.learning.targets import targets_of, timed_targets
+from understudy.learning.trust_region import Adjusted, SignalMeter, adjust, kl_limit, worthwhile_passes
+from understudy.learning.update_stats import UpdateStats, in_games, stats_of
 from understudy.networks.network import Floats, Network
 from understudy.settings import TrainingSettings
 
@@ -61,9 +44,6 @@ if TYPE_CHECKING:
     from understudy.experience.replay import ReplayedGame
 
 _PIECE = 1024  # rows
-_JUDGED = 1024  # rows by which the KL of an update is measured, if there are many more
-_MOST_CUTS = 8  # times that an update is shortened
-_TOO_FAR = 1.5  # times the limit: the KL of a minibatch that ends an update
 # What models of the first version do not have, and how they began.
 _FIRST = {
     "value_statistics": np.zeros(STATISTICS),
@@ -73,51 +53,6 @@ _FIRST = {
     "adjusted": np.array(Adjusted()),
 }
 _NO_MASK = np.empty((0, 0), np.bool_)
-
-
-class GameOutlier(NamedTuple):
-    """A value far outside of the range of its feature, and which game of the batch had it."""
-
-    feature: int
-    game: int
-    value: float
-
-
-Found = tuple[float, ...]
-"""Policy loss, value loss, entropy, KL and clip fraction."""
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateStats:
-    """What one update did. Losses, entropy, clip fraction and gradient norm are means over its gradient steps."""
-
-    loss: float
-    policy_loss: float
-    value_loss: float
-    entropy: float
-    kl: float
-    """How far the policy had moved in the end, KL(old ‖ new)."""
-    clip_fraction: float
-    explained_variance: float
-    """Of the value targets, by the value head as it was before the update."""
-    effective_sample_size: float
-    """Share of the batch that is as good as fresh, 0 to 1; 1 when on-policy."""
-    grad_norm: float
-    """Before clipping."""
-    total_steps: int
-    """Decisions in the batch."""
-    games: int
-    epochs_done: int
-    mean_return: float
-    """Undiscounted sum of rewards of a game."""
-    learning_rate: float
-    """What it was in this update, after all adjustments."""
-    entropy_weight: float
-    """Likewise."""
-    shortened: float
-    """The share that was kept of a change of the policy that went beyond `target_kl`; 1 if none did."""
-    outliers: tuple[GameOutlier, ...]
-    """Features with values far outside of their range, and the game of the batch they were in."""
 
 
 class Trainer:
@@ -132,6 +67,7 @@ class Trainer:
         self.seed = seed
         parts = network.parts if network.one_scale_a_part and settings.algorithm == "ppo" else None
         self.adam = Adam(network.parameters, settings.learning_rate, parts)
+        self._passes = Passes(network, self.adam, settings)
         self.normalizer = StateNormalizer(network.state_dim, settings.normalize_states)
         self.values = ValueNormalizer(enabled=not network.bounded_value)
         self.clock = ClockBaseline()
@@ -165,7 +101,7 @@ class Trainer:
         """The same for games that are laid end to end already."""
         before = self.state_arrays(), self.counters()
         try:
-            with _quiet():
+            with quiet():
                 return self._learn(batch, deadline, interrupted)
         except BaseException:
             self.restore(*before)
@@ -222,14 +158,14 @@ class Trainer:
 
         # The proximal policy: the one the update starts from, and stays near to.
         prox, all_values = self._proximal(batch, states)
-        _require_finite("the network's output", prox, all_values)
+        require_finite("the network's output", prox, all_values)
         all_values = self._possible(batch, all_values)
         values = batch.of_decisions(all_values)
 
         log_ratios = self._log_ratios(batch, prox)
-        _require_finite("the recorded log_probs", log_ratios)
-        targets = self._timed_targets(batch, values, batch.bootstraps(all_values), log_ratios)
-        _require_finite("the value targets, which rewards and values make", *targets)
+        require_finite("the recorded log_probs", log_ratios)
+        targets = self._targets(batch, values, batch.bootstraps(all_values), log_ratios)
+        require_finite("the value targets, which rewards and values make", *targets)
 
         samples = Samples(
             states=states if self.network.sequential else batch.of_decisions(states),
@@ -248,11 +184,20 @@ class Trainer:
         before = self.network.parameters.copy()
         weights = Weights(settings.value_coefficient, settings.entropy_coefficient * self.adjusted.rate)
         meter = SignalMeter()
-        passes = self._passes(samples, weights, limit, meter, deadline, interrupted)
-        _require_finite("the parameters", self.network.parameters)
-        kl, shortened = self._stay_near(samples, before, limit)
+        passes = self._passes.run(
+            samples,
+            weights,
+            limit,
+            worthwhile_passes(settings.epochs, self.adjusted.signal),
+            # Seeded by the count of updates: no state of a generator has to be saved to continue.
+            np.random.default_rng([self.seed, self.updates]),
+            meter,
+            over=lambda: time.monotonic() > deadline or (interrupted is not None and interrupted()),
+        )
+        require_finite("the parameters", self.network.parameters)
+        kl, shortened = self._passes.stay_near(samples, before, limit)
 
-        stats = _stats(
+        stats = stats_of(
             batch,
             passes,
             explained_variance=explained_variance(values[new], targets.values[new]),
@@ -261,7 +206,7 @@ class Trainer:
             shortened=shortened,
             learning_rate=self.adam.learning_rate,
             entropy_weight=weights.entropy,
-            outliers=self._outliers(batch),
+            outliers=in_games(self.normalizer.outliers, batch),
         )
         self.adjusted = adjust(
             self.adjusted,
@@ -291,7 +236,7 @@ class Trainer:
 
     def _normalized(self, states: Floats, new: slice = slice(None)) -> Floats:
         """The states as the network sees them, by statistics that follow the new ones; it stays the same function."""
-        _require_finite("the states", states)
+        require_finite("the states", states)
         shift = self.normalizer.update(states[new])
         if shift is not None:
             self.network.absorb(*shift)
@@ -326,35 +271,6 @@ class Trainer:
         self.network.rescale_value(*self.values.update(targets[batch.new], learned))
         return self.values.normalize(targets)
 
-    def _stay_near(self, samples: Samples, before: Floats, limit: float) -> tuple[float, float]:
-        """Undo as much of the update as it takes for the KL to be within the limit; the KL, and the share kept."""
-        if not limit or self.settings.algorithm != "ppo":
-            return 0.0, 1.0
-        part, share = samples.thinned(_JUDGED), 1.0
-        after = self.network.parameters.copy()
-        for _ in range(_MOST_CUTS):
-            kl = self._kl(part)
-            if kl <= limit:
-                break
-            share *= kept_share(kl, limit)
-            np.copyto(self.network.parameters, before + share * (after - before))
-        else:  # no share of it is near enough
-            np.copyto(self.network.parameters, before)
-            return 0.0, 0.0
-        return kl, share
-
-    def _kl(self, samples: Samples) -> float:
-        logits, _ = self.network.evaluate(samples.states, samples.starts)
-        logits = logits if samples.rows is None else logits[samples.rows]
-        return kl_divergence(chosen(log_softmax(logits, samples.legal), samples.actions) - samples.old_log_probs)
-
-    def _outliers(self, batch: Batch) -> tuple[GameOutlier, ...]:
-        games = np.searchsorted(batch.state_starts, [outlier.row for outlier in self.normalizer.outliers], "right") - 1
-        return tuple(
-            GameOutlier(outlier.feature, game, outlier.value)
-            for outlier, game in zip(self.normalizer.outliers, games.tolist(), strict=True)
-        )
-
     def _log_ratios(self, batch: Batch, prox: Floats) -> Floats:
         """log π_prox/μ of the actions taken; of those of trials only as much as `trial_weight` leaves.
 
@@ -387,175 +303,7 @@ class Trainer:
             log_probs[decisions] = chosen(log_softmax(logits, legal), batch.actions[decisions])
         return log_probs, values
 
-    def _timed_targets(self, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats) -> Targets:
-        """Targets for the value head, and advantages over what it and the number of the decision let expect."""
-        if batch.numbers is None or not self.values.enabled:
-            return self._targets(batch, values, bootstraps, log_ratios)
-        due = self.clock.of(batch.numbers)
-        # A cut game would have gone on as at its last decision: of later ones nothing may be known.
-        after = np.zeros(len(bootstraps))
-        after[batch.cut] = due[np.append(batch.starts[1:], len(values)) - 1][batch.cut]
-        targets = self._targets(batch, values + due, bootstraps + after, log_ratios)
-        limit = self.values.far + LIMIT * float(np.abs(due).max())  # one wild reward does not decide
-        self.clock.update(batch.numbers[batch.new], (targets.values - values)[batch.new].clip(-limit, limit))
-        return Targets((targets.values - due).astype(np.float32), targets.advantages)
-
     def _targets(self, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats) -> Targets:
-        """PPO corrects for staleness here, once; its clip then limits only this update (Hilton et al. 2022)."""
-        if batch.sides is None or batch.final_sides is None:
-            return self._targets_of_one(batch, batch.rewards, values, bootstraps, log_ratios)
-        # What one player gains the other loses: seen by the first player throughout, two players are one.
-        sides = batch.sides
-        seen = self._targets_of_one(
-            batch, batch.rewards * sides, values * sides, bootstraps * batch.final_sides, log_ratios
-        )
-        return Targets(seen.values * sides, seen.advantages * sides)
-
-    def _targets_of_one(
-        self, batch: Batch, rewards: Floats, values: Floats, bootstraps: Floats, log_ratios: Floats
-    ) -> Targets:
-        settings, starts = self.settings, batch.starts
-        if settings.algorithm == "ppo":
-            gamma, lam, rho_max = settings.gamma, settings.gae_lambda, settings.rho_max
-            return vtrace(rewards, values, bootstraps, log_ratios, gamma, lam, rho_max, starts=starts)
-        returns = discounted_returns(rewards, settings.gamma, bootstraps, starts)
-        return Targets(returns, returns - values.astype(np.float32))
-
-    def _passes(
-        self,
-        samples: Samples,
-        weights: Weights,
-        limit: float,
-        meter: SignalMeter,
-        deadline: float,
-        interrupted: Callable[[], bool] | None,
-    ) -> list[list[_Step]]:
-        """REINFORCE: one step on everything. PPO: epochs of minibatches, until the KL goes beyond the limit.
-
-        `meter` sees the gradients of the first pass.
-        """
-        if self.settings.algorithm == "reinforce":
-            return [[self._gradient_step(samples, weights, meter)]]
-        # Seeded by the count of updates: no state of a generator has to be saved to continue.
-        rng = np.random.default_rng([self.seed, self.updates])
-        passes: list[list[_Step]] = []
-        for number in range(worthwhile_passes(self.settings.epochs, self.adjusted.signal)):
-            steps: list[_Step] = []
-            passes.append(steps)
-            for part in samples.minibatches(self.settings.minibatch, rng):
-                steps.append(self._gradient_step(part, weights, None if number else meter))
-                too_far = 0 < _TOO_FAR * limit < steps[-1].kl
-                if too_far or time.monotonic() > deadline or (interrupted is not None and interrupted()):
-                    return passes
-            if 0 < limit < _mean_kl(steps):
-                break
-        return passes
-
-    def _gradient_step(self, samples: Samples, weights: Weights, meter: SignalMeter | None) -> _Step:
-        n = len(samples.actions)
-
-        def objective(rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, Found]:
-            if samples.rows is not None:  # what else the network has seen is not learned from
-                taken = samples.rows
-                d_taken, d_values_taken, found = self._objective(samples, logits[taken], values[taken], weights)
-                d_logits, d_values = np.zeros_like(logits), np.zeros_like(values)
-                d_logits[taken], d_values[taken] = d_taken, d_values_taken
-                return d_logits, d_values, found
-            if len(values) == n:
-                return self._objective(samples, logits, values, weights)
-            with _quiet():  # once more: other threads do not inherit it
-                d_logits, d_values, found = self._objective(samples.part(rows), logits, values, weights)
-            share = len(values) / n  # the objective is a mean over all rows
-            d_logits *= share
-            d_values *= share
-            return d_logits, d_values, tuple(share * number for number in found)
-
-        parts = self.network.differentiate(samples.states, samples.starts, objective)
-        found = parts[0] if len(parts) == 1 else tuple(sum(numbers) for numbers in zip(*parts, strict=True))
-        policy_loss, value, mean_entropy, kl, clip_fraction = found
-        if meter is not None:
-            meter.add(self.network.policy_part(self.network.gradients))
-        grad_norm = clip_global_norm(self.network.gradients, self.settings.max_grad_norm)
-        for what, number in (("the policy loss", policy_loss), ("the value loss", value), ("the gradient", grad_norm)):
-            if not math.isfinite(number):
-                raise _non_finite(what)
-        mine, last = (self.network.policy_part(vector) for vector in (self.network.gradients, self.adam.m))
-        agreement = cosine(mine, last)
-        self.adam.step(self.network.gradients)
-        loss = policy_loss + weights.value * value - weights.entropy * mean_entropy
-        return _Step(loss, policy_loss, value, mean_entropy, kl, clip_fraction, grad_norm, agreement)
-
-    def _objective(
-        self, samples: Samples, logits: Floats, values: Floats, weights: Weights
-    ) -> tuple[Floats, Floats, Found]:
-        """Derivatives by logits and values; policy loss, value loss, entropy, KL and clip fraction."""
-        settings = self.settings
-        policy = softmax(logits, samples.legal)
-        taken, advantages = samples.actions, samples.advantages
-        if settings.algorithm == "ppo":
-            objective = ppo_clip(policy.log_probs, taken, advantages, samples.old_log_probs, settings.clip)
-        else:
-            objective = policy_gradient(policy.log_probs, taken, advantages)
-        mean_entropy, d_logits = through_softmax(policy, taken, objective.d_log_probs, weights.entropy)
-        value, d_values = value_loss(values, samples.targets)
-        d_values *= weights.value
-        return d_logits, d_values, (objective.loss, value, mean_entropy, objective.kl, objective.clip_fraction)
-
-
-class Weights(NamedTuple):
-    """Of the value loss and of the entropy in the objective."""
-
-    value: float
-    entropy: float
-
-
-class _Step(NamedTuple):
-    loss: float
-    policy_loss: float
-    value_loss: float
-    entropy: float
-    kl: float
-    clip_fraction: float
-    grad_norm: float
-    agreement: float
-    """The cosine with Adam's mean of earlier policy gradients."""
-
-
-def _stats(batch: Batch, passes: list[list[_Step]], **measured: Any) -> UpdateStats:
-    """What an update did, from its gradient steps and what was measured besides."""
-    mean = _Step(*np.mean([step for steps in passes for step in steps], axis=0).tolist())
-    return UpdateStats(
-        loss=mean.loss,
-        policy_loss=mean.policy_loss,
-        value_loss=mean.value_loss,
-        entropy=mean.entropy,
-        clip_fraction=mean.clip_fraction,
-        grad_norm=mean.grad_norm,
-        total_steps=len(batch.actions[batch.new]),
-        games=batch.games,
-        epochs_done=len(passes),
-        mean_return=float(batch.rewards[batch.new].sum(dtype=np.float64))
-        / (len(batch.starts) if batch.fresh is None else batch.games),
-        **measured,
-    )
-
-
-def _quiet() -> np.errstate:
-    """Overflow is not worth a warning here: every result is checked, and a bad one is refused."""
-    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
-
-
-def _mean_kl(steps: Sequence[_Step]) -> float:
-    return sum(step.kl for step in steps) / len(steps)
-
-
-def _require_finite(what: str, *arrays: Floats) -> None:
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise _non_finite(what)
-
-
-def _non_finite(what: str) -> NonFiniteError:
-    return NonFiniteError(
-        f"NaN or infinity in {what}: the update is undone, the model is as it was. "
-        "Look at the states and rewards of these games, or lower training.learning_rate."
-    )
+        if not self.values.enabled:
+            return targets_of(self.settings, batch, values, bootstraps, log_ratios)
+        return timed_targets(self.settings, self.clock, self.values.far, batch, values, bootstraps, log_ratios)

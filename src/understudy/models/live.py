@@ -17,7 +17,8 @@ import numpy as np
 
 from understudy.errors import ModelMissing, RunDirError
 from understudy.experience.episode import Expected
-from understudy.learning.trainer import Trainer, UpdateStats
+from understudy.learning.trainer import Trainer
+from understudy.learning.update_stats import UpdateStats
 from understudy.ledger.connection import LedgerGame, Outcome
 from understudy.models.carry_over import can_carry_over, carried_over
 from understudy.models.state import ModelSpec, ModelState, rebase

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import NonFiniteError, WorkersFailed
-from understudy.learning.trainer import UpdateStats
+from understudy.learning.update_stats import UpdateStats
 from understudy.models.store import ModelStore
 from understudy.parallel.first_model import open_start
 from understudy.parallel.local import ParallelManager

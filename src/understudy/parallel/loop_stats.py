@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from understudy.learning.trainer import UpdateStats
+from understudy.learning.update_stats import UpdateStats
 from understudy.parallel.rollout import Rollout
 
 _NOT_PLAIN = ("returns", "lengths", "last")

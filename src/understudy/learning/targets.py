@@ -1,0 +1,58 @@
+"""What the decisions of a batch were worth: value targets and advantages, in games of one and of two players."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from understudy.learning.batch import Batch
+from understudy.learning.normalizers import LIMIT, ClockBaseline
+from understudy.learning.returns import Targets, discounted_returns, vtrace
+from understudy.networks.network import Floats
+from understudy.settings import TrainingSettings
+
+
+def timed_targets(
+    settings: TrainingSettings,
+    clock: ClockBaseline,
+    far: float,
+    batch: Batch,
+    values: Floats,
+    bootstraps: Floats,
+    log_ratios: Floats,
+) -> Targets:
+    """Targets for the value head, and advantages over what it and the number of the decision let expect."""
+    if batch.numbers is None:
+        return targets_of(settings, batch, values, bootstraps, log_ratios)
+    due = clock.of(batch.numbers)
+    # A cut game would have gone on as at its last decision: of later ones nothing may be known.
+    after = np.zeros(len(bootstraps))
+    after[batch.cut] = due[np.append(batch.starts[1:], len(values)) - 1][batch.cut]
+    targets = targets_of(settings, batch, values + due, bootstraps + after, log_ratios)
+    limit = far + LIMIT * float(np.abs(due).max())  # one wild reward does not decide
+    clock.update(batch.numbers[batch.new], (targets.values - values)[batch.new].clip(-limit, limit))
+    return Targets((targets.values - due).astype(np.float32), targets.advantages)
+
+
+def targets_of(
+    settings: TrainingSettings, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats
+) -> Targets:
+    """PPO corrects for staleness here, once; its clip then limits only this update (Hilton et al. 2022)."""
+    if batch.sides is None or batch.final_sides is None:
+        return _of_one_player(settings, batch, batch.rewards, values, bootstraps, log_ratios)
+    # What one player gains the other loses: seen by the first player throughout, two players are one.
+    sides = batch.sides
+    seen = _of_one_player(
+        settings, batch, batch.rewards * sides, values * sides, bootstraps * batch.final_sides, log_ratios
+    )
+    return Targets(seen.values * sides, seen.advantages * sides)
+
+
+def _of_one_player(
+    settings: TrainingSettings, batch: Batch, rewards: Floats, values: Floats, bootstraps: Floats, log_ratios: Floats
+) -> Targets:
+    starts = batch.starts
+    if settings.algorithm == "ppo":
+        gamma, lam, rho_max = settings.gamma, settings.gae_lambda, settings.rho_max
+        return vtrace(rewards, values, bootstraps, log_ratios, gamma, lam, rho_max, starts=starts)
+    returns = discounted_returns(rewards, settings.gamma, bootstraps, starts)
+    return Targets(returns, returns - values.astype(np.float32))
