@@ -133,3 +133,24 @@ def test_a_queued_stop_ends_the_queue_and_does_not_clear_it() -> None:
     assert game.order(0, worker, names.MOVE, x=x, y=y) == names.SUCCESS
     assert game.order(0, worker, names.STOP) == names.SUCCESS
     assert game.state["orders"][worker] == 0
+
+
+def test_a_cancelled_structure_returns_three_quarters_of_its_price_and_its_drone() -> None:
+    game = new_game()
+    for drone in slots(game, "Drone"):
+        game.order(0, drone, names.STOP)
+    game.state["minerals"][0] = 200
+    before = len(slots(game, "Drone"))
+    x, y = game.map.starts[0]
+    assert game.order(0, slots(game, "Drone")[0], names.BUILD_AT, kind("SpawningPool"), x=x + 6, y=y + 3) == 1
+    game.step(200)
+    assert (len(slots(game, "Drone")), game.state["minerals"][0]) == (before - 1, 0)
+    assert game.order(0, slots(game, "SpawningPool")[0], names.CANCEL) == names.SUCCESS
+    assert (len(slots(game, "Drone")), game.state["minerals"][0]) == (before, 150)
+    assert not slots(game, "SpawningPool")
+
+    game, worker = terran()
+    build(game, worker)
+    game.step(150)
+    assert game.order(0, slots(game, "SupplyDepot")[0], names.CANCEL) == names.SUCCESS
+    assert game.state["minerals"][0] == 475

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import door
-from understudy.games.zerg.proving_ground.kernels import orders, paths, placement, production, units, vision
+from understudy.games.zerg.proving_ground.kernels import orders, paths, placement, research, units, vision
 
 
 @door
@@ -63,7 +63,7 @@ def look(states: Any, terrains: Any, rules: Any, scratches: Any) -> None:
 @door
 def finish_upgrade(states: Any, rules: Any, p: int, upgrade: int) -> None:
     """Give a player an upgrade."""
-    production.finish_upgrade(states[0], rules[0], p, upgrade)
+    research.finish_upgrade(states[0], rules[0], p, upgrade)
 
 
 @door

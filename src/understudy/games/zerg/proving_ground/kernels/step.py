@@ -15,6 +15,7 @@ from understudy.games.zerg.proving_ground.kernels.casting import (
     wound,
 )
 from understudy.games.zerg.proving_ground.kernels.combat import ACQUIRE, defend, engage, gap
+from understudy.games.zerg.proving_ground.kernels.construction import build, construct
 from understudy.games.zerg.proving_ground.kernels.economy import (
     INJECT_LOOPS,
     count_workers,
@@ -23,7 +24,8 @@ from understudy.games.zerg.proving_ground.kernels.economy import (
     recover,
 )
 from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, separate
-from understudy.games.zerg.proving_ground.kernels.production import build, construct, merge, morph, research, train
+from understudy.games.zerg.proving_ground.kernels.production import merge, morph, train
+from understudy.games.zerg.proving_ground.kernels.research import research
 from understudy.games.zerg.proving_ground.kernels.table_spells import cast_table_spell, follow_shade
 from understudy.games.zerg.proving_ground.kernels.transports import BIOLOGICAL, land, meet, unload
 from understudy.games.zerg.proving_ground.kernels.units import TUMOR_CREEP, length, pop_order, remove, same
