@@ -16,8 +16,8 @@ from understudy.games.zerg.strategies import NAMES as STRATEGIES
 from understudy.sc2.opponents import OpponentForecast
 
 
-def test_there_are_fifty_features_with_names_of_their_own() -> None:
-    assert STATE_DIM == len(set(NAMES)) == 50
+def test_features_have_names_of_their_own() -> None:
+    assert STATE_DIM == len(set(NAMES)) == 56
     assert all(feature.scale > 0 and feature.meaning for feature in FEATURES)
 
 
@@ -92,7 +92,8 @@ def test_no_feature_is_constant_over_a_few_games() -> None:
     assert np.isfinite(states).all()
     # The opponent memory is empty in these games; its features are tested with it.
     constant = {name for name, spread in zip(NAMES, np.ptp(states, axis=0), strict=True) if spread == 0}
-    assert constant <= {"opponent_rushes", "won_growing", "won_defending", "won_attacking", "won_all_in"}
+    known = {"opponent_rushes", "won_growing", "won_defending", "won_attacking", "won_all_in"}
+    assert constant <= known | {f"best_{name.lower()}" for name in STRATEGIES}
 
 
 def test_opponent_features_are_what_the_memory_says() -> None:
@@ -106,6 +107,12 @@ def test_opponent_features_are_what_the_memory_says() -> None:
     assert seen["won_defending"] == won["DEFEND"]
     assert seen["won_attacking"] == won["ATTACK"]
     assert seen["won_all_in"] == won["ALL_IN"]
+    assert [name for name in STRATEGIES if seen[f"best_{name.lower()}"]] == ["ATTACK"]
+
+
+def test_no_start_is_the_best_one_against_an_unknown_opponent() -> None:
+    seen = observed(Scene())
+    assert not any(seen[f"best_{name.lower()}"] for name in STRATEGIES)
 
 
 def test_the_table_of_the_documentation_names_every_feature() -> None:

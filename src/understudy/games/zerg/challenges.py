@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from understudy.games.zerg.starcraft import BUILD_NAMES, DIFFICULTIES, RACE_NAMES
 
-MIX = ("CheatMoney", "CheatInsane")
+MIX = ("CheatMoney",)
 CURRICULUM_START, WINDOW, RAISE_AT, LOWER_AT = "VeryHard", 6, 0.75, 0.25
 
 

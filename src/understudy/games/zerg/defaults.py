@@ -56,5 +56,5 @@ def evaluated(base: Settings = SETTINGS) -> Settings:
 def zerg_agent(
     run_dir: str | os.PathLike[str] | None = DEFAULT_RUN_DIR, *, settings: Settings = SETTINGS, **more: Any
 ) -> RLAgent:
-    """The agent of this bot: fifty features in, a strategy out. `more` goes to RLAgent."""
+    """The agent of this bot: the features of `state.py` in, a strategy out. `more` goes to RLAgent."""
     return RLAgent(state.STATE_DIM, STRATEGIES, run_dir=run_dir, features=state.NAMES, settings=settings, **more)

@@ -21,7 +21,7 @@ from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.one_game import GameSetup, play_one
 from understudy.games.zerg.opponent_memory import zerg_memory
 from understudy.games.zerg.proving_ground.compiled import compile_once
-from understudy.games.zerg.strategies import NAMES
+from understudy.games.zerg.strategies import ATTACK, DEFEND, EXPAND, NAMES, STRATEGIES, Strategy
 from understudy.learner.process import BackgroundParallelLearner
 from understudy.run.control import average
 from understudy.rundir import RunDir
@@ -35,7 +35,7 @@ PLAYERS = 2
 AVERAGED = 8  # the result is the mean of this many last versions
 CHUNK = 40  # games that a process plays before it reports; the last one goes through the protocol
 SPAN = 20  # games that one process evaluates at a time
-FIRST_LOOK, FINALISTS = 60, 2  # fixed strategies: games that all play, and how many play the rest
+FIRST_LOOK, FINALISTS = 60, 4  # games that all fixed strategies and plans play, and how many of them play the rest
 
 Say = Callable[[str], None]
 
@@ -45,7 +45,7 @@ def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float
     compile_once()  # otherwise every process would start to compile
     with process_pool(PLAYERS) as pool:
         fixed = fixed_strategies(pool, count, say)
-        best = max(fixed, key=lambda name: (len(fixed[name]), sum(fixed[name])))
+        best = max(NAMES, key=lambda name: (len(fixed[name]), sum(fixed[name])))
         passed = []
         for seed in seeds:
             run = folder / f"seed-{seed}"
@@ -59,10 +59,29 @@ def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float
                 f"seed {seed}: {_share(trained)} after {training.games} games ({training.protocol_games} by protocol)"
                 f" in {training.seconds:.0f} s; always {best} {_share(fixed[best])}, p = {doubt:.2g}"
             )
+            weaknesses = say_opponents(trained, fixed, say)
             low, high = UNTRAINED
-            as_asked = low <= rate(untrained) <= high and rate(trained) >= GOAL
+            as_asked = low <= rate(untrained) <= high and rate(trained) >= GOAL and not weaknesses
             passed.append(as_asked and rate(trained) > rate(fixed[best]) and doubt < DOUBT)
     return all(passed)
+
+
+def say_opponents(trained: Sequence[bool], fixed: dict[str, list[bool]], say: Say) -> list[str]:
+    """Say how the policy and the fixed plans that played all games did against each opponent.
+
+    Return the opponents against which a plan is surely better than the policy.
+    """
+    plans = {name: won for name, won in fixed.items() if len(won) == len(trained)}
+    weaknesses = []
+    for opponent in sorted({mixed_opponent(number).name for number in range(FRESH, FRESH + len(trained))}):
+        those = [n for n in range(len(trained)) if mixed_opponent(FRESH + n).name == opponent]
+        ours = [trained[n] for n in those]
+        theirs = {name: [won[n] for n in those] for name, won in plans.items()}
+        better = [name for name, won in theirs.items() if sum(won) > sum(ours) and sign_test(ours, won) < DOUBT]
+        weaknesses += [opponent] * bool(better)
+        scores = ", ".join(f"{name} {sum(won)}" for name, won in theirs.items())
+        say(f"  {opponent}: policy {sum(ours)} of {len(ours)}; {scores}{'  WEAKNESS' if better else ''}")
+    return weaknesses
 
 
 def rate(won: Sequence[bool]) -> float:
@@ -134,27 +153,37 @@ def _play_chunk(run_dir: str, seed: int, player: int, first: int) -> list[bool]:
 
 
 class Contestant(NamedTuple):
-    """Who plays an evaluation: a fixed strategy, or the model of a run."""
+    """Who plays an evaluation: a fixed plan, or the model of a run."""
 
     name: str
-    strategy: int = -1
+    plan: tuple[int, ...] = ()  # a strategy for each decision; the last one goes on
     run_dir: str = ""
     explore: bool = False
 
 
-FIXED = tuple(Contestant(name, number) for number, name in enumerate(NAMES))
+def _then_attack(first: Strategy, decisions: int) -> Contestant:
+    plan = (STRATEGIES.index(first),) * decisions + (STRATEGIES.index(ATTACK),)
+    return Contestant(f"{first.name} then ATTACK", plan)
+
+
+# Each strategy throughout, and two plans that beat opponents which no single strategy beats.
+FIXED = (
+    *(Contestant(name, (number,)) for number, name in enumerate(NAMES)),
+    _then_attack(DEFEND, 30),
+    _then_attack(EXPAND, 45),
+)
 
 
 def fixed_strategies(pool: ProcessPoolExecutor, count: int, say: Say) -> dict[str, list[bool]]:
-    """Which games each strategy wins when played throughout. Only the best in the first games play all of them."""
+    """Which games each fixed plan wins. Only the best in the first games play all of them."""
     look = min(FIRST_LOOK, count)
-    won = {}
+    won = dict[str, list[bool]]()
     for contestant in FIXED:
         won[contestant.name] = evaluate(pool, contestant, look)
-        say(f"always {contestant.name}: {_share(won[contestant.name])}")
+        say(f"{contestant.name}: {_share(won[contestant.name])}")
     for contestant in sorted(FIXED, key=lambda c: sum(won[c.name]), reverse=True)[: FINALISTS if look < count else 0]:
         won[contestant.name] += evaluate(pool, contestant, count, first=look)
-        say(f"always {contestant.name}: {_share(won[contestant.name])}")
+        say(f"{contestant.name}: {_share(won[contestant.name])}")
     return won
 
 
@@ -176,11 +205,12 @@ def _evaluate_chunk(contestant: Contestant, numbers: range) -> list[bool]:
         game = StrategyGame(opponent, map_seed=map_seed, seed=number, opponents=opponents, openings=openings)
         if agent is not None:
             agent.begin_episode()
-        result = ""
+        result, decisions = "", 0
         while not result:
-            action = contestant.strategy
             if agent is not None:
                 action = agent.select_action(game.state(), explore=contestant.explore).action
-            result = game.play(action).result
+            else:
+                action = contestant.plan[min(decisions, len(contestant.plan) - 1)]
+            result, decisions = game.play(action).result, decisions + 1
         won.append(result == "Victory")
     return won

@@ -1,4 +1,4 @@
-"""The policy's input: fifty named features, each divided by its scale so that most lie between 0 and 1."""
+"""The policy's input: named features, each divided by its scale so that most lie between 0 and 1."""
 
 from __future__ import annotations
 
@@ -56,6 +56,16 @@ def _in_force(strategy: int) -> Callable[[Situation], float]:
 def _won(*names: str) -> Callable[[Situation], float]:
     starts = [STRATEGY_NAMES.index(name) for name in names]
     return lambda s: max(s.expected.won[start] for start in starts)
+
+
+def _best_start(strategy: int) -> Callable[[Situation], float]:
+    """Whether this strategy has the best record of all as a start of games against the opponent."""
+
+    def measure(situation: Situation) -> float:
+        won = situation.expected.won
+        return float(won[strategy] == max(won) and won.count(max(won)) == 1)
+
+    return measure
 
 
 def _race(race: int) -> Callable[[Situation], float]:
@@ -136,6 +146,10 @@ FEATURES: tuple[Feature, ...] = (
     Feature("won_defending", 1, "the same with DEFEND", _won("DEFEND")),
     Feature("won_attacking", 1, "the same with ATTACK", _won("ATTACK")),
     Feature("won_all_in", 1, "the same with ALL_IN", _won("ALL_IN")),
+    *(
+        Feature(f"best_{name.lower()}", 1, f"{name} has the best record of all as a start against it", _best_start(n))
+        for n, name in enumerate(STRATEGY_NAMES)
+    ),
     Feature("attacking", 1, "ATTACK is in force", _in_force(STRATEGY_NAMES.index("ATTACK"))),
     Feature("all_in", 1, "ALL_IN is in force", _in_force(STRATEGY_NAMES.index("ALL_IN"))),
 )
@@ -145,7 +159,7 @@ _SCALES = np.array([feature.scale for feature in FEATURES], np.float64)
 
 
 def state_vector(situation: Situation) -> NDArray[np.float32]:
-    """The fifty features, scaled, clipped and finite."""
+    """The features, scaled, clipped and finite."""
     raw = np.array([feature.measure(situation) for feature in FEATURES], np.float64)
     return np.minimum(np.maximum(raw / _SCALES, 0.0), MOST).astype(np.float32)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import sc2
 from sc2.data import Race
 
 from understudy.errors import SettingsError
@@ -124,3 +125,52 @@ def test_many_games_at_once_and_one_that_fails(tmp_path: Path, capfd: pytest.Cap
     write(bot, "Idle", what="raise ValueError('my mistake')")
     assert main(["play", str(bot), *options, "--games", "2"]) == 1
     assert capfd.readouterr().out.count("my mistake") >= 2
+
+
+def test_what_a_file_does_when_it_is_imported_is_no_riddle(tmp_path: Path) -> None:
+    reads = write(tmp_path / "reads.py", "Reads", "import argparse\nargparse.ArgumentParser().parse_args()")
+    assert type(load_bot(reads).ai).__name__ == "Reads"  # and not the arguments of this process
+    old = write(tmp_path / "old.py", "Old", "from sc2 import run_game")
+    with pytest.raises(SettingsError, match=r"old cannot be loaded: cannot import name 'run_game'.*--door program"):
+        load_bot(old)
+    with pytest.raises(SettingsError, match="ended while it was loaded, with exit code 3"):
+        load_bot(write(tmp_path / "ends.py", "Ends", "raise SystemExit(3)"))
+
+
+RUN = """
+import argparse, asyncio, sc2
+from ours import Ours
+import sc2
+from sc2.data import Race
+from sc2.main import play_from_websocket
+from sc2.player import Bot
+parser = argparse.ArgumentParser()
+for flag in ("--LadderServer", "--GamePort", "--StartPort", "--OpponentId"):
+    parser.add_argument(flag)
+told = parser.parse_args()
+assert sc2.MARK == 1 and told.OpponentId, "its own python-sc2"
+url = f"ws://{told.LadderServer}:{told.GamePort}/sc2api"
+asyncio.run(play_from_websocket(url, Bot(Race.Terran, Ours()), False, None))
+"""
+
+
+@pytest.mark.slow
+def test_a_folder_that_brings_its_own_client_plays_as_on_a_ladder(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    imports = "from sc2.ids.unit_typeid import UnitTypeId as U"
+    write(tmp_path / "own" / "ours.py", "Ours", imports, what="self.townhalls[0].train(U.SCV)")
+    (tmp_path / "own" / "run.py").write_text(RUN, encoding="utf-8")
+    installed = Path(sc2.__file__).parent
+    own = [f"__path__ = [{str(installed)!r}]", "MARK = 1"]
+    (tmp_path / "own" / "sc2").mkdir()
+    (tmp_path / "own" / "sc2" / "__init__.py").write_text("\n".join(own), encoding="utf-8")
+    assert main(["play", str(tmp_path / "own"), "--time-limit", "30"]) == 0
+    assert "program: own against Random (Medium): Tie at 0:30" in (line := capfd.readouterr().out)
+    assert "made 2 SCV" in line
+    (tmp_path / "own" / "run.py").write_text("raise ValueError('a mistake')", encoding="utf-8")
+    assert main(["play", str(tmp_path / "own")]) == 1
+    said = capfd.readouterr()
+    assert "error (the bot's program failed)" in said.out
+    assert "joined no game" in said.err
+    assert "a mistake" in said.err

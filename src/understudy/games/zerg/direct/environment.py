@@ -17,7 +17,7 @@ from understudy.games.zerg.strategies import STRATEGIES
 class ProvingGroundEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """Zerg against a scripted opponent. Without an opponent given, the seed draws one of the fixed mix.
 
-    Observations are the fifty features of `state.py`, actions the strategies of `strategies.py`, rewards those of
+    Observations are the features of `state.py`, actions the strategies of `strategies.py`, rewards those of
     `rewards.py`. A game that reaches the time limit is a tie and ends as terminated: the tie is part of the rules.
     """
 

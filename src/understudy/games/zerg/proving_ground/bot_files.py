@@ -24,6 +24,11 @@ from sc2.player import Bot
 from understudy.errors import SettingsError
 
 ENTRIES = ("run.py", "ladder.py", "main.py", "start.py", "bot.py", "__main__.py", "__init__.py")  # of a folder
+_OWN_CLIENTS = (".", "python-sc2")  # where in a ladder folder its own python-sc2 is
+_WITH_ANOTHER_CLIENT = (
+    "If it is written for another python-sc2, play its own program, in a Python that has that version: "
+    "--door program --python PATH."
+)
 _FIRST_MODULES = set(sys.modules)  # those are not a bot's
 
 
@@ -64,6 +69,11 @@ def find_bot(text: str | Path) -> BotPlace:
     return BotPlace(text, None, text, Path.cwd(), class_name)
 
 
+def brings_its_own_client(place: BotPlace) -> bool:
+    """Whether a ladder folder has a python-sc2 of its own, which this process cannot load beside the installed one."""
+    return place.is_entry and any((place.folder / upper / "sc2" / "__init__.py").is_file() for upper in _OWN_CLIENTS)
+
+
 def load_bot(place: str | Path, race: str | None = None, name: str | None = None) -> Bot:
     """A new bot. Its race is given, or found in the code's own `Bot(Race.X, ...)`, else it is random."""
     chosen, own_race = load_class(place, name)
@@ -74,11 +84,27 @@ def load_class(place: str | Path, name: str | None = None) -> tuple[type[BotAI],
     """The class of a bot, and the race that its code gives it."""
     found = find_bot(place)
     _forget_other_bots(found.folder)
-    with contextlib.chdir(found.folder):  # bots read their own files as they are imported
-        module = _import(found)
+    with contextlib.chdir(found.folder), _arguments(found):  # bots read their own files as they are imported
+        try:
+            module = _import(found)
+        except ImportError as error:
+            raise SettingsError(f"{found.label} cannot be loaded: {error}. {_WITH_ANOTHER_CLIENT}") from error
+        except SystemExit as end:
+            raise SettingsError(f"{found.label} ended while it was loaded, with exit code {end.code}.") from end
     chosen = _class_in(module, found, name or found.class_name)
     file = Path(module.__file__) if module.__file__ else None
     return chosen, _race_of(chosen, file, found.folder)
+
+
+@contextlib.contextmanager
+def _arguments(found: BotPlace) -> Iterator[None]:
+    """Files that read the command line as they are imported see none."""
+    before = sys.argv
+    sys.argv = [str(found.file or found.module)]
+    try:
+        yield
+    finally:
+        sys.argv = before
 
 
 def _forget_other_bots(folder: Path) -> None:

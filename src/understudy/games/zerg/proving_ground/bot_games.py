@@ -15,18 +15,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loguru import logger
-from sc2.data import Result
 
-from understudy.errors import WorkersFailed
+from understudy.errors import SettingsError, WorkersFailed
 from understudy.games.zerg.proving_ground.bot_files import find_bot, load_bot
-from understudy.games.zerg.proving_ground.doors import IN_PROCESS, Pairing, play_through
-from understudy.games.zerg.proving_ground.in_process import play
+from understudy.games.zerg.proving_ground.doors import IN_PROCESS, OWN_PROGRAM, Pairing, play_through
+from understudy.games.zerg.proving_ground.in_process import GameReport, play
 from understudy.games.zerg.proving_ground.maps import make_map
+from understudy.games.zerg.proving_ground.own_program import Program, ProgramFailed, play_program
 from understudy.games.zerg.proving_ground.recording import Recording
 from understudy.games.zerg.proving_ground.summary import Census, GameSummary, names_of_refusals, names_of_units
 from understudy.machine.signals import deaf_children, end_on_signals
 
 ERROR, NO_RESULT = "error", "no result"
+COUNTED = (IN_PROCESS, OWN_PROGRAM)  # doors whose units and refusals are counted
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class BotGames:
     time_limit: float | None = None  # game seconds
     against: str | None = None  # another bot instead of a computer
     record: Path | None = None
+    python: str | None = None  # for the bot's own program
 
     @property
     def title(self) -> str:
@@ -96,38 +98,59 @@ def _begin() -> None:
 def play_one(door: str, asked: BotGames) -> GameSummary:
     """Play one game in the bot's folder, as a ladder does. An error of a bot ends its game and no other."""
     pairing = asked.pairing
-    rival = load_bot(asked.against) if asked.against else pairing.computer
-    bot = load_bot(asked.bot, asked.race)
     recording = Recording(asked.record.resolve(), make_map(pairing.map_seed)) if asked.record else None
     census, began = Census(also=recording), time.perf_counter()
     refused: Counter[tuple[int, int]] = Counter()
     loops = 0
-    result: Result | None = None
     try:
-        with contextlib.chdir(find_bot(asked.bot).folder):
-            if door == IN_PROCESS:
-                report = play(
-                    bot,
-                    rival,
-                    map_seed=pairing.map_seed,
-                    seed=pairing.seed,
-                    game_time_limit=asked.time_limit,
-                    recorder=census,
-                )
-                result, refused, loops = report.result, report.refused, report.loops
-            else:
-                result = play_through(door, bot, pairing, asked.time_limit)
-            outcome = result.name if result else NO_RESULT
+        if door in COUNTED:
+            report = _play_counted(door, asked, census)
+            outcome, refused, loops = report.result.name, report.refused, report.loops
+        else:
+            outcome, loops = _play_elsewhere(door, asked)
+    except ProgramFailed as error:
+        print(error, file=sys.stderr)
+        outcome = f"{ERROR} (the bot's program failed)"
+    except SettingsError:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a bot raises
         traceback.print_exc()
         outcome = f"{ERROR} ({type(error).__name__}: {error})"
     finally:
         if recording is not None:
             recording.close()
-    if not loops and hasattr(bot.ai, "state"):
-        loops = int(bot.ai.state.game_loop)  # the last that the bot has seen
     seconds, named = time.perf_counter() - began, names_of_refusals(refused, census.failed)
-    return GameSummary(outcome, loops, seconds, names_of_units(census.made), named, door == IN_PROCESS)
+    return GameSummary(outcome, loops, seconds, names_of_units(census.made), named, door in COUNTED)
+
+
+def _play_counted(door: str, asked: BotGames, census: Census) -> GameReport:
+    """A game whose server is in this process, so that units and refusals are counted."""
+    pairing, place = asked.pairing, find_bot(asked.bot)
+    if door == OWN_PROGRAM:
+        if place.file is None or asked.against:
+            raise SettingsError("--door program plays a bot's file or folder against a built-in opponent.")
+        program = Program(place.file, asked.python or sys.executable)
+        return play_program(program, pairing, time_limit=asked.time_limit, recorder=census)
+    rival = load_bot(asked.against) if asked.against else pairing.computer
+    bot = load_bot(asked.bot, asked.race)
+    with contextlib.chdir(place.folder):
+        return play(
+            bot,
+            rival,
+            map_seed=pairing.map_seed,
+            seed=pairing.seed,
+            game_time_limit=asked.time_limit,
+            recorder=census,
+        )
+
+
+def _play_elsewhere(door: str, asked: BotGames) -> tuple[str, int]:
+    """The result, and the last loop that the bot has seen."""
+    bot = load_bot(asked.bot, asked.race)
+    with contextlib.chdir(find_bot(asked.bot).folder):
+        result = play_through(door, bot, asked.pairing, asked.time_limit)
+    loops = int(bot.ai.state.game_loop) if hasattr(bot.ai, "state") else 0
+    return result.name if result else NO_RESULT, loops
 
 
 def _total(summaries: list[GameSummary]) -> str:

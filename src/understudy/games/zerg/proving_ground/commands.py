@@ -15,10 +15,11 @@ from typing import Any
 from loguru import logger
 
 from understudy.flags import count, count_or_zero, duration
+from understudy.games.zerg.proving_ground.bot_files import brings_its_own_client, find_bot
 from understudy.games.zerg.proving_ground.bot_games import BotGames, play_bot
 from understudy.games.zerg.proving_ground.conformance.suite import GROUPS, conform
 from understudy.games.zerg.proving_ground.difficulty_ladder import climb
-from understudy.games.zerg.proving_ground.doors import DOORS, IN_PROCESS, Pairing
+from understudy.games.zerg.proving_ground.doors import DOORS, IN_PROCESS, OWN_PROGRAM, Pairing
 from understudy.games.zerg.proving_ground.install import install
 from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.many_games import play_many
@@ -57,17 +58,7 @@ def add_commands(subparsers: Any) -> None:
     _add_pairing(parser)
     parser.set_defaults(run=_serve)
 
-    parser = add("play", help="play a bot against a built-in opponent or another bot")
-    parser.add_argument("bot", help="a Python file, a ladder bot's folder, or package.module; FILE:Class if several")
-    parser.add_argument("--race", choices=RACE_CHOICES, help="default: what the bot's code says")
-    _add_choice(parser, "--door", (*DOORS, "all"), IN_PROCESS)
-    parser.add_argument("--against", help="another bot instead of a built-in opponent (in-process)")
-    parser.add_argument("--time-limit", type=duration, help="game seconds after which the game is a tie")
-    parser.add_argument("--record", type=Path, help="record the game for `watch` (in-process)")
-    parser.add_argument("--games", type=count, default=1, help="games to play, each on the next map and seed")
-    parser.add_argument("--parallel", type=count, default=1, help="games at the same time, each in a process")
-    _add_pairing(parser)
-    parser.set_defaults(run=_play)
+    _add_play(add)
 
     parser = add("games", help="play many games with several bot files and report every error")
     parser.add_argument("bots", type=Path, nargs="+")
@@ -100,6 +91,23 @@ def add_commands(subparsers: Any) -> None:
     parser.add_argument("-port", type=int, required=True)
     parser.ignore_unknown = True  # as the game does
     parser.set_defaults(run=_listen)
+
+
+def _add_play(add: Any) -> None:
+    parser = add("play", help="play a bot against a built-in opponent or another bot")
+    parser.add_argument("bot", help="a Python file, a ladder bot's folder, or package.module; FILE:Class if several")
+    parser.add_argument("--race", choices=RACE_CHOICES, help="default: what the bot's code says")
+    doors = f"{', '.join((*DOORS, OWN_PROGRAM))}, all"
+    default = f"default: {IN_PROCESS}; {OWN_PROGRAM} for a folder that brings its own python-sc2"
+    parser.add_argument("--door", choices=(*DOORS, OWN_PROGRAM, "all"), metavar="DOOR", help=f"{doors}; {default}")
+    parser.add_argument("--python", help="the Python that runs a bot's own program (--door program)")
+    parser.add_argument("--against", help="another bot instead of a built-in opponent (in-process)")
+    parser.add_argument("--time-limit", type=duration, help="game seconds after which the game is a tie")
+    parser.add_argument("--record", type=Path, help="record the game for `watch` (in-process)")
+    parser.add_argument("--games", type=count, default=1, help="games to play, each on the next map and seed")
+    parser.add_argument("--parallel", type=count, default=1, help="games at the same time, each in a process")
+    _add_pairing(parser)
+    parser.set_defaults(run=_play)
 
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:
@@ -187,9 +195,16 @@ def _play(arguments: argparse.Namespace) -> int:
     logger.remove()
     logger.add(sys.stderr, level="WARNING")
     asked = BotGames(
-        arguments.bot, arguments.race, _pairing(arguments), arguments.time_limit, arguments.against, arguments.record
+        arguments.bot,
+        arguments.race,
+        _pairing(arguments),
+        arguments.time_limit,
+        arguments.against,
+        arguments.record,
+        arguments.python,
     )
-    doors = DOORS if arguments.door == "all" else (arguments.door,)
+    own = arguments.python or brings_its_own_client(find_bot(arguments.bot))
+    doors = DOORS if arguments.door == "all" else (arguments.door or (OWN_PROGRAM if own else IN_PROCESS),)
     return play_bot(asked, doors, arguments.games, arguments.parallel)
 
 

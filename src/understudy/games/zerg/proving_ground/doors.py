@@ -26,6 +26,7 @@ from understudy.games.zerg.proving_ground.map_parts import name_of
 from understudy.games.zerg.proving_ground.match import Recorder
 
 IN_PROCESS, EXECUTABLE, LADDER = "in-process", "executable", "ladder"
+OWN_PROGRAM = "program"  # the bot's own entry file, in a process of its own
 DOORS = (IN_PROCESS, EXECUTABLE, LADDER)
 
 

@@ -84,7 +84,7 @@ async def play_async(
     """
     rival = opponent or Computer(Race.Random, Difficulty.Medium, AIBuild.RandomBuild)
     lobby = Lobby(LADDER_LIMIT if game_time_limit is None else round(game_time_limit * LOOPS_PER_SECOND), recorder)
-    lobby.create(make_map(map_seed), [_seat(bot), _seat(rival)], seed, realtime)
+    lobby.create(make_map(map_seed), [seat_of(bot), seat_of(rival)], seed, realtime)
     players = [player for player in (bot, rival) if isinstance(player, Bot)]
     games = [asyncio.create_task(_sit_and_play(lobby, player, realtime)) for player in players]
     with _seldom_collected():
@@ -99,7 +99,8 @@ async def play_async(
     return GameReport(results[0], match.simulation.loop, match.simulation.digest(), refused)
 
 
-def _seat(player: Bot | Computer) -> Seat:
+def seat_of(player: Bot | Computer) -> Seat:
+    """The seat of a burnysc2 player."""
     if isinstance(player, Bot):
         return Seat(player.race.value, player.race.value, player.name or "")
     build = player.ai_build.value if player.ai_build is not None else AIBuild.RandomBuild.value

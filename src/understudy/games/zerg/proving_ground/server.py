@@ -49,7 +49,7 @@ class Server:
         """Listen and return the port; 0 lets the system choose one."""
         app = web.Application()
         app.router.add_get("/sc2api", self._serve_client)
-        self._runner = web.AppRunner(app)
+        self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port).start()
         bound: int = self._runner.addresses[0][1]
