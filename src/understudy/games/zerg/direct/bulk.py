@@ -111,5 +111,5 @@ def games(
 
 
 def shuffled(number: int) -> int:
-    """A permutation within each period in which difficulties alternate (17 is coprime to the period)."""
+    """A permutation within each period in which races and plans alternate (17 is coprime to the period)."""
     return number // PERIOD * PERIOD + number * 17 % PERIOD
