@@ -97,7 +97,7 @@ def test_what_is_remembered_of_an_opponent_is_part_of_the_state() -> None:
     known = StrategyGame(Opponent(1, 9, 2), opponents=opponents).state()
     unknown = StrategyGame(Opponent(1, 9, 2)).state()
     differing = {NAMES[i] for i in np.flatnonzero(known != unknown)}
-    assert differing == {"won_defending", "opponent_rushes"}
+    assert differing == {"won_defending", "best_defend", "opponent_rushes"}
 
 
 def test_the_opening_is_the_one_that_won_against_this_opponent() -> None:
