@@ -396,7 +396,7 @@ def test_games_that_wait_for_a_full_disk_hold_no_files_and_all_are_saved_when_th
     agent = agent_at(tmp_path)
     run = RunDir.at(tmp_path)
     with monkeypatch.context() as disk:
-        disk.setattr("understudy.agent.write_episode", no_space)
+        disk.setattr("understudy.experience.unsaved.write_episode", no_space)
         for _ in range(1500):
             play(agent, steps=2)
     assert len(list(orphans(run.live))) == 1500  # whole, and nobody holds them
@@ -409,11 +409,11 @@ def test_games_that_wait_for_a_full_disk_hold_no_files_and_all_are_saved_when_th
 def test_games_beyond_the_memory_for_a_full_disk_are_given_up_oldest_first_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("understudy.agent.MOST_UNSAVED_BYTES", 20_000)
+    monkeypatch.setattr("understudy.experience.unsaved.MOST_UNSAVED_BYTES", 20_000)
     agent = agent_at(tmp_path)
     shutil.rmtree(tmp_path / "data" / "buffer" / "live")  # nor is there a journal
     with monkeypatch.context() as disk, caplog.at_level(logging.WARNING):
-        disk.setattr("understudy.agent.write_episode", no_space)
+        disk.setattr("understudy.experience.unsaved.write_episode", no_space)
         ids = [play(agent, steps=2)["episode_id"] for _ in range(6)]
     assert [identifier for identifier in ids if f"{identifier}, is dropped" in caplog.text] == ids[:2]
     agent.close()

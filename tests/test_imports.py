@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "networks": "errors games settings",
     "experience": "errors files ledger rundir settings",
     "learning": "errors experience networks settings",
-    "acting": "errors files learning networks",
+    "acting": "errors experience files learning networks",
     "models": "errors acting experience files learning ledger networks rundir settings",
     "machine": "files settings",
     "run": "errors files games models rundir settings",

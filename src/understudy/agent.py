@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import math
 import os
 import random
 import time
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from understudy.acting.live_game import Decision, LiveGame
 from understudy.acting.rng import Chance
-from understudy.acting.sampling import best, draw
 from understudy.acting.trials import Commitment, draw_commitment
-from understudy.errors import EpisodeError, ModelError, ModelMissing, NonFiniteError, RunDirError, SettingsError
-from understudy.experience.archive import archive, record_of
+from understudy.errors import EpisodeError, ModelError, RunDirError, SettingsError
+from understudy.experience.archive import record_of
 from understudy.experience.episode import (
     Episode,
     EpisodeMeta,
@@ -33,17 +30,18 @@ from understudy.experience.episode import (
 )
 from understudy.experience.journal import Journal
 from understudy.experience.notes import meta_notes, result_text
-from understudy.files.atomic import write_atomically
+from understudy.experience.unsaved import UnsavedGames
 from understudy.learning.update_stats import UpdateStats
-from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.history import PURPOSE, TRIAL
-from understudy.models.live import Interface, LiveModel, open_model, publish_if_possible
+from understudy.models.following import FollowingModel
+from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.stage import Stage
-from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
-from understudy.run.status import is_alive, read_status
+from understudy.run.status import is_alive, read_status, wait_for_learner
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import Settings
+
+__all__ = ("DEFAULT_ACTIONS", "Decision", "OnlineTraining", "RLAgent")
 
 logger = logging.getLogger(__name__)
 
@@ -51,22 +49,7 @@ DEFAULT_ACTIONS = ("ECONOMY", "AGGRESSIVE", "DEFENSIVE", "TECH", "ALL_IN")
 
 OnlineTraining = Literal["auto"] | bool
 
-MOST_UNSAVED_BYTES = 1 << 29  # of the games kept in memory while the disk takes none
 _WAITING_SHARE = 0.5  # of the time for training online that may go by waiting for other bots
-_LARGEST_REWARD = 1e30  # many of them still add up to less than float32 can hold
-_GAME_BYTES = 4096  # what a game takes in memory beside its arrays
-
-
-class Decision(NamedTuple):
-    """What to do, the probability it was drawn with, and what the rest of the game is expected to be worth.
-
-    `probability` includes exploration and trials; where nothing was drawn (`explore=False`), it is the policy's own.
-    """
-
-    action: int
-    label: str
-    probability: float
-    value: float
 
 
 class RLAgent:
@@ -113,7 +96,7 @@ class RLAgent:
         self._record = record and self._writable
         self._try_out = try_out and self._record  # a game that nobody learns from has nothing to try out
         self._store = self._open_store(model_path)
-        self._signature = None if self._store is None else self._store.signature()
+        signature = None if self._store is None else self._store.signature()
         network = {"policy": policy, "hidden": None if hidden is None else tuple(hidden)}
         training = {"algorithm": algorithm, "learning_rate": learning_rate, "gamma": gamma}
         self._model = open_model(
@@ -128,13 +111,11 @@ class RLAgent:
         self._playing: LiveModel = self._model
         self._stage = self._open_stage(settings)
         self._chance = Chance(self._seed, self._run.models if self._run is not None and self._writable else None)
-        self._state = np.zeros(state_dim, np.float32)
-        self._normalized = np.zeros(state_dim, np.float32)
-        self._reward = 0.0
-        self._journal: Journal | None = None
+        self._following = FollowingModel(self._model, self._store, signature, self._chance, writable=self._writable)
+        self._game: LiveGame | None = None
         self._last: Episode | None = None
-        self._unsaved: deque[tuple[Episode, Journal]] = deque()
-        self._unsaved_bytes = 0
+        report = None if self._stage is None else self._stage.report
+        self._unsaved = UnsavedGames(self._run if self._record else None, self._storage, report)
 
     @property
     def model_version(self) -> int:
@@ -165,35 +146,15 @@ class RLAgent:
 
         Features that are NaN or infinite count as 0; a warning is logged.
         """
-        journal = self._begin_episode() if self._journal is None else self._journal
-        if len(state) != self.state_dim:  # type: ignore[arg-type]
-            raise ValueError(f"A state has {self.state_dim} features here, not {len(state)}.")  # type: ignore[arg-type]
-        self._state[...] = state
-        logits, value = self._step(self._normalize(self._state, self._normalized))
-        if not math.isfinite(value):
-            logits, value = self._step_without_broken_features()
-        value = self._mean + self._spread * value
-        kept = None
-        if explore:
-            if self._commitment is not None:
-                kept = self._commitment.action_at(len(journal), legal)
-            action, probability = draw(logits, legal, self._exploring, self._chance.uniform(), kept)
-            log_prob = math.log(probability)
-        else:
-            action, probability = best(logits, legal)
-            log_prob = 0.0  # the choice was certain
-        journal.append(self._state, action, log_prob, value, legal, self._reward, kept is not None)
-        self._reward = 0.0
-        return Decision(action, self.actions[action], probability, value)
+        game = self._begin_episode() if self._game is None else self._game
+        return game.decide(state, legal, explore)
 
     def observe_reward(self, reward: float) -> None:
         """Credit the last decision with a reward; several add up."""
-        if self._journal is None:
+        if self._game is None:
             logger.warning("A reward of %g came before the first decision of the game; it is not counted.", reward)
-        elif not abs(reward) <= _LARGEST_REWARD:
-            logger.warning("A reward of %s cannot be learned from; it is not counted.", reward)
         else:
-            self._reward += float(reward)
+            self._game.credit(reward)
 
     def end_episode(
         self, result: object = "Unknown", *, final_state: ArrayLike | None = None, **about: Any
@@ -205,16 +166,15 @@ class RLAgent:
         `opponent_race`, and any other note. Enums, NumPy scalars and paths are converted, the rest is kept as text.
         """
         result = result_text(result)
-        final = None if final_state is None else self._final_state(final_state)
-        if self._journal is None:
+        if final_state is not None and np.shape(final_state) != (self.state_dim,):
+            shape = np.shape(final_state)
+            raise ValueError(f"final_state has shape {shape}; a state has {self.state_dim} features here.")
+        if self._game is None:
             return {"steps": 0, "result": result, "total_reward": 0.0, "saved": None, "trained_online": False}
-        journal, self._journal = self._journal, None
-        notes = meta_notes(about, journal.meta.extra)
+        game, self._game = self._game, None
+        journal = game.journal
         try:
-            if final is None:
-                episode = journal.finish(result, self._reward, time.time(), **notes)
-            else:
-                episode = journal.truncate(final, self._reward, time.time(), result, **notes)
+            episode = game.end(result, final_state, about)
         except EpisodeError as error:
             logger.warning("The game cannot be learned from: %s", error)
             journal.close()  # the learner salvages it and sets it aside, with the reason
@@ -227,7 +187,7 @@ class RLAgent:
             "result": episode.meta.result,
             "total_reward": float(episode.rewards.sum()),
             "model_version": self.model_version,
-            "exploration": self._exploring,
+            "exploration": game.exploration,
         }
         self._playing = self._model
         update = self._learn_online(episode)
@@ -235,9 +195,8 @@ class RLAgent:
             episode = dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, trained_online=True))
             stats["loss"] = update.loss
         self._last = episode
-        self._unsaved.append((episode, journal))
-        self._unsaved_bytes += episode.nbytes + _GAME_BYTES
-        saved = self._save_games()
+        self._unsaved.add(episode, journal)
+        saved = self._unsaved.save()
         self._chance.save()
         return stats | {"trained_online": update is not None, "saved": saved.get(episode.meta.id)}
 
@@ -247,10 +206,10 @@ class RLAgent:
         self._chance.close()
 
     def _leave_game(self) -> None:
-        self._save_games()
-        if self._journal is not None:
-            self._journal.close()
-            self._journal = None
+        self._unsaved.save()
+        if self._game is not None:
+            self._game.journal.close()
+            self._game = None
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse copy and pickle: two agents would write into one journal."""
@@ -288,10 +247,10 @@ class RLAgent:
         self._leave_game()
         self._begin_episode(about, trial)
 
-    def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({}), trial: int | None = None) -> Journal:
+    def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({}), trial: int | None = None) -> LiveGame:
         self.reload_if_newer()
-        self._commitment = self._draw_commitment(trial)
-        purpose = {} if self._commitment is None else {PURPOSE: TRIAL}  # its result says little about the policy
+        commitment = self._draw_commitment(trial)
+        purpose = {} if commitment is None else {PURPOSE: TRIAL}  # its result says little about the policy
         meta = EpisodeMeta(
             features_hash=self._model.base.spec.features_hash,
             actions=self.actions,
@@ -301,89 +260,24 @@ class RLAgent:
         self._playing = playing = self._model
         if self._stage is not None:
             self._playing = playing = self._stage.model_for(meta, self._model, counts=self._record)
-        self._exploring = self._model.exploration  # the same for every version, so that versions are compared fairly
-        self._step = playing.network.step
-        self._normalize = playing.trainer.normalizer.apply
-        values = playing.trainer.values
-        self._mean, self._spread = values.mean, values.spread
-        playing.network.begin_episode()
-        self._reward = 0.0
         meta = dataclasses.replace(meta, model_version=playing.version)
         folder = self._run.live if self._run is not None and self._record else None
-        self._journal = Journal(folder, meta, self.state_dim, len(self.actions))
-        return self._journal
+        self._game = LiveGame(
+            Journal(folder, meta, self.state_dim, len(self.actions)),
+            self.actions,
+            playing.network,
+            playing.trainer,
+            exploration=self._model.exploration,  # the same for every version, so that versions are compared fairly
+            commitment=commitment,
+            uniform=self._chance.uniform,
+            feature_name=self._model.feature_name,
+        )
+        return self._game
 
     def _draw_commitment(self, trial: int | None) -> Commitment | None:
         share = self._model.commitment if self._try_out else 0.0
         stretch, uniform = self._model.base.training.commitment_stretch, self._chance.uniform
         return draw_commitment(share, stretch, len(self.actions), uniform, trial)
-
-    def _final_state(self, state: ArrayLike) -> NDArray[np.float32]:
-        """The state a game was cut in. Checked before the game ends, so that a wrong one costs no reward."""
-        final = np.array(state, np.float32)
-        if final.shape != (self.state_dim,):
-            raise ValueError(f"final_state has shape {final.shape}; a state has {self.state_dim} features here.")
-        broken = ~np.isfinite(final)
-        if broken.any():
-            names = ", ".join(self._model.feature_name(index) for index in np.flatnonzero(broken).tolist())
-            logger.warning("NaN or infinite in the final state, and counted as 0: %s.", names)
-            final[broken] = 0
-        return final
-
-    def _step_without_broken_features(self) -> tuple[NDArray[Any], float]:
-        broken = np.flatnonzero(~np.isfinite(self._state))
-        if not len(broken):
-            raise NonFiniteError(
-                f"Version {self.model_version} of the model gives no finite value; roll back to another one."
-            )
-        names = ", ".join(self._model.feature_name(index) for index in broken.tolist())
-        logger.warning("NaN or infinite in this state, and counted as 0: %s.", names)
-        self._state[broken] = 0
-        self._playing.network.begin_episode()  # a sequence model has seen the broken state already
-        return self._step(self._normalize(self._state, self._normalized))
-
-    def _save_games(self) -> dict[str, Path]:
-        """Save the games that are not saved yet, oldest first; what cannot be saved now is kept for the next time."""
-        saved: dict[str, Path] = {}
-        while self._unsaved:
-            episode, journal = self._unsaved[0]
-            if self._run is not None and self._record:
-                learned = episode.meta.trained_online
-                path = (self._run.archive if learned else self._run.buffer) / file_name(episode.meta)
-                try:
-                    if self._stage is not None:  # before the journal goes: then no result is lost
-                        self._stage.report(episode)
-                    write_episode(path, episode, compress=self._storage.compress)
-                    if learned:
-                        with Ledger(self._run.ledger) as ledger:
-                            archive(self._run, ledger, self._storage, [(path, episode.meta.id)])
-                except (OSError, RunDirError) as error:
-                    logger.warning("Game %s cannot be saved (%s); it is kept and tried again.", episode.meta.id, error)
-                    break
-                saved[episode.meta.id] = path
-            journal.discard()
-            self._forget_oldest()
-        self._keep_unsaved_small()
-        return saved
-
-    def _keep_unsaved_small(self) -> None:
-        """Hold no files for the games that wait for the disk, and no more memory than the bound."""
-        if self._unsaved:
-            self._unsaved[-1][1].park()
-        while self._unsaved_bytes > MOST_UNSAVED_BYTES:
-            count = len(self._unsaved)
-            episode, journal = self._forget_oldest()
-            journal.close()  # what is on file of it can be salvaged
-            logger.warning(
-                "The disk takes no games and %d of them wait in memory; the oldest, %s, is dropped.",
-                count,
-                episode.meta.id,
-            )
-
-    def _forget_oldest(self) -> tuple[Episode, Journal]:
-        episode, journal = self._unsaved.popleft()
-        self._unsaved_bytes -= episode.nbytes + _GAME_BYTES
-        return episode, journal
 
     def wait_for_learner(self, backlog: int = 0, timeout: float = 60.0) -> bool:
         """Wait until at most `backlog` games are waiting to be learned from, or the learner waits for more itself.
@@ -392,17 +286,7 @@ class RLAgent:
 
         For loops faster than the learner, a simulation for instance: their experience would be old before it is used.
         """
-        if self._run is None:
-            return True
-        deadline = time.monotonic() + timeout
-        while (waiting := sum(1 for _ in self._run.buffer.glob("*.npz"))) > backlog:
-            status = read_status(self._run.status)
-            if time.monotonic() > deadline or not is_alive(status):
-                return False
-            if waiting < status.get("batch_wanted", 1):
-                return True
-            time.sleep(0.002)
-        return True
+        return self._run is None or wait_for_learner(self._run, backlog, timeout)
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 
@@ -430,7 +314,7 @@ class RLAgent:
         game = record_of(episode, file_name(episode.meta), 0)
         try:
             update = self._model.trainer.update([episode], deadline=deadline)
-            self._publish("bot", [game], self._model.facts(update, [game.name]))
+            self._following.publish([game], self._model.facts(update, [game.name]))
         except (ModelError, OSError, RunDirError) as error:
             logger.warning("The game was not learned from here (%s); it is left to the learner.", error)
             self._model.adopt(self._model.base)
@@ -446,30 +330,12 @@ class RLAgent:
 
     def save_model(self, path: str | os.PathLike[str] | None = None) -> bool:
         """Publish what was trained here, or write the model to another file; True once the file is there."""
-        if path is not None and (self._store is None or Path(path).absolute() != self._store.model):
-            content = to_bytes(dataclasses.replace(self._model.export(), agent=self._chance.state()))
-            write_atomically(Path(path), lambda stream: stream.write(content))
-            return True
-        if self._store is None:
-            raise RunDirError("This agent has no run directory; save_model needs a path.")
-        self._publish("bot", (), {})
+        self._following.save(path)
         return True
 
     def load_model(self, path: str | os.PathLike[str] | None = None) -> bool:
         """Load the published model, or that of another file; raises ModelMissing, ModelDamaged or ModelMismatch."""
-        if path is not None:
-            state = read_model(Path(path))
-        elif self._store is not None:
-            state = self._store.load()
-            self._signature = None
-        else:
-            raise RunDirError("This agent has no run directory; load_model needs a path.")
-        self._model.base.spec.require(state.spec, str(path or "in the store"))
-        if path is None or self._store is None:
-            self._model.adopt(state)
-        else:  # weights from elsewhere: a change to the published model, which save_model would publish
-            self._model.trainer.restore(state.arrays, state.counters)
-        self._chance.restore(state.agent)
+        self._following.load(path)
         return True
 
     def export_arrays(self) -> dict[str, NDArray[Any]]:
@@ -481,36 +347,7 @@ class RLAgent:
 
         Costs a look at the file's date when there is none. Called at the start of every game.
         """
-        if self._store is None:
-            return False
-        try:
-            signature = self._store.signature()
-            if signature is None and self._writable:  # it could not be published when this agent began
-                mine = self._model.base
-                self._model.adopt_on_top(publish_if_possible(partial(self._store.create, mine), mine))
-            if signature == self._signature:
-                return False
-            head = self._store.load()
-            if newer := head.version != self._model.version:
-                self._model.adopt_on_top(head)
-        except ModelMissing:
-            return False
-        except (ModelError, OSError) as error:  # a game goes on with what it has
-            logger.warning("The newest model cannot be played, version %d is: %s", self._model.version, error)
-            return False
-        self._signature = signature
-        return newer
-
-    def _publish(self, publisher: str, consumed: Sequence[LedgerGame], stats: Mapping[str, Any]) -> None:
-        assert self._store is not None
-        self._model.publish(
-            self._store,
-            publisher=publisher,
-            consumed=consumed,
-            outcome="online",
-            stats=stats,
-            agent=self._chance.state(),
-        )
+        return self._following.reload_if_newer()
 
     def _open_store(self, model_path: str | os.PathLike[str] | None) -> ModelStore | None:
         if self._run is None:

@@ -119,7 +119,8 @@ def test_what_is_recorded_is_the_probability_that_the_action_was_drawn_with(tmp_
 def test_the_decisions_of_a_trial_are_marked_and_no_others(tmp_path: Path) -> None:
     with agent_at(tmp_path, 1.0) as agent:
         agent.begin_episode()
-        agent._commitment = Commitment(2, 1.5, 5.0)
+        assert agent._game is not None
+        agent._game.commitment = Commitment(2, 1.5, 5.0)
         masks = [None, None, None, [True, True, False, True], None, None]
         for legal in masks:
             agent.select_action([0.1, 0.2, 0.3], legal)

@@ -56,9 +56,9 @@ def bot(run: str, notebook: str, online: str, pause: str) -> None:
             for _ in range(int(rng.integers(10, 61))):
                 agent.select_action(rng.standard_normal(STATE_DIM))
                 agent.observe_reward(float(rng.standard_normal()))
-            journal = agent._journal
-            assert journal is not None
-            notes.write(f"ending {journal.meta.id}")
+            game = agent._game
+            assert game is not None
+            notes.write(f"ending {game.journal.meta.id}")
             stats = agent.end_episode("Victory" if rng.random() < 0.5 else "Defeat")
             notes.write(f"ended {stats['episode_id']} {'saved' if stats['saved'] else 'kept'}")
             if Path(pause).exists():

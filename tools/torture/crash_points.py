@@ -144,8 +144,8 @@ def _play(root: Path, *, online: bool) -> None:
     with _agent(root, online=online) as agent:
         for _ in range(2):
             _decide(agent, rng)
-            assert agent._journal is not None
-            notes.write(f"ending {agent._journal.meta.id}")  # from here on its journal must do
+            assert agent._game is not None
+            notes.write(f"ending {agent._game.journal.meta.id}")  # from here on its journal must do
             agent.end_episode("Victory")
 
 

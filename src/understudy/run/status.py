@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.files.atomic import write_atomically
+from understudy.rundir import RunDir
 
 FRESH_SECONDS = 15.0
 _CONFIRM_SECONDS = 3.0  # a heartbeat comes every second
@@ -81,3 +82,16 @@ def confirm_heartbeat(path: Path) -> None:
         return
     while time.monotonic() < until and not is_alive(read_status(path)):
         time.sleep(0.1)
+
+
+def wait_for_learner(run: RunDir, backlog: int, timeout: float) -> bool:
+    """See RLAgent.wait_for_learner."""
+    deadline = time.monotonic() + timeout
+    while (waiting := sum(1 for _ in run.buffer.glob("*.npz"))) > backlog:
+        status = read_status(run.status)
+        if time.monotonic() > deadline or not is_alive(status):
+            return False
+        if waiting < status.get("batch_wanted", 1):
+            return True
+        time.sleep(0.002)
+    return True

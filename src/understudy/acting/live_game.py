@@ -1,0 +1,120 @@
+"""A game of a live bot: each decision is drawn from the network, and in the game's journal before the bot gets it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from understudy.acting.sampling import best, draw
+from understudy.acting.trials import Commitment
+from understudy.errors import NonFiniteError
+from understudy.experience.episode import Episode
+from understudy.experience.journal import Journal
+from understudy.experience.notes import meta_notes
+from understudy.learning.trainer import Trainer
+from understudy.networks.network import Network
+
+logger = logging.getLogger(__name__)
+
+_LARGEST_REWARD = 1e30  # many of them still add up to less than float32 can hold
+
+
+class Decision(NamedTuple):
+    """What to do, the probability it was drawn with, and what the rest of the game is expected to be worth.
+
+    `probability` includes exploration and trials; where nothing was drawn (`explore=False`), it is the policy's own.
+    """
+
+    action: int
+    label: str
+    probability: float
+    value: float
+
+
+class LiveGame:
+    """The decisions and rewards of one game, played by one version of the model."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        labels: Sequence[str],
+        network: Network,
+        trainer: Trainer,
+        *,
+        exploration: float,
+        commitment: Commitment | None,
+        uniform: Callable[[], float],
+        feature_name: Callable[[int], str],
+    ) -> None:
+        self.journal = journal
+        self.exploration = exploration
+        self.commitment = commitment
+        self._labels = labels
+        self._network, self._step = network, network.step
+        self._normalize = trainer.normalizer.apply
+        self._mean, self._spread = trainer.values.mean, trainer.values.spread
+        self._uniform = uniform
+        self._feature_name = feature_name
+        self._state, self._normalized = np.zeros((2, network.state_dim), np.float32)
+        self._reward = 0.0  # since the last decision
+        network.begin_episode()
+
+    def decide(self, state: ArrayLike, legal: Sequence[bool] | NDArray[np.bool_] | None, explore: bool) -> Decision:
+        """See RLAgent.select_action."""
+        if len(state) != len(self._state):  # type: ignore[arg-type]
+            raise ValueError(f"A state has {len(self._state)} features here, not {len(state)}.")  # type: ignore[arg-type]
+        self._state[...] = state
+        logits, value = self._step(self._normalize(self._state, self._normalized))
+        if not math.isfinite(value):
+            logits, value = self._step_without_broken_features()
+        value = self._mean + self._spread * value
+        kept = None
+        if explore:
+            if self.commitment is not None:
+                kept = self.commitment.action_at(len(self.journal), legal)
+            action, probability = draw(logits, legal, self.exploration, self._uniform(), kept)
+            log_prob = math.log(probability)
+        else:
+            action, probability = best(logits, legal)
+            log_prob = 0.0  # the choice was certain
+        self.journal.append(self._state, action, log_prob, value, legal, self._reward, kept is not None)
+        self._reward = 0.0
+        return Decision(action, self._labels[action], probability, value)
+
+    def credit(self, reward: float) -> None:
+        """Credit the last decision with a reward; several add up."""
+        if not abs(reward) <= _LARGEST_REWARD:
+            logger.warning("A reward of %s cannot be learned from; it is not counted.", reward)
+        else:
+            self._reward += float(reward)
+
+    def end(self, result: str, final_state: ArrayLike | None, about: Mapping[str, Any]) -> Episode:
+        """The finished game; raises EpisodeError if it cannot be learned from. `final_state` marks one that was cut."""
+        notes = meta_notes(about, self.journal.meta.extra)
+        if final_state is None:
+            return self.journal.finish(result, self._reward, time.time(), **notes)
+        final = self._finite(np.array(final_state, np.float32), "the final state")
+        return self.journal.truncate(final, self._reward, time.time(), result, **notes)
+
+    def _finite(self, state: NDArray[np.float32], what: str) -> NDArray[np.float32]:
+        """The state with 0 where it is NaN or infinite, and a warning that names these features."""
+        broken = np.flatnonzero(~np.isfinite(state))
+        if len(broken):
+            names = ", ".join(map(self._feature_name, broken.tolist()))
+            logger.warning("NaN or infinite in %s, and counted as 0: %s.", what, names)
+            state[broken] = 0
+        return state
+
+    def _step_without_broken_features(self) -> tuple[NDArray[Any], float]:
+        if np.isfinite(self._state).all():
+            version = self.journal.meta.model_version
+            raise NonFiniteError(f"Version {version} of the model gives no finite value; roll back to another one.")
+        self._finite(self._state, "this state")
+        self._network.begin_episode()  # a sequence model has seen the broken state already
+        return self._step(self._normalize(self._state, self._normalized))
