@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import sys
 import time
 from collections import Counter
@@ -15,16 +14,17 @@ from pathlib import Path
 
 from understudy.check.arena_command import MANY
 from understudy.check.contestants import contestants_of, game_of_run
-from understudy.errors import SettingsError
+from understudy.errors import SettingsError, UnderstudyError
 from understudy.flags import existing_run
 from understudy.ledger.arena import ArenaGame, ArenaLedger
 from understudy.machine.priority import lower_priority
 from understudy.models.ratings import PairResults, Rating, Ratings, fit
 from understudy.models.sprt import Sprt
-from understudy.parallel.arena import ArenaPlayer, play_pairs
+from understudy.parallel.arena import ArenaPlayer, can_meet, play_pairs
 
 _PAIRS_AT_ONCE = 5
 _SHOW_SECONDS = 1.0
+_MOST_FAILURES = 3  # of the batches of two contestants
 _Two = tuple[ArenaPlayer, ArenaPlayer]
 
 
@@ -73,35 +73,61 @@ class Arena:
         self._most = (games + 1) // 2  # pairs
         auto = "uncertain" if len(players) >= MANY else "all"
         self._pairing = auto if pairing == "auto" else pairing
-        all_pairs = list(itertools.combinations(players, 2))
+        all_pairs = [two for two in itertools.combinations(players, 2) if can_meet(game, *two)]
         self._meet = [two for two in all_pairs if two[0] is players[0]] if pairing == "gauntlet" else all_pairs
+        if not self._meet:
+            raise SettingsError(f"No two of these contestants have a game of {game} to play.")
         self._done = {two: set(ledger.pairs(game, two[0].name, two[1].name)) for two in self._meet}
         self._given = {two: set(pairs) for two, pairs in self._done.items()}
         # With uncertain pairing a few games of each pair show where more are needed.
         self._budget = self._most * len(players) * 2 if self._pairing == "uncertain" else self._most * len(self._meet)
+        self._failures: Counter[_Two] = Counter()
         self._told = 0.0
 
     def play(self, workers: int) -> None:
         """Play all batches."""
         if workers == 1:
             for two, pairs in self._batches():
-                self._take_in(two, play_pairs(self._game, *two, pairs))
+                try:
+                    self._take_in(two, play_pairs(self._game, *two, pairs))
+                except UnderstudyError as error:
+                    self._give_back(two, pairs, error)
             self._show(end=True)
             return
         batches = self._batches()
-        under_way: dict[Future[list[ArenaGame]], _Two] = {}
+        under_way: dict[Future[list[ArenaGame]], tuple[_Two, list[int]]] = {}
         pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=lower_priority)
         try:
             while True:
                 for two, pairs in itertools.islice(batches, max(workers - len(under_way), 0)):
-                    under_way[pool.submit(play_pairs, self._game, *two, pairs)] = two
+                    under_way[pool.submit(play_pairs, self._game, *two, pairs)] = two, pairs
                 if not under_way:
                     break
                 for future in wait(under_way, _SHOW_SECONDS, return_when=FIRST_COMPLETED).done:
-                    self._take_in(under_way.pop(future), future.result())
+                    two, pairs = under_way.pop(future)
+                    try:
+                        self._take_in(two, future.result())
+                    except UnderstudyError as error:
+                        self._give_back(two, pairs, error)
+                        batches = self._batches()  # it may have been at its end
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         self._show(end=True)
+
+    def _give_back(self, two: _Two, pairs: Sequence[int], error: UnderstudyError) -> None:
+        """Somebody could not play, as an engine that died: they try again, and are left out if they keep failing."""
+        self._given[two].difference_update(pairs)
+        self._failures[two] += 1
+        one, other = (player.name for player in two)
+        print(f"{one} against {other}: {error}", file=sys.stderr)
+        if self._failures[two] < _MOST_FAILURES:
+            return
+        if self._test is not None:
+            raise error
+        print(f"{one} and {other} play no more: they failed {_MOST_FAILURES} times.", file=sys.stderr)
+        missing = self._most - len(self._done[two])
+        self._budget -= missing if self._pairing != "uncertain" else 0
+        self._meet.remove(two)
 
     def _batches(self) -> Iterator[tuple[_Two, list[int]]]:
         """What to play next, until nothing is left or it is decided."""
@@ -121,22 +147,28 @@ class Arena:
         return self._most - len(self._given[two])
 
     def _next(self) -> _Two | None:
-        if self._pairing != "uncertain":
-            open_pairs = [two for two in self._meet if self._left(two) > 0]
-            return min(open_pairs, key=lambda two: len(self._given[two]), default=None)
-        if self._budget <= sum(map(len, self._given.values())):
-            return None
+        open_pairs = [two for two in self._meet if self._left(two) > 0]
+        if self._pairing == "uncertain" and open_pairs:
+            return self._least_certain(open_pairs)
+        return min(open_pairs, key=lambda two: len(self._given[two]), default=None)
+
+    def _least_certain(self, open_pairs: Sequence[_Two]) -> _Two:
+        """First everybody plays a few games, each against whoever has played least; then order decides."""
+        played: Counter[str] = Counter()
+        for two in self._meet:
+            for player in two:
+                played[player.name] += len(self._given[two])
+        newest = min(open_pairs, key=lambda two: (sum(played[player.name] for player in two), len(self._given[two])))
         fitted = rated(self._ledger, self._game, {})
         known = {row.player for row in fitted.table}
+        if not {player.name for two in open_pairs for player in two} <= known:
+            return newest
 
         def unsure(two: _Two) -> float:
-            one, other = (player.name for player in two)
-            if not {one, other} <= known:
-                return math.inf
-            p = fitted.superiority(one, other)
+            p = fitted.superiority(two[0].name, two[1].name)
             return p * (1 - p) / (1 + len(self._given[two]))
 
-        return max(self._meet, key=unsure)
+        return max(open_pairs, key=unsure)
 
     def _take_in(self, two: _Two, games: list[ArenaGame]) -> None:
         self._ledger.record(self._game, games)

@@ -9,7 +9,7 @@ from pathlib import Path
 from understudy.check.evaluation import game_of
 from understudy.errors import SettingsError
 from understudy.flags import existing_run
-from understudy.games.spec import find_game
+from understudy.games.spec import find_game, resolve
 from understudy.models.gate_report import gate_report
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
@@ -36,13 +36,15 @@ def game_of_run(run: RunDir) -> str:
 
 def _named(name: str, game: str) -> list[ArenaPlayer]:
     folder, _, which = name.partition("@")
-    if name == RANDOM or name in find_game(game).rivals:
+    spec = find_game(game)
+    outside = spec.contestants
+    if name == RANDOM or name in spec.rivals or (outside is not None and resolve(outside.known)(name)):
         return [ArenaPlayer(name, scripted=name)]
     if Path(folder).is_dir():
         return _of_run(existing_run(folder), which)
     if name.endswith(".npz") and Path(name).is_file():
         return [ArenaPlayer(Path(name).stem, (str(Path(name).absolute()),))]
-    rivals = ", ".join([RANDOM, *find_game(game).rivals])
+    rivals = ", ".join([RANDOM, *spec.rivals, *([] if outside is None else [outside.names])])
     raise SettingsError(f"There is no contestant {name!r}: it is no run directory, no model file and none of {rivals}.")
 
 

@@ -104,6 +104,24 @@ class LadderPackage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Contestants:
+    """Opponents from outside that meet the versions of a game in `understudy arena`: engines, built-in difficulties.
+
+    `known(name)` says whether a name means one of them; `names` tells people which there are.
+    """
+
+    names: str
+    known: Reference
+    seat: Reference | None = None
+    """For two players: `seat(name, game, rng)` returns a `parallel.arena.ArenaSeat` in the matches of `game`."""
+    matches: Reference | None = None
+    """For two players: `matches(count)` makes the matches, where those of training are no even games."""
+    play: Reference | None = None
+    """For one player: `play(name, model, first, games)` plays these games of a model file against it, and returns what
+    an evaluator returns."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GameSpec:
     """One game. Only `name` is required; a game without `matches` cannot be trained by self-play."""
 
@@ -122,6 +140,8 @@ class GameSpec:
     """`evaluator(model, first, games)` plays evaluation games with a model file; see docs/add-a-game.md."""
     rivals: Mapping[str, Reference] = field(default_factory=dict)
     """Scripted opponents of a game of two: name → `decide(states, legal, rng)`, which returns an action per match."""
+    contestants: Contestants | None = None
+    """Opponents from outside for `understudy arena`."""
     axes: tuple[ResultAxis, ...] = ()
     """How results are broken down, most telling first."""
     work: tuple[BackgroundWork, ...] = ()

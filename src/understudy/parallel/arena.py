@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +28,7 @@ _TINY = 1e-30
 
 @dataclass(frozen=True, slots=True)
 class ArenaPlayer:
-    """Somebody who plays: one model, several that vote, or an opponent that the game brings (`scripted`)."""
+    """Somebody who plays: one model, several that vote, or an opponent that the game knows by a name (`scripted`)."""
 
     name: str
     models: tuple[str, ...] = ()
@@ -36,34 +38,68 @@ class ArenaPlayer:
 class ArenaSeat(Protocol):
     """A contestant in many matches of one game."""
 
-    def decide(self, states: Singles, legal: Bools | None) -> NDArray[np.int64]:
-        """An action for every match, also for those where the other one is to move."""
+    def decide(self, states: Singles, legal: Bools, asked: Bools) -> NDArray[np.int64]:
+        """(B,) an action for the matches where one is `asked` for, −1 to resign; for the others anything."""
         ...
 
     def forget(self, which: Bools) -> None:
         """These matches have ended."""
         ...
 
+    def close(self) -> None:
+        """There are no more matches."""
+        ...
+
+
+def can_meet(game: str, one: ArenaPlayer, other: ArenaPlayer) -> bool:
+    """Whether two contestants have a game to play: where there is one player, two opponents from outside have none."""
+    return bool(one.models or other.models) or _players(game) == 2
+
 
 def play_pairs(game: str, one: ArenaPlayer, other: ArenaPlayer, pairs: Sequence[int]) -> list[ArenaGame]:
-    """Play the two games of each of these pairs. The same arguments give the same games."""
-    opened = open_game(game, len(pairs))
-    try:
-        if opened.players == 2:
-            return [
-                *_play(game, opened, (one, other), pairs),
-                *_play(game, opened, (other, one), pairs),
-            ]
-    finally:
-        opened.close()
+    """Play the two games of each of these pairs. The same arguments give the same games, if programs do the same."""
+    if _players(game) == 2:
+        return [
+            *_play(game, (one, other), pairs),
+            *_play(game, (other, one), pairs),
+        ]
     return _compare(game, one, other, pairs)
 
 
-def _play(name: str, game: Game, seats: tuple[ArenaPlayer, ArenaPlayer], pairs: Sequence[int]) -> list[ArenaGame]:
+@functools.cache
+def _players(name: str) -> int:
+    game = open_game(name, 1)
+    try:
+        return game.players
+    finally:
+        game.close()
+
+
+def _even_matches(name: str, count: int) -> Game:
+    contestants = find_game(name).contestants
+    if contestants is None or contestants.matches is None:
+        return open_game(name, count)
+    made: Game = resolve(contestants.matches)(count)
+    return made
+
+
+def _play(name: str, seats: tuple[ArenaPlayer, ArenaPlayer], pairs: Sequence[int]) -> list[ArenaGame]:
     """One match of each pair, the first contestant moving first."""
     n, seed = len(pairs), [pairs[0], len(pairs)]
-    game.reset(np.random.SeedSequence(seed))
-    players = [_seat(name, game, contestant, [*seed, place]) for place, contestant in enumerate(seats)]
+    with contextlib.ExitStack() as stack:
+        game = stack.enter_context(contextlib.closing(_even_matches(name, n)))
+        game.reset(np.random.SeedSequence(seed))
+        players = []
+        for place, contestant in enumerate(seats):
+            players.append(_seat(name, game, contestant, [*seed, place]))
+            stack.callback(players[-1].close)
+        results = _results(game, players)
+    return [(seats[0].name, seats[1].name, pair, results.get(match, 0)) for match, pair in enumerate(pairs)]
+
+
+def _results(game: Game, players: Sequence[ArenaSeat]) -> dict[int, int]:
+    """Play one match each to its end: 1 where the first player won, 0 for a draw or a cut, −1 where it lost."""
+    n = game.matches
     states, legal = np.zeros((n, game.state_dim), np.float32), np.ones((n, len(game.actions)), np.bool_)
     results: dict[int, int] = {}
     for _ in range(_MOST_STEPS):
@@ -71,8 +107,16 @@ def _play(name: str, game: Game, seats: tuple[ArenaPlayer, ArenaPlayer], pairs: 
         if game.masked:
             game.legal(legal)
         sides = game.to_move()
-        decisions = [player.decide(states, legal if game.masked else None) for player in players]
-        step = game.step(np.where(sides == 0, decisions[0], decisions[1]))
+        open_matches = np.array([match not in results for match in range(n)])
+        actions = legal.argmax(axis=1)  # of matches that have ended: any
+        for side, player in enumerate(players):
+            asked = open_matches & (sides == side)
+            if asked.any():
+                actions = np.where(asked, player.decide(states, legal, asked), actions)
+        for match in np.flatnonzero(actions < 0).tolist():
+            results[match] = -1 if sides[match] == 0 else 1
+            actions[match] = legal[match].argmax()
+        step = game.step(actions)
         ended = step.over | step.cut
         for match in np.flatnonzero(ended).tolist():
             won = 0 if step.cut[match] else int(np.sign(step.rewards[match]))
@@ -81,36 +125,59 @@ def _play(name: str, game: Game, seats: tuple[ArenaPlayer, ArenaPlayer], pairs: 
             break
         for player in players:
             player.forget(ended)
-    return [(seats[0].name, seats[1].name, pair, results.get(match, 0)) for match, pair in enumerate(pairs)]
+    return results
 
 
 def _compare(name: str, one: ArenaPlayer, other: ArenaPlayer, pairs: Sequence[int]) -> list[ArenaGame]:
-    """A game of one player: both play the same evaluation games, and who does better wins."""
-    evaluator = find_game(name).evaluator
-    if evaluator is None:
-        raise SettingsError(f"{name} has one player and no evaluator: versions of it cannot meet.")
-    played: list[list[float]] = []
-    for contestant in (one, other):
-        if len(contestant.models) != 1:
-            raise SettingsError(f"{contestant.name} cannot play {name}: it needs one model file.")
-        results = ""
-        for pair in pairs:  # each pair has two games
-            results += str(resolve(evaluator)(model=contestant.models[0], first=2 * pair, games=2)["results"])
-        played.append([_POINTS[result] for result in results])
+    """A game of one player: both play the same evaluation games, and who does better wins.
+
+    Against an opponent from outside, the result is that of the games against it.
+    """
+    if not (one.models and other.models):
+        version, opponent = (one, other) if one.models else (other, one)
+        played = [_play_alone(name, version, pairs, opponent.scripted)]
+        played.append([1 - points for points in played[0]])
+        ours_first = version is one
+    else:
+        played, ours_first = [_play_alone(name, contestant, pairs) for contestant in (one, other)], True
     found: list[ArenaGame] = []
-    for number, (ours, theirs) in enumerate(zip(*played, strict=True)):
+    for number, (ours, theirs) in enumerate(zip(*(played if ours_first else played[::-1]), strict=True)):
         result, pair = int(np.sign(ours - theirs)), pairs[number // 2]
         found.append((one.name, other.name, pair, result) if number % 2 == 0 else (other.name, one.name, pair, -result))
     return found
 
 
+def _play_alone(name: str, contestant: ArenaPlayer, pairs: Sequence[int], opponent: str = "") -> list[float]:
+    """The points of two games for each pair: evaluation games, or games against an opponent from outside."""
+    spec = find_game(name)
+    if len(contestant.models) != 1:
+        raise SettingsError(f"{contestant.name} cannot play {name}: it needs one model file.")
+    if opponent:
+        if spec.contestants is None or spec.contestants.play is None:
+            raise SettingsError(f"Versions of {name} cannot play {opponent}.")
+        play = functools.partial(resolve(spec.contestants.play), opponent)
+    elif spec.evaluator is None:
+        raise SettingsError(f"{name} has one player and no evaluator: versions of it cannot meet.")
+    else:
+        play = resolve(spec.evaluator)
+    results = ""
+    for pair in pairs:  # each pair has two games
+        results += str(play(model=contestant.models[0], first=2 * pair, games=2)["results"])
+    return [_POINTS[result] for result in results]
+
+
 def _seat(name: str, game: Game, contestant: ArenaPlayer, seed: list[int]) -> ArenaSeat:
-    rng = np.random.default_rng(seed)
+    rng, spec = np.random.default_rng(seed), find_game(name)
+    if contestant.models:
+        return _Models(game, contestant, rng)
     if contestant.scripted == RANDOM:
-        return _Scripted(_at_random, rng, len(game.actions))
-    if contestant.scripted:
-        return _Scripted(resolve(find_game(name).rivals[contestant.scripted]), rng, len(game.actions))
-    return _Models(game, contestant, rng)
+        return _Scripted(_at_random, rng)
+    if contestant.scripted in spec.rivals:
+        return _Scripted(resolve(spec.rivals[contestant.scripted]), rng)
+    if spec.contestants is None or spec.contestants.seat is None:
+        raise SettingsError(f"{contestant.name} cannot play {name}.")
+    made: ArenaSeat = resolve(spec.contestants.seat)(contestant.scripted, game, rng)
+    return made
 
 
 def _at_random(states: Singles, legal: Bools, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -121,15 +188,17 @@ def _at_random(states: Singles, legal: Bools, rng: np.random.Generator) -> NDArr
 class _Scripted:
     """An opponent that is a function of states, legal actions and random numbers."""
 
-    def __init__(self, decide: Any, rng: np.random.Generator, actions: int) -> None:
-        self._decide, self._rng, self._actions = decide, rng, actions
+    def __init__(self, decide: Any, rng: np.random.Generator) -> None:
+        self._decide, self._rng = decide, rng
 
-    def decide(self, states: Singles, legal: Bools | None) -> NDArray[np.int64]:
+    def decide(self, states: Singles, legal: Bools, asked: Bools) -> NDArray[np.int64]:
         """See ArenaSeat."""
-        mask = np.ones((len(states), self._actions), np.bool_) if legal is None else legal
-        return np.asarray(self._decide(states, mask, self._rng), np.int64)
+        return np.asarray(self._decide(states, legal, self._rng), np.int64)
 
     def forget(self, which: Bools) -> None:
+        """See ArenaSeat."""
+
+    def close(self) -> None:
         """See ArenaSeat."""
 
 
@@ -148,7 +217,7 @@ class _Models:
                 )
         self._in_play = [model.network.in_play(game.matches) for model in self._models]
 
-    def decide(self, states: Singles, legal: Bools | None) -> NDArray[np.int64]:
+    def decide(self, states: Singles, legal: Bools, asked: Bools) -> NDArray[np.int64]:
         """See ArenaSeat."""
         found = [
             play.decide(model.trainer.normalizer.apply(states))[0]
@@ -163,3 +232,6 @@ class _Models:
         """See ArenaSeat."""
         for play in self._in_play:
             play.forget(which)
+
+    def close(self) -> None:
+        """See ArenaSeat."""

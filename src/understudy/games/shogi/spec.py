@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from understudy.games.spec import GameSpec, Page
+from understudy.games.spec import Contestants, GameSpec, Page
 
 SPEC = GameSpec(
     name="shogi",
     title="Shogi",
     matches="understudy.games.shogi.league:ShogiLeague",
+    contestants=Contestants(
+        names="greedy, fairy-stockfish or gnushogi if installed, usi:COMMAND; engines also with a level, as in "
+        "`gnushogi@depth 1`",
+        known="understudy.games.shogi.arena_players:known",
+        seat="understudy.games.shogi.arena_players:seat",
+        matches="understudy.games.shogi.arena_players:matches",
+    ),
     commands="understudy.games.shogi.commands:add_commands",
     check="shogi-check",
     pages=(

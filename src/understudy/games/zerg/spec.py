@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.games.spec import BackgroundWork, GameSpec, LadderPackage, Page, ResultAxis
+from understudy.games.spec import BackgroundWork, Contestants, GameSpec, LadderPackage, Page, ResultAxis
 from understudy.games.zerg.own_bot.settings import LadderSettings, PackageSettings
 from understudy.games.zerg.replays.settings import ReplaySettings
 
@@ -49,6 +49,11 @@ SPEC = GameSpec(
     variables={"REPLAY_ARCHIVE_DIR": ("replays", "directory")},
     features="understudy.games.zerg.state:NAMES",
     evaluator="understudy.games.zerg.direct.evaluation:evaluate",
+    contestants=Contestants(
+        names="the built-in difficulties, VeryEasy to CheatInsane",
+        known="understudy.games.zerg.direct.difficulties:known",
+        play="understudy.games.zerg.direct.difficulties:play",
+    ),
     axes=(ResultAxis("opponent_race", "Opponent race"), ResultAxis("difficulty", "Difficulty")),
     work=(
         BackgroundWork(

@@ -8,7 +8,7 @@ import numpy as np
 
 from understudy.acting.sampling import best, draw
 from understudy.games.zerg.direct.bulk import MAPS, mixed_opponent
-from understudy.games.zerg.direct.game import StrategyGame
+from understudy.games.zerg.direct.game import Opponent, StrategyGame
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 
@@ -24,7 +24,8 @@ def evaluate(model: str, first: int, games: int, *, sample: bool = False) -> dic
     numbers give the same games.
     """
     live = LiveModel(read_model(Path(model)))
-    return {"results": "".join(_play(live, FIRST + number, sample) for number in range(first, first + games))}
+    numbers = range(FIRST + first, FIRST + first + games)
+    return {"results": "".join(play_one(live, number, mixed_opponent(number), sample=sample) for number in numbers)}
 
 
 def evaluate_as_played(model: str, first: int, games: int) -> dict[str, str]:
@@ -32,8 +33,9 @@ def evaluate_as_played(model: str, first: int, games: int) -> dict[str, str]:
     return evaluate(model, first, games, sample=True)
 
 
-def _play(live: LiveModel, number: int, sample: bool) -> str:
-    game = StrategyGame(mixed_opponent(number), map_seed=number % MAPS, seed=number)
+def play_one(live: LiveModel, number: int, opponent: Opponent, *, sample: bool = False) -> str:
+    """One game of a model; W, L or T."""
+    game = StrategyGame(opponent, map_seed=number % MAPS, seed=number)
     chance = np.random.default_rng(number)
     live.network.begin_episode()
     while True:
