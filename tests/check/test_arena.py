@@ -14,7 +14,7 @@ from understudy.check.contestants import contestants_of
 from understudy.cli import main
 from understudy.errors import SettingsError
 from understudy.games import spec as specs
-from understudy.games.spec import GameSpec
+from understudy.games.spec import Contestants, GameSpec
 from understudy.ledger.arena import ArenaLedger
 from understudy.models.live import Interface, new_model
 from understudy.models.sprt import Sprt
@@ -139,3 +139,45 @@ def test_a_game_of_one_player_is_compared_by_its_evaluator(run: RunDir, monkeypa
     monkeypatch.setattr(specs, "registered_games", lambda: games)
     one, other = contestants_of([f"{run.root}@2", f"{run.root}@3"], "drift")
     assert play_pairs("drift", one, other, [7]) == [("run v2", "run v3", 7, 1), ("run v3", "run v2", 7, -1)]
+
+
+def test_outside_opponents_of_a_game_of_one_player_win_what_the_version_loses(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(name: str, model: str, first: int, games: int) -> dict[str, str]:
+        assert (name, games) == ("Hard", 2)
+        return {"results": "WL"}
+
+    outside = Contestants(names="Hard", known=lambda name: name == "Hard", play=play)
+    games = {**specs.registered_games()}
+    games["drift"] = GameSpec(name="drift", matches=games["drift"].matches, contestants=outside)
+    monkeypatch.setattr(specs, "registered_games", lambda: games)
+    version, hard = contestants_of([f"{run.root}@2", "Hard"], "drift")
+    assert play_pairs("drift", version, hard, [7]) == [("run v2", "Hard", 7, 1), ("Hard", "run v2", 7, 1)]
+    assert play_pairs("drift", hard, version, [7]) == [("Hard", "run v2", 7, -1), ("run v2", "Hard", 7, -1)]
+    with pytest.raises(SettingsError, match="none of random, Hard"):
+        contestants_of(["Harder"], "drift")
+    with ArenaLedger(run.ledger) as ledger, pytest.raises(SettingsError, match="have a game"):
+        Arena("drift", (hard, RANDOM), ledger, 2, "all")
+
+
+def test_who_cannot_play_is_left_out_and_the_others_go_on(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = ArenaPlayer("broken", scripted="nobody knows it")
+    with ArenaLedger(run.ledger) as ledger:
+        Arena("tictactoe", (FIRST, RANDOM, broken), ledger, 10, "all").play(1)
+        assert len(ledger.query("SELECT * FROM arena_games")) == 10
+        with pytest.raises(SettingsError, match="cannot play"):
+            Arena("tictactoe", (FIRST, broken), ledger, 10, "all", Sprt(0, 50)).play(1)
+    told = capsys.readouterr()
+    assert "lowest and broken play no more: they failed 3 times" in told.err
+    assert "10/10 games" in told.out
+
+
+@pytest.mark.slow
+def test_with_uncertain_pairing_everybody_plays_before_anybody_plays_often(run: RunDir) -> None:
+    players = [ArenaPlayer(f"random {n}", scripted="random") for n in range(9)]
+    with ArenaLedger(run.ledger) as ledger:
+        Arena("tictactoe", players, ledger, 2, "uncertain").play(1)
+        rows = rated(ledger, "tictactoe", {}).table
+    assert len(rows) == 9
+    assert min(row.games for row in rows) >= 4

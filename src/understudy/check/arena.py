@@ -136,7 +136,7 @@ class Arena:
             if two is None:
                 return
             free = (number for number in itertools.count() if number not in self._given[two])
-            left = min(_PAIRS_AT_ONCE, self._left(two))
+            left = min(_PAIRS_AT_ONCE, self._most, self._left(two))
             pairs = list(itertools.islice(free, left))
             self._given[two].update(pairs)
             yield two, pairs

@@ -18,10 +18,11 @@ from understudy.errors import SettingsError
 from understudy.games.game import Bools, Game, Singles
 from understudy.games.shogi.matches import ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer, ShogiPlayer
-from understudy.games.shogi.rules import MAX_MOVES
+from understudy.games.shogi.rules import MAX_MOVES, ShogiGame
 from understudy.games.shogi.usi_client import UsiPlayer, find_engines
 
 _GO = "byoyomi 100"
+_OPENING_MOVES = 4
 _SIMPLE: Mapping[str, Callable[[np.random.Generator], ShogiPlayer]] = {"greedy": GreedyPlayer}
 _LEVEL = re.compile(r"@(?=(depth|nodes|byoyomi|movetime) \d|[^@]*=)")
 RESIGNS = -1
@@ -34,14 +35,28 @@ def known(name: str) -> bool:
 
 
 def matches(count: int) -> ShogiMatches:
-    """Even games from the start position."""
-    return ShogiMatches(count, MAX_MOVES)
+    """Even games, each from an opening of its own."""
+    return OpenedMatches(count, MAX_MOVES)
 
 
 def seat(name: str, game: Game, rng: np.random.Generator) -> ShogiSeat:
     """Somebody by name, in the matches of a game."""
     assert isinstance(game, ShogiMatches)
     return ShogiSeat(_SIMPLE[name](rng) if name in _SIMPLE else _start(name), game)
+
+
+class OpenedMatches(ShogiMatches):
+    """Matches that begin with random moves: two engines would play the same game again and again."""
+
+    def reset(self, seed: np.random.SeedSequence) -> None:
+        """See Game.reset."""
+        super().reset(seed)
+        rng = np.random.default_rng(seed.spawn(1)[0])
+        for number in range(self.matches):
+            game = ShogiGame(max_moves=MAX_MOVES)
+            while len(game.moves) < _OPENING_MOVES and game.result is None:
+                game.push(game.legal_moves[rng.integers(len(game.legal_moves))])
+            self.games[number] = game
 
 
 class ShogiSeat:
