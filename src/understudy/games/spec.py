@@ -105,7 +105,7 @@ class LadderPackage:
 
 @dataclass(frozen=True, kw_only=True)
 class Contestants:
-    """Opponents from outside that meet the versions of a game in `understudy arena`: engines, built-in difficulties.
+    """Opponents from outside for the versions of a game in `understudy arena`: other programs, levels of the game.
 
     `known(name)` says whether a name means one of them; `names` tells people which there are.
     """
