@@ -144,7 +144,7 @@ def bridged(answer: str, commands: str, folder: Path) -> tuple[list[str], list[s
     ("line", "answer"),
     [
         ("1. 7g7f 300000\n1. ... 3c3d 298580", "bestmove 3c3d"),
-        ("1. ... B*5e 2985", "bestmove B*5e"),
+        ("depth = 1. ... B*5e 2985", "bestmove B*5e"),
         ("2. ... 8h2b+ 2985", "bestmove 8h2b+"),
         ("Black wins!", "bestmove resign"),
         ("Illegal move (no match) 7g7f", "info string GNU Shogi does not take a move: Illegal move (no match) 7g7f"),

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 import cshogi
@@ -41,8 +41,12 @@ class GnuShogi:
     """The program. It is told each position from the beginning: it keeps no game of ours."""
 
     def __init__(self, path: str) -> None:
+        self._path = path
+        self._start()
+
+    def _start(self) -> None:
         self._process = subprocess.Popen(
-            [path, "-X"],
+            [self._path, "-X"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -51,18 +55,27 @@ class GnuShogi:
             bufsize=1,
         )
         self._lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._listen, args=(self._process, self._lines), daemon=True).start()
 
     def answer(self, game: ShogiGame, seconds: int, depth: int) -> str:
         """Its move in USI; "resign" when it sees none. It thinks this long, or to a depth above 0."""
+        if _knows(game):
+            try:
+                return self._ask(game.usi_moves(), seconds, depth)
+            except EngineError:  # it is silent when it takes a game for decided
+                self.close()
+                self._start()
+        return self._ask(_as_position(game), seconds, depth)
+
+    def _ask(self, told: Iterable[str], seconds: int, depth: int) -> str:
         limit = _WITH_DEPTH if depth else seconds
         self._tell(f"level 0 {limit // 60}:{limit % 60:02}", "depth", str(depth or _DEEPEST), "new", "force")
-        self._tell(*(game.usi_moves() if _knows(game) else _as_position(game)), "go")
+        self._tell(*told, "go")
         while not self._line(_LATE).startswith("Clocks:"):  # the answer to `level`; what comes before it is about
             continue  # an earlier game
         while True:
             line = self._line(limit + _LATE)
-            if found := _MOVE.match(line):
+            if found := _MOVE.search(line):  # the prompt of `depth` may come before it
                 return found[1]
             if line.startswith("Illegal"):
                 raise EngineError(f"GNU Shogi does not take a move: {line.strip()}")
@@ -87,11 +100,12 @@ class GnuShogi:
             self._process.kill()
             self._process.wait()
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line)
-        self._lines.put(None)
+    @staticmethod
+    def _listen(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
 
     def _tell(self, *lines: str) -> None:
         assert self._process.stdin is not None
