@@ -200,7 +200,7 @@ def test_answers_later_than_the_time_that_was_given_are_counted(go: str, limit: 
 
 
 def test_every_game_is_announced_and_the_clocks_are_told_at_every_move() -> None:
-    clocks, told = Clocks("10+1"), []
+    clocks, told = Clocks.parse("10+1"), []
     with UsiPlayer(scripted("bestmove 7g7f"), clocks) as engine:
         send = engine._send
 
@@ -216,8 +216,8 @@ def test_every_game_is_announced_and_the_clocks_are_told_at_every_move() -> None
         engine.choose(ShogiGame())
     assert [line for line in told if line.startswith(("usinewgame", "go"))] == [
         "usinewgame",
-        "go btime 10000 wtime 10000 binc 1000 winc 1000",
-        "go btime 8000 wtime 10000 binc 1000 winc 1000",
+        "go btime 9000 wtime 9000 binc 1000 winc 1000",
+        "go btime 7000 wtime 9000 binc 1000 winc 1000",
         "usinewgame",
-        "go btime 8000 wtime 10000 binc 1000 winc 1000",
+        "go btime 7000 wtime 9000 binc 1000 winc 1000",
     ]

@@ -17,14 +17,20 @@ class Clocks:
     second for each move. A move that comes at most `tolerance` seconds too late is in time.
     """
 
-    def __init__(self, text: str, tolerance: float = 0.0) -> None:
+    def __init__(self, main: float, increment: float = 0.0, byoyomi: float = 0.0, tolerance: float = 0.0) -> None:
+        self.main, self.increment, self.byoyomi = main, increment, byoyomi
+        self.tolerance = tolerance
+        self.restart()
+
+    @classmethod
+    def parse(cls, text: str, tolerance: float = 0.0) -> Clocks:
+        """The clocks that a text describes; SettingsError if it describes none."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([+/])(\d+(?:\.\d+)?))?", text)
         if not found or not any(float(number) for number in found.group(1, 3) if number):
             raise SettingsError(f"A clock is written 10+0.1, 60/1 or 0/0.5, in seconds, not {text!r}.")
-        self.main, more = float(found[1]), float(found[3] or 0)
-        self.increment, self.byoyomi = (more, 0.0) if found[2] == "+" else (0.0, more)
-        self.tolerance = tolerance
-        self.restart()
+        main, more = float(found[1]), float(found[3] or 0)
+        increment, byoyomi = (more, 0.0) if found[2] == "+" else (0.0, more)
+        return cls(main, increment, byoyomi, tolerance)
 
     def restart(self) -> None:
         """A new game begins."""
@@ -37,8 +43,8 @@ class Clocks:
         return in_time
 
     def go(self) -> str:
-        """What a USI engine is told after `go`."""
-        black, white = (int(1000 * seconds) for seconds in self.left)
+        """What a USI engine is told after `go`: times without the increment of this move, as shogi engines expect."""
+        black, white = (int(1000 * max(seconds - self.increment, 0.0)) for seconds in self.left)
         more = f"byoyomi {int(1000 * self.byoyomi)}"
         if self.increment:
             more = f"binc {int(1000 * self.increment)} winc {int(1000 * self.increment)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -14,6 +15,8 @@ from understudy.errors import SettingsError
 from understudy.flags import count, count_or_zero, duration, duration_or_zero, learning_rate
 from understudy.games.shogi.clock import TOLERANCE
 from understudy.games.shogi.opponents import WHO
+
+_PASSWORD = "UNDERSTUDY_CSA_PASSWORD"
 
 
 def add_commands(commands: Any) -> None:
@@ -63,6 +66,7 @@ def add_commands(commands: Any) -> None:
     _add_strength(match)
     match.set_defaults(run=_match)
 
+    _add_csa(commands)
     check = commands.add_parser("shogi-check", help="does it learn shogi? from nothing, against simple players")
     check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: among temporary files)")
     check.add_argument("--minutes", type=duration, default=28.0, metavar="M", help="of training at most (default: 28)")
@@ -83,6 +87,20 @@ def add_commands(commands: Any) -> None:
     learn.set_defaults(run=_learn_games)
 
 
+def _add_csa(commands: Any) -> None:
+    csa = commands.add_parser("csa", help="play on a CSA server, such as floodgate")
+    csa.add_argument("host", metavar="HOST", help="of the server, with :PORT if it is not 4081")
+    csa.add_argument("player", metavar="PLAYER", help=WHO)
+    csa.add_argument("--name", required=True, metavar="NAME", help=f"to log in with; the password is in {_PASSWORD}")
+    csa.add_argument("--game", default="", metavar="NAME", help="the server's name of the game: floodgate-300-10F")
+    csa.add_argument("--games", type=count, default=1, metavar="N", help="to play (default: 1)")
+    csa.add_argument("--save", type=Path, default=Path("csa_games"), metavar="FOLDER", help="default: csa_games")
+    csa.add_argument("--comments", action="store_true", help="send evaluations with the moves (floodgate: always)")
+    csa.add_argument("--nodes", type=count_or_zero, default=200, metavar="N", help=argparse.SUPPRESS)
+    _add_option(csa)
+    csa.set_defaults(run=_csa, go="byoyomi 1000")
+
+
 def _add_strength(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--nodes",
@@ -94,6 +112,10 @@ def _add_strength(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--go", default="byoyomi 1000", metavar="TEXT", help="for a USI engine (default: byoyomi 1000)"
     )
+    _add_option(command)
+
+
+def _add_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--option",
         action="append",
@@ -121,6 +143,26 @@ def _usi(options: argparse.Namespace) -> int:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # bytes that are no text are no command
     engine_of(options.checkpoint).run(sys.stdin)
+    return 0
+
+
+def _csa(options: argparse.Namespace) -> int:
+    from understudy.games.shogi.clock import Clocks
+    from understudy.games.shogi.csa_client import Account, CsaClient
+    from understudy.games.shogi.csa_protocol import PORT
+    from understudy.games.shogi.opponents import engine_player
+
+    host, _, port = options.host.partition(":")
+    if port and not (port.isdecimal() and 0 < int(port[:6]) < 65536):
+        raise SettingsError(f"{options.host} names no port: it is written HOST:{PORT}.")
+    if not (password := os.environ.get(_PASSWORD, "")):
+        raise SettingsError(f"Put the password of {options.name} into the environment variable {_PASSWORD}.")
+    account = Account(host, options.name, f"{options.game},{password}" if options.game else password, int(port or PORT))
+    clocks = Clocks(1.0)
+    with ExitStack() as stack:
+        player = engine_player(options.player, options, stack, clocks)
+        comments = options.comments or options.game.startswith("floodgate")
+        CsaClient(account, player, clocks, options.save, comments=comments).play(options.games)
     return 0
 
 

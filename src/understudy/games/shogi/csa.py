@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import cshogi
 
 from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.record import GameRecord, judged, known
+from understudy.games.shogi.record import GameRecord, judged, known, of_move
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought
 
@@ -31,14 +32,43 @@ def to_text(record: GameRecord) -> str:
     lines += ["PI", "+"] if record.start == START else game.board.csa_pos().splitlines()
     for number, usi in enumerate(record.moves):
         move = game.move_of_usi(usi)
-        lines.append("+-"[game.turn] + cshogi.move_to_csa(move))
+        lines.append(written(move, game.turn))
+        if (seconds := of_move(record.seconds, number)) is not None:
+            lines.append(f"T{seconds}")
         if (evaluation := record.evaluation(number)) is not None:
-            lines.append(f"'** {evaluation}")
+            expected = of_move(record.lines, number) or ()
+            lines.append(" ".join(["'**", str(evaluation), *line_of(game, (usi, *expected))[1:]]))
+        lines += [f"'{_line(comment)}" for comment in of_move(record.comments, number) or ()]
         if (thought := record.thought(number)) is not None:
             lines.append(f"'{thought.as_text()}")
         game.push(move)
     lines.append(_ending(record.result, game.turn))
     return "\n".join(lines) + "\n"
+
+
+def written(move: int, turn: int) -> str:
+    """A cshogi move of a player: +7776FU."""
+    return "+-"[turn] + str(cshogi.move_to_csa(move))
+
+
+def line_of(game: ShogiGame, moves: Sequence[str]) -> list[str]:
+    """USI moves that go on from the game's position, up to the first that is not legal; the game stays as it is."""
+    found: list[str] = []
+    for usi in moves:
+        try:
+            move = game.move_of_usi(usi)
+        except GameError:
+            break
+        found.append(written(move, game.turn))
+        game.push(move)
+    for _ in found:
+        game.pop()
+    return found
+
+
+def move_of(text: str, game: ShogiGame) -> int:
+    """The legal cshogi move that +7776FU is in a game; GameError if it is none."""
+    return game.move_of_usi(_usi(text, game))
 
 
 def from_text(text: str) -> list[GameRecord]:
@@ -56,9 +86,14 @@ def _ending(result: Result | None, turn: int) -> str:
         return "%CHUDAN"
     if result.ending is Ending.PERPETUAL_CHECK:
         return "%-ILLEGAL_ACTION" if result.winner == BLACK else "%+ILLEGAL_ACTION"
-    if result.ending is Ending.ILLEGAL_MOVE and result.winner == turn:
+    if result.winner == turn and result.ending is not Ending.DECLARATION:  # the words say who lost: the player to move
         return "%-ILLEGAL_ACTION" if result.winner == BLACK else "%+ILLEGAL_ACTION"
     return _WRITTEN[result.ending]
+
+
+def position_of(lines: Sequence[str], turn: str) -> str:
+    """The position, in SFEN, of lines P1 to P9, PI, P+ and P-, and the player to move, + or -."""
+    return _sfen(list(lines), turn)
 
 
 def _result(word: str, turn: int) -> Result | None:
@@ -77,6 +112,7 @@ def _read(lines: list[str]) -> GameRecord:
     names, position, result = ["Black", "White"], [], None
     evaluations: list[int | None] = []
     thoughts: list[Thought | None] = []
+    seconds: list[int | None] = []
     game: ShogiGame | None = None
     for line in _statements(lines):
         if line[:2] in ("N+", "N-"):
@@ -89,7 +125,10 @@ def _read(lines: list[str]) -> GameRecord:
             game.push(game.move_of_usi(_usi(line, game)))
             evaluations.append(None)
             thoughts.append(None)
-        elif (match := re.match(r"'\*\* (-?\d+)", line)) and evaluations:
+            seconds.append(None)
+        elif re.fullmatch(r"T\d{1,9}", line) and seconds:
+            seconds[-1] = int(line[1:])
+        elif (match := re.match(r"'\*\* (-?\d{1,9})", line)) and evaluations:
             evaluations[-1] = int(match[1])
         elif line.startswith("'") and thoughts:
             thoughts[-1] = Thought.from_text(line[1:]) or thoughts[-1]
@@ -98,7 +137,7 @@ def _read(lines: list[str]) -> GameRecord:
             break
     if game is None:
         raise GameError("There is no line + or -, which says whose move it is first; this is no game in CSA format.")
-    told = known(evaluations), known(thoughts)
+    told = known(evaluations), known(thoughts), known(seconds)
     return GameRecord(tuple(game.usi_moves()), game.start, (names[0], names[1]), judged(game, result), *told)
 
 

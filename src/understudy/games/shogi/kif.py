@@ -8,7 +8,7 @@ import cshogi
 
 from understudy.games.shogi.actions import BLACK, WHITE, step_of_usi
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.record import GameRecord, judged, known
+from understudy.games.shogi.record import GameRecord, judged, known, of_move
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought
 
@@ -44,16 +44,25 @@ def to_text(record: GameRecord) -> str:
     lines = [f"手合割：{handicap}"] if handicap else game.board.to_bod().splitlines()
     lines += [f"先手：{' '.join(record.names[0].split())}", f"後手：{' '.join(record.names[1].split())}"]
     lines.append("手数----指手---------消費時間--")
+    used = [0, 0]
     for number, usi in enumerate(record.moves):
         move = game.move_of_usi(usi)
-        lines.append(f"{number + 1:4d} {_written(usi, game)}   ( 0:00/00:00:00)")
+        seconds = of_move(record.seconds, number) or 0
+        used[game.turn] += seconds
+        lines.append(f"{number + 1:4d} {_written(usi, game)}   ({_times(seconds, used[game.turn])})")
         if (evaluation := record.evaluation(number)) is not None:
             lines.append(f"*評価値={evaluation}")
+        lines += [f"*{' '.join(comment.split())}" for comment in of_move(record.comments, number) or ()]
         if (thought := record.thought(number)) is not None:
             lines.append(f"*{thought.as_text()}")
         game.push(move)
     lines.append(f"{len(record.moves) + 1:4d} {_ending(record.result, game.turn)}")
     return "\n".join(lines) + "\n"
+
+
+def _times(seconds: int, used: int) -> str:
+    """The time of a move, and of all moves of its player."""
+    return f"{seconds // 60:2d}:{seconds % 60:02d}/{used // 3600:02d}:{used // 60 % 60:02d}:{used % 60:02d}"
 
 
 def from_text(text: str) -> GameRecord:
@@ -90,6 +99,7 @@ def _moves(lines: list[str], start: str, names: tuple[str, str]) -> GameRecord:
     game = ShogiGame(start, max_moves=1 << 20)
     evaluations: list[int | None] = []
     thoughts: list[Thought | None] = []
+    seconds: list[int | None] = []
     result: Result | None = None
     for line in lines:
         if (match := re.match(r"\*評価値=(-?\d+)", line)) and evaluations:
@@ -108,7 +118,9 @@ def _moves(lines: list[str], start: str, names: tuple[str, str]) -> GameRecord:
         game.push(game.move_of_usi(_usi(match[1], game)))
         evaluations.append(None)
         thoughts.append(None)
-    told = known(evaluations), known(thoughts)
+        time = re.search(r"\(\s*(\d{1,6}):(\d\d)\s*/", match[1])
+        seconds.append(60 * int(time[1]) + int(time[2]) if time else None)
+    told = known(evaluations), known(thoughts), tuple(seconds) if any(seconds) else ()
     return GameRecord(tuple(game.usi_moves()), start, names, judged(game, result), *told)
 
 

@@ -32,7 +32,7 @@ def run_match(options: argparse.Namespace) -> int:
     test = Sprt.asked(options.sprt)
     games = options.games or (_GAMES if test is None else _MOST_GAMES)
     games += games % 2 if test else 0  # the test counts pairs
-    clocks = None if options.clock is None else Clocks(options.clock, options.tolerance)
+    clocks = None if options.clock is None else Clocks.parse(options.clock, options.tolerance)
     with ExitStack() as stack:
         first = make_player(options.first, options, options.seed + 1, stack, clocks, seat=1)
         second = make_player(options.second, options, options.seed + 2, stack, clocks, seat=2)

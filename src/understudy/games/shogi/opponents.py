@@ -65,6 +65,24 @@ def is_engine(who: str) -> bool:
     return who.startswith("usi:") or who in find_engines()
 
 
+def engine_player(who: str, options: argparse.Namespace, stack: ExitStack, clocks: Clocks) -> ShogiPlayer:
+    """Like `make_player`, but a checkpoint is an engine of its own, which manages its time by the clocks."""
+    from understudy.games.shogi.usi_client import UsiPlayer
+
+    if not who.endswith(".npz"):
+        return make_player(who, options, 0, stack, clocks)
+    load_for_its_errors(Path(who))
+    command = [sys.executable, "-m", "understudy.games.shogi", "usi", who]
+    return stack.enter_context(UsiPlayer(command, clocks, engine_options(options.option, 1)))
+
+
+def load_for_its_errors(path: Path) -> None:
+    """Say what is wrong with a checkpoint here, not in the engine that would load it."""
+    from understudy.games.shogi.checkpoint import load_checkpoint
+
+    load_checkpoint(path)
+
+
 def engine_options(texts: list[str], seat: int) -> dict[str, str]:
     """The options NAME=VALUE for the engine in this seat: those for every engine, and those with its number."""
     if bad := [text for text in texts if "=" not in text]:

@@ -29,6 +29,10 @@ class MoveChoice(NamedTuple):
 
     move: int | None
     value: int | None = None
+    line: tuple[str, ...] = ()
+    """The moves that the player expects, in USI, its own first."""
+    wins: bool = False
+    """The player declares a win, with a king in the opponent's camp."""
 
 
 class ShogiPlayer(Protocol):
@@ -125,7 +129,9 @@ class SearchPlayer:
     def choose(self, game: ShogiGame) -> MoveChoice:
         """See ShogiPlayer.choose."""
         thought = self._search.think(game, self._limits)
-        return MoveChoice(thought.drawn(self._temperature, self._rng), centipawns(thought.value))
+        move = thought.drawn(self._temperature, self._rng)
+        line = thought.line if move == thought.move else (move,)
+        return MoveChoice(move, centipawns(thought.value), tuple(map(cshogi.move_to_usi, line)))
 
 
 def play(black: ShogiPlayer, white: ShogiPlayer, sfen: str = START, max_moves: int = MAX_MOVES) -> GameRecord:
@@ -153,6 +159,8 @@ def _play_on(
             break
         if clocks is not None and not clocks.charge(turn, time.perf_counter() - began):
             game.lose(Ending.TIME)
+        elif choice.wins:  # a true declaration ended the game before
+            game.lose(Ending.ILLEGAL_MOVE)
         elif choice.move is None:
             game.resign()
         else:

@@ -26,6 +26,12 @@ class GameRecord:
     """For each move, its value in centipawns for Black; empty if nobody thought about it."""
     thoughts: tuple[Thought | None, ...] = field(default=())
     """For each move, what the network that played it thought of the position before; empty if nobody wrote it down."""
+    seconds: tuple[int | None, ...] = field(default=())
+    """For each move, the time it took; empty if nobody measured it."""
+    lines: tuple[tuple[str, ...] | None, ...] = field(default=())
+    """For each move, the moves that its player expected to follow; empty if nobody said."""
+    comments: tuple[tuple[str, ...] | None, ...] = field(default=())
+    """For each move, lines of text about it that programs show; empty if there are none."""
 
     def replay(self) -> ShogiGame:
         """The game at its last position, with no limit of moves; GameError if a move is not legal."""
@@ -39,11 +45,16 @@ class GameRecord:
 
     def evaluation(self, number: int) -> int | None:
         """That of the move with this index."""
-        return self.evaluations[number] if number < len(self.evaluations) else None
+        return of_move(self.evaluations, number)
 
     def thought(self, number: int) -> Thought | None:
         """What was thought before the move with this index."""
-        return self.thoughts[number] if number < len(self.thoughts) else None
+        return of_move(self.thoughts, number)
+
+
+def of_move(told: Sequence[T | None], number: int) -> T | None:
+    """What was told of the move with this index."""
+    return told[number] if number < len(told) else None
 
 
 def record_of(

@@ -66,6 +66,10 @@ class UsiPlayer:
         """What the engine lists, by name."""
         self.late = 0
         """Answers that took longer: on a clock, games lost."""
+        self._given = dict(options or {})
+        self._start()
+
+    def _start(self) -> None:
         self._game: ShogiGame | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
         try:
@@ -80,12 +84,17 @@ class UsiPlayer:
             )
         except OSError as error:
             raise EngineError(f"The engine {self.command[0]} does not start: {error}") from error
-        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._listen, args=(self._process, self._lines), daemon=True).start()
         try:
-            self._begin(options or {})
+            self._begin(self._given)
         except EngineError:
             self.close()
             raise
+
+    def restart(self) -> None:
+        """End the engine, which may be dead or silent, and start it again."""
+        self.close()
+        self._start()
 
     def choose(self, game: ShogiGame) -> MoveChoice:
         """See ShogiPlayer.choose. IllegalAnswer for a move that is not legal, EngineError for silence."""
@@ -98,9 +107,13 @@ class UsiPlayer:
         asked = time.monotonic()
         self._send(f"go {self._go.go() if isinstance(self._go, Clocks) else self._go}")
         value: int | None = None
+        expected: tuple[str, ...] = ()
         for line in self._until("bestmove", self._patience + self._allowed(game.turn)):
+            if re.search(r"\bmultipv (?!1\b)", line):
+                continue
             if match := re.search(r"\bscore (cp|mate) (-?\d+|[+-])", line):
                 value = _value(match[1], match[2])
+                expected = tuple(line.partition(" pv ")[2].split())
         self.answers += 1
         seconds = time.monotonic() - asked
         self.slowest = max(self.slowest, seconds)
@@ -109,8 +122,10 @@ class UsiPlayer:
         answer = words[1] if len(words) > 1 else ""
         if answer == "resign":
             return MoveChoice(None, value)
+        if answer == "win":
+            return MoveChoice(None, value, wins=True)
         try:
-            return MoveChoice(game.move_of_usi(answer), value)
+            return MoveChoice(game.move_of_usi(answer), value, expected if expected[:1] == (answer,) else (answer,))
         except GameError as error:
             raise IllegalAnswer(f"{self.name} answered {line!r}: {error}") from error
 
@@ -156,14 +171,15 @@ class UsiPlayer:
         self._send("isready")
         self._until("readyok", _BEGINNING)
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
+    @staticmethod
+    def _listen(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+        assert process.stdout is not None
         try:
-            for line in self._process.stdout:
-                self._lines.put(line.strip())
+            for line in process.stdout:
+                lines.put(line.strip())
         except ValueError:  # closed while reading
             pass
-        self._lines.put(None)
+        lines.put(None)
 
     def _send(self, line: str) -> None:
         assert self._process.stdin is not None
