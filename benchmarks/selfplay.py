@@ -66,7 +66,8 @@ class Clock:
 def ours(minibatch: int, workers: int, *, separate: bool = False) -> Clock:
     """`workers` processes and the learner; 0 is the sequential mode. `separate` nets are as Stable-Baselines3 has."""
     count = max(workers, 1)
-    training = TrainingSettings(minibatch=minibatch, target_kl=0.0, exploration=0.0)
+    # No KL limit: all passes are made, as Stable-Baselines3 makes them.
+    training = TrainingSettings(learning_rate=1e-3, epochs=4, minibatch=minibatch, target_kl=0.0, exploration=0.0)
     parallel = ParallelSettings(
         enabled=workers > 0, num_workers=count, games_per_worker=MATCHES // count, batch_size=BATCH // count
     )
