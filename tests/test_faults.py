@@ -198,10 +198,10 @@ def test_learning_once_on_a_full_disk_ends_with_an_error(run: RunDir, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     monkeypatch.setattr(store_module, "write_content", fail)
-    monkeypatch.setattr("understudy.cli.lower_priority", lambda: None)
+    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)
     assert main(["learn", str(run.root), "--once"]) == 1
     monkeypatch.undo()
-    monkeypatch.setattr("understudy.cli.lower_priority", lambda: None)
+    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)
     assert main(["learn", str(run.root), "--once"]) == 0
 
 
@@ -299,7 +299,7 @@ def test_a_ledger_with_damaged_pages_is_said_and_not_a_traceback(
     content = bytearray(run.ledger.read_bytes())
     content[size:] = b"\xff" * (len(content) - size)
     run.ledger.write_bytes(content)
-    monkeypatch.setattr("understudy.cli.lower_priority", lambda: None)
+    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)
     assert main(["learn", str(run.root), "--once"]) == 1
     assert "doctor" in capsys.readouterr().err
     assert main(["doctor", str(run.root)]) == 1

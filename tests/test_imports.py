@@ -38,8 +38,8 @@ MAY_IMPORT = {
     "agent": "errors acting experience files learning ledger models run rundir settings",
     "sc2": "errors agent experience files rundir settings",  # what bots of one game share; on the ladder
     "jobs": "errors ledger machine rundir settings",
-    "learner": "errors experience files games jobs learning ledger machine models run rundir settings",
-    "parallel": "errors acting files games learning ledger machine models networks run rundir settings",
+    "learner": "errors experience files flags games jobs learning ledger machine models run rundir settings",
+    "parallel": "errors acting files flags games learning ledger machine models networks run rundir settings",
     "remote": "errors acting agent experience files flags games learner learning ledger models networks run rundir "
     "settings",
     "watch": "errors acting experience files flags games learner ledger machine models networks run rundir settings",
@@ -198,10 +198,10 @@ def test_what_the_rules_say(importer: str, imported: str, why: str | None) -> No
 def test_imports_in_functions_and_single_names_are_found() -> None:
     file = SOURCE / "cli.py"
     found = {i.imported: i for i in imports_of("cli", file, ALL)}
-    assert {"learner.loop", "watch.commands", "errors"} <= found.keys()
+    assert {"models.store", "watch.commands", "errors"} <= found.keys()
     lines = file.read_text(encoding="utf-8").splitlines()
-    name, _, number = found["learner.loop"].place.rpartition(":")
+    name, _, number = found["models.store"].place.rpartition(":")
     assert (name, lines[int(number) - 1].strip()) == (
         "src/understudy/cli.py",
-        "from understudy.learner.loop import LearnerLoop",
+        "from understudy.models.store import ModelStore",
     )

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import logging
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy import __version__
 from understudy.check import commands as check
 from understudy.completion import SHELLS, script
-from understudy.errors import LearnerBusy, RunDirError, SettingsError, UnderstudyError, explained, missing_library
+from understudy.errors import LearnerBusy, RunDirError, UnderstudyError, explained, missing_library
 from understudy.extras import how_to_install
-from understudy.flags import Parser, add_settings, count, count_or_zero, duration, existing_run, flags, print_anywhere
-from understudy.games.spec import SelfPlaySetup, all_work, argument_of, find_game, registered_games, resolve
-from understudy.machine.priority import ONE_BLAS_THREAD, lower_priority
-from understudy.machine.signals import on_end_signals
+from understudy.flags import Parser, add_settings, count, existing_run, flags, print_anywhere
+from understudy.games.spec import registered_games, resolve
+from understudy.learner import commands as learner
+from understudy.machine.priority import ONE_BLAS_THREAD
+from understudy.parallel import commands as parallel
 from understudy.remote import commands as remote
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
-from understudy.settings import game_sections, given_settings, learner_sections, load_settings
+from understudy.settings import load_settings
 from understudy.tune import commands as tune
 from understudy.watch import commands as watch
 
-if TYPE_CHECKING:
-    from understudy.parallel.loop_stats import LoopStats
-    from understudy.parallel.rollout import Rollout
-    from understudy.run.lock import StopRequest
-    from understudy.settings import ParallelSettings, Settings
-
-_PARENT_SECONDS = 2.0  # after SIGTERM, until the parent has said how to end
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 refused or failed (the message says why), 2 a mistake in the command, "
     "3 another learner uses the run, 130 ended by Ctrl-C."
@@ -77,18 +68,10 @@ def command_line() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"understudy {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    learn = _command(commands, "learn", _learn, "learn from the games of a run until Ctrl-C")
-    learn.add_argument("--new", action="store_true", help="make the run directory if it does not exist")
-    learn.add_argument("--wait", action="store_true", help="if another learner uses the run, wait until it ends")
-    learn.add_argument("--once", action="store_true", help="learn all waiting games, then exit")
-    learn.add_argument("--no-training", action="store_true", help="recover crashed games and report, but do not train")
-    for name, work in all_work().items():
-        learn.add_argument(f"--{name}", action="append_const", dest="work", const=name, help=work.help)
-    learn.add_argument("--parent", type=int, help=argparse.SUPPRESS)
-    add_settings(learn, learner_sections())
+    learner.add_commands(partial(_command, commands))
     doctor = _command(commands, "doctor", _doctor, "check a run and report problems with their solutions")
     doctor.add_argument("--fix", action="store_true", help="repair what can be repaired without data loss")
-    _add_selfplay(commands)
+    parallel.add_commands(commands)
     for name, (_, text) in _programs().items():
         commands.add_parser(name, help=text)  # parses its own arguments, see main
     for spec in registered_games().values():
@@ -134,189 +117,6 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
 def _programs() -> dict[str, tuple[Any, str]]:
     """Commands of games that parse their own arguments."""
     return {name: program for spec in registered_games().values() for name, program in spec.programs.items()}
-
-
-def _learn(options: argparse.Namespace) -> int:
-    from understudy.learner.loop import LearnerLoop
-    from understudy.run.lock import StopRequest, hold_run
-
-    may_be_new = options.new or options.parent is not None or options.run_dir == DEFAULT_RUN_DIR
-    run = RunDir.at(options.run_dir) if may_be_new else _run_for_learning(options.run_dir)
-    settings = load_settings(options.settings, flags=flags(options))
-    training = given_settings(options.settings, flags=flags(options))["training"]
-    run.create()
-    lower_priority()
-    request = StopRequest()
-    if options.parent is None:
-        _stop_on_signals(request)
-    else:
-        _stop_with_parent(request, options.parent)
-    with hold_run(run, request, wait=options.wait):
-        if options.once:
-            request.stop(drain=True)
-        loop = LearnerLoop(run, settings, training, train=not options.no_training, work=options.work or ())
-        well = loop.run(request)
-    return 0 if well or not options.once else 1
-
-
-def _run_for_learning(folder: str) -> RunDir:
-    try:
-        return existing_run(folder)
-    except RunDirError as error:
-        raise RunDirError(f"{error} To begin a new run there, add --new.") from None
-
-
-def _add_selfplay(commands: Any) -> None:
-    text = "train a model by self-play until Ctrl-C or a limit"
-    selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
-    selfplay.add_argument(
-        "game", nargs="?", metavar="GAME", help=f"{', '.join(_playable())}, or package.module:SPEC of your own"
-    )
-    selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment instead of GAME")
-    selfplay.add_argument(
-        "--import",
-        dest="imports",
-        action="append",
-        default=[],
-        metavar="PACKAGE",
-        help="with --env: a package that registers environments, installed or in this folder; may be repeated",
-    )
-    selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
-    selfplay.add_argument(
-        "--workers",
-        type=_workers,
-        metavar="N",
-        help="play in N workers, or auto: one per core or free CPU of a cluster; overrides parallel.num_workers",
-    )
-    selfplay.add_argument(
-        "--backend",
-        choices=["local", "ray"],
-        help="workers are processes of this machine, or Ray actors; overrides parallel.backend",
-    )
-    selfplay.add_argument(
-        "--address", metavar="ADDRESS", help="Ray cluster to join: auto, HOST:PORT or ray://HOST:PORT; implies ray"
-    )
-    selfplay.add_argument(
-        "--seed", type=count_or_zero, default=0, help="of matches, decisions and a new model (default: 0)"
-    )
-    selfplay.add_argument("--updates", type=count, metavar="N", help="stop after N updates")
-    selfplay.add_argument("--decisions", type=count, metavar="N", help="stop after N decisions")
-    selfplay.add_argument("--seconds", type=duration, metavar="S", help="stop after S seconds")
-    selfplay.set_defaults(run=_selfplay)
-    add_settings(selfplay, ("network", "training", "storage", "parallel", "evaluation", *game_sections()))
-
-
-def _workers(text: str) -> int:
-    return 0 if text == "auto" else count(text)
-
-
-def _parallel_of(options: argparse.Namespace, parallel: ParallelSettings) -> ParallelSettings:
-    """The settings of workers with what --workers, --backend and --address say."""
-    if options.address and options.backend == "local":
-        raise SettingsError("--address names a Ray cluster; it does not go with --backend local.")
-    backend = options.backend or ("ray" if options.address else None)
-    given = {"num_workers": options.workers, "backend": backend, "address": options.address}
-    changes = {name: value for name, value in given.items() if value is not None}
-    return dataclasses.replace(parallel, enabled=True, **changes) if changes else parallel
-
-
-def _playable() -> list[str]:
-    return sorted(name for name, spec in registered_games().items() if spec.matches is not None and name != "gym")
-
-
-def _selfplay(options: argparse.Namespace) -> int:
-    from understudy.games.game import default_settings, open_game
-    from understudy.models.store import ModelStore
-    from understudy.parallel.evaluation import SelfPlayEvaluation
-    from understudy.parallel.loop import TrainingLoopManager
-    from understudy.parallel.progress import Progress, say
-    from understudy.run.control import pass_on
-    from understudy.run.lock import StopRequest, hold_run
-
-    if (options.game is None) == (options.env is None):
-        raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
-    if options.imports and options.env is None:
-        raise SettingsError("--import goes with --env: it names a package that registers Gymnasium environments.")
-    game = options.game or ":".join(["gym", *options.imports, options.env])  # a name is all that workers get
-    settings = load_settings(options.settings, flags=flags(options), defaults=default_settings(game))
-    if options.env is not None:
-        open_game(game, 1).close()  # an environment that cannot be made leaves no run behind
-    settings = dataclasses.replace(settings, parallel=_parallel_of(options, settings.parallel))
-    run = RunDir.at(options.run_dir)
-    run.create()
-    request = StopRequest()
-    _stop_on_signals(request)
-    with hold_run(run, request, wait=False):
-        pass_on(run, request)
-        store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
-        store.recover()
-        progress = Progress(game, run.model)
-        setup = _setup_of(game, run, settings)
-        evaluation = SelfPlayEvaluation(find_game(game), run, store, settings.evaluation, say)
-
-        def on_update(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
-            progress.on_update(stats, rollouts)
-            setup.after_update(loop.model)
-            evaluation.turn()
-
-        loop = TrainingLoopManager(
-            f"{game}:{setup.argument}" if setup.argument and not argument_of(game) else game,
-            settings,
-            given_settings(options.settings, flags=flags(options)),
-            store=store,
-            seed=options.seed,
-            status=run.status,
-            loads=run.loads,
-            updates=run.updates,
-            on_update=on_update,
-        )
-        progress.begin(loop)
-        loop.run(request, updates=options.updates, decisions=options.decisions, seconds=options.seconds)
-        evaluation.turn()
-        progress.end(loop)
-    return 0
-
-
-def _setup_of(game: str, run: RunDir, settings: Settings) -> SelfPlaySetup:
-    setup = find_game(game).selfplay
-    return SelfPlaySetup() if setup is None else resolve(setup)(run, settings)
-
-
-def _stop_on_signals(request: StopRequest) -> None:
-    def stop() -> None:
-        print("\nFinishing the current batch (press again to stop at once) ...", flush=True)
-        request.stop()
-
-    on_end_signals(stop)
-
-
-def _stop_with_parent(request: StopRequest, parent: int) -> None:
-    """Obey "stop" and "drain" on standard input; end of input means that the parent has exited."""
-    # A service manager sends SIGTERM to every process. What the parent asks for comes soon after it and counts.
-    patience = threading.Timer(_PARENT_SECONDS, request.stop)
-    patience.daemon = True
-
-    def terminate(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        patience.start()
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, terminate)
-
-    def listen() -> None:
-        command = sys.stdin.readline().strip()
-        patience.cancel()
-        request.stop(drain=command == "drain")
-
-    def watch() -> None:  # a child that the parent forked may hold the pipe open after the parent's death
-        while os.getppid() == parent:
-            if request.event.wait(1.0):
-                return
-        request.stop()
-
-    threading.Thread(target=listen, daemon=True).start()
-    if os.name == "posix":
-        threading.Thread(target=watch, daemon=True).start()
 
 
 def _doctor(options: argparse.Namespace) -> int:

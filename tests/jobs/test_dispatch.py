@@ -163,7 +163,7 @@ def test_a_learner_analyses_replays_beside_training_new_ones_too(run: RunDir, tm
 def test_a_drained_learner_has_analysed_every_replay(
     run: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("understudy.cli.lower_priority", lambda: None)  # it could not be raised again
+    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)  # it could not be raised again
     folder = tmp_path / "replays"
     folder.mkdir()
     small = [path for path in real_replays() if path.stat().st_size < 60_000][-2:]

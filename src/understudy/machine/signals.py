@@ -48,6 +48,16 @@ def on_end_signals(finish: Callable[[], None]) -> None:
     signal.signal(signal.SIGTERM, handler)
 
 
+def stop_on_end_signals(stop: Callable[[], None]) -> None:
+    """Call `stop` at the first Ctrl-C or SIGTERM, and print what happens next."""
+
+    def finish() -> None:
+        print("\nFinishing the current batch (press again to stop at once) ...", flush=True)
+        stop()
+
+    on_end_signals(finish)
+
+
 def _unless_repeated(first: Callable[[], None], later: Callable[[], None]) -> Callable[[int, object], None]:
     began: list[float] = []
 
