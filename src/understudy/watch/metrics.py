@@ -7,7 +7,9 @@ import itertools
 from collections.abc import Iterator
 
 from understudy.games.spec import registered_games, resolve
-from understudy.watch.core_metrics import CORE_METRICS, GROUPS, Metric
+from understudy.watch.learning_metrics import LEARNING_METRICS
+from understudy.watch.metric import GROUPS, Metric
+from understudy.watch.running_metrics import RUNNING_METRICS
 
 __all__ = ["GROUPS", "Metric", "all_metrics", "markdown"]
 
@@ -16,7 +18,7 @@ __all__ = ["GROUPS", "Metric", "all_metrics", "markdown"]
 def all_metrics() -> dict[str, Metric]:
     """Every metric by its name: the core's, then those of registered games."""
     of_games = (resolve(spec.metrics) for spec in registered_games().values() if spec.metrics is not None)
-    return {metric.name: metric for metric in itertools.chain(CORE_METRICS, *of_games)}
+    return {metric.name: metric for metric in itertools.chain(LEARNING_METRICS, RUNNING_METRICS, *of_games)}
 
 
 def markdown() -> Iterator[str]:
