@@ -25,6 +25,7 @@ an environment of your own has them after `pip install -e .`.
 | 2 | a mistake in the command |
 | 3 | another learner uses the run |
 | 130 | ended by Ctrl-C |
+| 141 | nobody reads its output any more |
 """
 
 

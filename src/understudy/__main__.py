@@ -10,11 +10,12 @@ def run() -> int:
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from understudy.cli import main  # noqa: PLC0415 - this is what takes the time
+    from understudy.flags import end_quietly  # noqa: PLC0415
 
     try:
         if heard:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        return main()
+        return end_quietly(main())
     except KeyboardInterrupt:  # before or after what `main` guards
         return 130
 

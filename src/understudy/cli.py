@@ -15,7 +15,7 @@ from understudy.check import commands as check
 from understudy.completion import SHELLS, script
 from understudy.errors import LearnerBusy, RunDirError, UnderstudyError, explained, missing_library
 from understudy.extras import how_to_install
-from understudy.flags import Parser, add_settings, count, existing_run, flags, print_anywhere
+from understudy.flags import NO_READER, Parser, add_settings, count, existing_run, flags, print_anywhere
 from understudy.games.spec import registered_games, resolve
 from understudy.learner import commands as learner
 from understudy.machine.priority import ONE_BLAS_THREAD
@@ -28,7 +28,7 @@ from understudy.watch import commands as watch
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 refused or failed (the message says why), 2 a mistake in the command, "
-    "3 another learner uses the run, 130 ended by Ctrl-C."
+    "3 another learner uses the run, 130 ended by Ctrl-C, 141 nobody reads its output."
 )
 
 
@@ -44,12 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return int(resolve(programs[given[0]][0])(given[1:]))
         options = command_line().parse_args(given)
         return int(options.run(options))
-    except LearnerBusy as error:
-        print(f"understudy: {error}", file=sys.stderr)
-        return error.exit_code
+    except BrokenPipeError:
+        return NO_READER
     except (UnderstudyError, OSError) as error:
         print(f"understudy: {explained(error) if isinstance(error, OSError) else error}", file=sys.stderr)
-        return 1
+        return error.exit_code if isinstance(error, LearnerBusy) else 1
     except ModuleNotFoundError as error:
         if (library := missing_library(error)) is None:
             raise

@@ -3,6 +3,7 @@
 UnderstudyError
 ├── SettingsError          a setting is unknown, of the wrong type, or out of range
 ├── RunDirError            the run directory cannot be used as it is (read-only, disk full, ledger damaged)
+│   └── RunReplaced        its files are no longer those that were opened
 ├── EpisodeError           experience that cannot be learned from
 ├── MatchesDamaged         saved matches of self-play that cannot be gone on with
 ├── ModelError
@@ -22,6 +23,7 @@ Each message says what was found, where, and what to do about it.
 """
 
 import errno
+from pathlib import Path
 
 
 class UnderstudyError(Exception):
@@ -80,6 +82,10 @@ class RemoteUnavailable(RemoteError):
     """The bucket does not answer now; trying again later may help."""
 
 
+class RunReplaced(RunDirError):
+    """The files of a run that a process has open are no longer those at its path."""
+
+
 class LearnerError(UnderstudyError):
     """Base of everything that can be wrong with a background learner."""
 
@@ -105,14 +111,31 @@ def missing_library(error: ModuleNotFoundError) -> str | None:
 
 def explained(error: OSError) -> str:
     """What an error of the operating system means for the command that met it, and what to do."""
-    where = error.filename or "A file"
-    if error.errno == errno.EROFS:
-        return f"{where} cannot be written: the disk is read-only. Allow writing there, or work on a copy of the run."
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return (
-            f"{where} cannot be used: {error.strerror}. Allow this user to read and write there, or work on a copy of "
-            "the run."
-        )
-    if error.errno == errno.ENOSPC:
-        return f"{where} cannot be written: the disk is full. Make room on it, then repeat the command."
-    return str(error)
+    if error.errno == errno.ENOENT and error.filename is None and _nowhere():
+        return "The current folder no longer exists. Change to another one, then repeat the command."
+    sentence = _EXPLAINED.get(error.errno or 0)
+    return str(error) if sentence is None else sentence.format(error.filename or "A file", error.strerror)
+
+
+_QUOTA = "{} cannot be written: {}. Free some of this user's quota, then repeat the command."
+_MODES = "{} cannot be used: {}. Allow this user to read and write there, or work on a copy of the run."
+_DESCRIPTORS = "{} cannot be opened: {}. Allow more of them (`ulimit -n 1024`), then repeat the command."
+_EXPLAINED = {
+    errno.EROFS: "{} cannot be written: the disk is read-only. Allow writing there, or work on a copy of the run.",
+    errno.EACCES: _MODES,
+    errno.EPERM: _MODES,
+    errno.ENOSPC: "{} cannot be written: the disk is full. Make room on it, then repeat the command.",
+    errno.EFBIG: _QUOTA,
+    getattr(errno, "EDQUOT", errno.EFBIG): _QUOTA,  # not on Windows
+    errno.ENAMETOOLONG: "The name {} is too long. Choose a shorter one.",
+    errno.EMFILE: _DESCRIPTORS,
+    errno.ENFILE: _DESCRIPTORS,
+}
+
+
+def _nowhere() -> bool:
+    try:
+        Path.cwd()
+    except OSError:
+        return True
+    return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import math
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any, NoReturn
 from understudy.errors import RunDirError
 from understudy.rundir import RunDir
 from understudy.settings import describe
+
+NO_READER = 141  # exit code, as a shell has it for a program that SIGPIPE ended
 
 
 class Parser(argparse.ArgumentParser):
@@ -170,6 +173,19 @@ def flags(options: argparse.Namespace) -> dict[str, str]:
     """The settings that were given as flags: `section.name` → text."""
     named = {key.removeprefix("settings."): text for key, text in vars(options).items() if key.startswith("settings.")}
     return {key: text for key, text in named.items() if text is not None}
+
+
+def end_quietly(code: int) -> int:
+    """Write what is left of the output; the exit code, another one if nobody reads the output any more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:  # so that Python does not try again at its end
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return NO_READER
+    except (OSError, ValueError, AttributeError):  # full, closed, or none
+        pass
+    return code
 
 
 def print_anywhere() -> None:

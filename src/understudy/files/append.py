@@ -14,5 +14,5 @@ def append_bounded(path: Path, text: str, max_bytes: int) -> None:
             move(path, path.with_name(f"{path.name}.1"))
     except FileNotFoundError:
         pass
-    with path.open("a", encoding="utf-8") as stream:
+    with path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
         stream.write(text)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from understudy.errors import ModelError, RunDirError
+from understudy.errors import ModelError, RunDirError, RunReplaced
 from understudy.experience.spool import Spool
 from understudy.games.spec import all_work, resolve
 from understudy.jobs.dispatch import Dispatcher
@@ -36,6 +36,7 @@ from understudy.models.store import ModelStore
 from understudy.run.control import Orders
 from understudy.run.heartbeat import heartbeat
 from understudy.run.lock import StopRequest
+from understudy.run.log import say
 from understudy.run.state import Activity
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
@@ -149,6 +150,7 @@ class LearnerLoop:
         """Once through the loop, with `at_least` games or else a whole batch; False if there was nothing to do."""
         self._board.turned()
         try:
+            self._ledger.require_in_place()
             if self._to_recover:
                 self._recover()
             self._keep_bounds()
@@ -167,6 +169,10 @@ class LearnerLoop:
             if self.stats.state.activity not in (Activity.RUNNING, Activity.TRAINING):
                 self._spool.clock.count_from(time.monotonic())  # no game gets too old while the learner has to wait
             return worked
+        except RunReplaced as error:
+            say(f"The learner ends: {error} Start it again.")
+            self._board.trouble = f"{error}"
+            request.stop()
         except (OSError, RunDirError) as error:
             self._trouble(request, f"{error}")
         except ModelError as error:

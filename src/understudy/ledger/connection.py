@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from understudy.errors import RunDirError
+from understudy.errors import RunDirError, RunReplaced
 from understudy.ledger import history
-from understudy.ledger.reading import copy_files, open_to_read
+from understudy.ledger.reading import copy_files, open_to_read, too_long
 from understudy.ledger.rows import LedgerGame, Outcome, Totals, Version
 from understudy.ledger.tables import (
     GAME_COLUMNS,
@@ -56,8 +56,11 @@ class Ledger:
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 if schema_of(self._db) < SCHEMA_VERSION:
                     migrate(self._db)
+            self._opened = _place(path)
         except (sqlite3.Error, OSError) as error:
             what_to_do = "`understudy doctor` says how to repair it."
+            if too_long(path):
+                what_to_do = "Its path is too long for SQLite. Move the run to a folder with a shorter path."
             if not read_only and path.exists() and not all(os.access(place, os.W_OK) for place in (path, path.parent)):
                 what_to_do = f"Allow writing to {path.parent}, or work on a copy of the run. Nothing was changed."
             raise RunDirError(f"The ledger {path} cannot be opened: {error}. {what_to_do}") from error
@@ -97,6 +100,14 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def require_in_place(self) -> None:
+        """Raise RunReplaced if the file at the ledger's path is another one now, RunDirError if there is none."""
+        now = _place(self.path)
+        if now is None:
+            raise RunDirError(f"{self.path} is gone: the run was moved or deleted. Put it back, or end this process.")
+        if now != self._opened:
+            raise RunReplaced(f"{self.path} was replaced while it was open: this process would write to another file.")
+
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
         """One transaction. Only a version must survive a power cut; the next start repairs the rest."""
@@ -115,7 +126,9 @@ class Ledger:
         except sqlite3.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            raise RunDirError(f"The ledger {self.path} cannot be written: {error}. Nothing was recorded.") from error
+            raise RunDirError(
+                f"The ledger {self.path} cannot be written: {error}. Nothing was recorded.{_let_go(error)}"
+            ) from error
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """The rows of a SELECT."""
@@ -365,3 +378,15 @@ class Ledger:
         finally:
             self._db.set_progress_handler(None, 0)
         return [row[0] for row in rows if row[0] != "ok"]
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def _let_go(error: sqlite3.Error) -> str:
+    return " Another program holds it: close what has it open, then try again." if "locked" in f"{error}" else ""

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sqlite3
 import tempfile
 from pathlib import Path
 
 _NO_FILES_BESIDE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
+
+_MOST_BYTES = 512  # of a path, with what SQLite appends to it; Windows has a limit of its own
+
+
+def too_long(path: Path) -> bool:
+    """Whether SQLite refuses a path for its length, as it does on Unix."""
+    return os.name == "posix" and len(os.fsencode(path.absolute())) + len("-journal") >= _MOST_BYTES
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:

@@ -1,6 +1,6 @@
-"""Ctrl-C and SIGTERM: a process that ends in order, and children that leave both to their parent.
+"""Ctrl-C, SIGTERM and SIGHUP: a process that ends in order, and children that leave them to their parent.
 
-Both signals reach every process of a terminal or a service. A child that hears them while it still imports would print
+The signals reach every process of a terminal or a service. A child that hears them while it still imports would print
 a traceback, or end before its parent could ask it to finish its work.
 """
 
@@ -12,10 +12,16 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _REPEATED = 1.0  # seconds: `timeout` sends SIGTERM twice, to the process and to its group
+
+
+def end_signals() -> list[signal.Signals]:
+    """What asks a process to end, beside Ctrl-C: SIGTERM and SIGHUP, unless ignored, as nohup does."""
+    numbers = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
+    return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def interrupt_on_end_signals() -> threading.Event:
@@ -32,7 +38,8 @@ def interrupt_on_end_signals() -> threading.Event:
     handler = _unless_repeated(interrupt, interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as with nohup
         signal.signal(signal.SIGINT, handler)
-    signal.signal(signal.SIGTERM, handler)
+    for number in end_signals():
+        signal.signal(number, handler)
     return asked
 
 
@@ -44,15 +51,16 @@ def on_end_signals(finish: Callable[[], None]) -> None:
         signal.raise_signal(signal.SIGTERM)
 
     handler = _unless_repeated(finish, end_now)
-    signal.signal(signal.SIGINT, handler)
-    signal.signal(signal.SIGTERM, handler)
+    for number in (signal.SIGINT, *end_signals()):
+        signal.signal(number, handler)
 
 
 def stop_on_end_signals(stop: Callable[[], None]) -> None:
     """Call `stop` at the first Ctrl-C or SIGTERM, and print what happens next."""
 
     def finish() -> None:
-        print("\nFinishing the current batch (press again to stop at once) ...", flush=True)
+        with suppress(OSError):  # the terminal may be gone
+            print("\nFinishing the current batch (press again to stop at once) ...", flush=True)
         stop()
 
     on_end_signals(finish)

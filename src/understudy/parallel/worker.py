@@ -37,7 +37,10 @@ class WorkerSpec:
 def run_worker(spec: WorkerSpec, snapshots: Connection) -> None:
     """The main function of a worker process; `snapshots` is where it sends its matches when it is asked to."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    communicator = WorkerCommunicator(spec.plan, spec.segment)
+    try:
+        communicator = WorkerCommunicator(spec.plan, spec.segment)
+    except FileNotFoundError:  # the learner has given up on its workers meanwhile, or is gone
+        return
     try:
         Worker(spec, communicator, snapshots).run()
     finally:

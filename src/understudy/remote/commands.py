@@ -11,6 +11,7 @@ from typing import Any
 
 from understudy.errors import RemoteError
 from understudy.flags import Parser, add_settings, count, flags
+from understudy.machine.signals import end_signals
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import load_settings
 
@@ -90,8 +91,8 @@ def stop_on_signals() -> threading.Event:
         signal.signal(number, signal.SIG_DFL)
         stop.set()
 
-    signal.signal(signal.SIGINT, ask)
-    signal.signal(signal.SIGTERM, ask)
+    for ending in (signal.SIGINT, *end_signals()):
+        signal.signal(ending, ask)
     return stop
 
 

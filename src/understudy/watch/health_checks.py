@@ -83,7 +83,7 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
             "learner died",
             "red",
             f"The learner (pid {learner.pid}) died. Nothing is lost.",
-            f"A bot that started it starts it again. Otherwise: {start}",
+            f"A bot that started it starts it again by itself. {start}",
         )
     elif not learner.alive:
         silent = math.inf if learner.heartbeat is None else abs(seen.at - learner.heartbeat)

@@ -20,13 +20,16 @@ _COMPARED = 5  # looks: what changed stays on the screen for ten seconds
 
 
 def monitor(run: RunDir, *, once: bool = False) -> int:
-    """Show a run until Ctrl-C, or once; return an exit code: 1 where there is no run, else 0."""
+    """Show a run until Ctrl-C; once if asked, or where the output is no terminal.
+
+    Return an exit code: 1 where there is no run, else 0.
+    """
     seen = read_run(run, log_lines=LOG_LINES)
     console = Console(highlight=False)
     if not seen.exists:
         console.print(judge(seen).sentence, soft_wrap=True)
         return 1
-    if once:
+    if once or not console.is_terminal:
         for line in frame(seen, seen, look_back(run), console, ROOMY + 6):
             console.print(line, soft_wrap=True)
         return 0

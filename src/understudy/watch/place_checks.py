@@ -5,8 +5,11 @@ Pure functions of a `RunSnapshot`, for `health_checks.py`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
+from understudy.ledger.reading import too_long
 from understudy.watch.formats import duration
 from understudy.watch.snapshot import RunSnapshot
 from understudy.watch.trouble import Trouble
@@ -97,4 +100,14 @@ def _place(seen: RunSnapshot) -> Iterator[Trouble]:
         )
 
 
-CHECKS = (_disk, _clocks, _read_only, _place)
+def _path(seen: RunSnapshot) -> Iterator[Trouble]:
+    if too_long(Path(seen.run_dir, "understudy.sqlite")):
+        yield Trouble(
+            "path too long",
+            "red",
+            f"The path of the run is too long for SQLite: {len(os.fsencode(seen.run_dir))} bytes. Nothing is learned.",
+            "Move the run to a folder with a shorter path.",
+        )
+
+
+CHECKS = (_path, _disk, _clocks, _read_only, _place)
