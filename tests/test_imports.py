@@ -40,8 +40,8 @@ MAY_IMPORT = {
     "jobs": "errors ledger machine rundir settings",
     "learner": "errors experience files flags games jobs learning ledger machine models run rundir settings",
     "parallel": "errors acting files flags games learning ledger machine models networks run rundir settings",
-    "remote": "errors acting agent experience files flags games learner learning ledger models networks run rundir "
-    "settings",
+    "remote": "errors acting agent experience files flags games learner learning ledger machine models networks run "
+    "rundir settings",
     "watch": "errors acting experience files flags games learner ledger machine models networks run rundir settings",
     "check": "errors acting agent experience files flags games learner ledger machine models networks parallel "
     "run rundir settings",

@@ -9,14 +9,13 @@ def run() -> int:
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, as with nohup
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from understudy.cli import main  # noqa: PLC0415 - this is what takes the time
-    from understudy.flags import end_quietly  # noqa: PLC0415
+    from understudy.cli import program  # noqa: PLC0415 - this is what takes the time
 
     try:
         if heard:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        return end_quietly(main())
-    except KeyboardInterrupt:  # before or after what `main` guards
+        return program()
+    except KeyboardInterrupt:  # before or after what `program` guards
         return 130
 
 

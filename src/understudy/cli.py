@@ -15,7 +15,7 @@ from understudy.check import commands as check
 from understudy.completion import SHELLS, script
 from understudy.errors import LearnerBusy, RunDirError, UnderstudyError, explained, missing_library
 from understudy.extras import how_to_install
-from understudy.flags import NO_READER, Parser, add_settings, count, existing_run, flags, print_anywhere
+from understudy.flags import NO_READER, Parser, add_settings, count, end_quietly, existing_run, flags, print_anywhere
 from understudy.games.spec import registered_games, resolve
 from understudy.learner import commands as learner
 from understudy.machine.priority import ONE_BLAS_THREAD
@@ -56,6 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def program() -> int:
+    """Run the command line of this process and write what is left of its output; the exit code."""
+    return end_quietly(main())
 
 
 def command_line() -> Parser:
