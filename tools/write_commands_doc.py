@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from understudy.cli import command_line
+from understudy.flags import meaning
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
 _HEAD = """# Commands
@@ -63,7 +64,7 @@ def _rows(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _written(action: argparse.Action) -> str:
-    metavar = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    metavar = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar or action.dest.upper()
     if action.choices:
         metavar = "{" + ",".join(map(str, action.choices)) + "}"
     if not action.option_strings:
@@ -74,7 +75,8 @@ def _written(action: argparse.Action) -> str:
 
 def _meaning(action: argparse.Action, parser: argparse.ArgumentParser) -> str:
     values = {**vars(action), "prog": parser.prog}
-    return (action.help or "") % values if "%" in (action.help or "") else action.help or ""
+    text = meaning(action)
+    return text % values if "%" in text else text
 
 
 def _cell(text: str) -> str:

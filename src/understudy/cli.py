@@ -15,7 +15,17 @@ from understudy.check import commands as check
 from understudy.completion import SHELLS, script
 from understudy.errors import LearnerBusy, RunDirError, UnderstudyError, explained, missing_library
 from understudy.extras import how_to_install
-from understudy.flags import NO_READER, Parser, add_settings, count, end_quietly, existing_run, flags, print_anywhere
+from understudy.flags import (
+    NO_READER,
+    Parser,
+    add_run_dir,
+    add_settings,
+    count,
+    end_quietly,
+    existing_run,
+    flags,
+    print_anywhere,
+)
 from understudy.games.spec import registered_games, resolve
 from understudy.learner import commands as learner
 from understudy.machine.priority import ONE_BLAS_THREAD
@@ -73,8 +83,8 @@ def command_line() -> Parser:
     parser.add_argument("--version", action="version", version=f"understudy {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     learner.add_commands(partial(_command, commands))
-    doctor = _command(commands, "doctor", _doctor, "check a run and report problems with their solutions")
-    doctor.add_argument("--fix", action="store_true", help="repair what can be repaired without data loss")
+    doctor = _command(commands, "doctor", _doctor, "check a run, and report problems and how to solve them")
+    doctor.add_argument("--fix", action="store_true", help="repair what can be repaired without losing data")
     parallel.add_commands(commands)
     for name, (_, text) in _programs().items():
         commands.add_parser(name, help=text)  # parses its own arguments, see main
@@ -86,17 +96,17 @@ def command_line() -> Parser:
     remote.add_commands(commands)
     tune.add_commands(commands)
     _add_dashboard(commands)
-    serve = _command(commands, "serve", _serve, "decide and record for bots in any language until Ctrl-C")
+    serve = _command(commands, "serve", _serve, "decide and record for bots in any language")
     _serve_flags(serve)
     models = _command(commands, "models", _models, "list the model versions of a run, or roll back to one")
     gate = _command(commands, "gate", _gate, "show which version is on stage and why, or decide it by hand")
     _add_gate(gate)
     shell = commands.add_parser("completion", help="print a script that completes commands and flags in a shell")
-    shell.add_argument("shell", choices=sorted(SHELLS), metavar="SHELL", help=", ".join(sorted(SHELLS)))
+    shell.add_argument("shell", choices=sorted(SHELLS), metavar="SHELL", help="the shell")
     shell.set_defaults(run=partial(_completion, parser))
     change = models.add_mutually_exclusive_group()
     change.add_argument(
-        "--rollback", type=count, metavar="VERSION", help="publish this version again as the newest one"
+        "--rollback", type=count, metavar="VERSION", help="publish this version again, as the newest one"
     )
     change.add_argument(
         "--average", type=count, metavar="COUNT", help="publish the mean weights of the newest COUNT versions"
@@ -110,10 +120,8 @@ def _completion(parser: Parser, options: argparse.Namespace) -> int:
 
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Parser:
-    command: Parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    command.add_argument(
-        "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
-    )
+    command: Parser = commands.add_parser(name, help=text)
+    add_run_dir(command)
     command.set_defaults(run=run)
     return command
 
@@ -130,11 +138,9 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _add_dashboard(commands: Any) -> None:
-    text = "show runs live in the browser until Ctrl-C"
-    dashboard = commands.add_parser("dashboard", help=text, description=text[0].upper() + text[1:] + ".")
-    dashboard.add_argument(
-        "run_dirs", nargs="*", default=[DEFAULT_RUN_DIR], metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
-    )
+    dashboard = commands.add_parser("dashboard", help="show runs live in the browser, until Ctrl-C")
+    text = f"run directories (default: {DEFAULT_RUN_DIR})"
+    dashboard.add_argument("run_dirs", nargs="*", default=[DEFAULT_RUN_DIR], metavar="RUN_DIR", help=text)
     dashboard.add_argument("--open", action="store_true", help="open the page in a browser")
     dashboard.set_defaults(run=_dashboard)
     add_settings(dashboard, ("dashboard",))
@@ -150,11 +156,19 @@ def _dashboard(options: argparse.Namespace) -> int:
 
 def _serve_flags(serve: argparse.ArgumentParser) -> None:
     serve.add_argument("--stdio", action="store_true", help="talk over standard input and output instead of HTTP")
-    serve.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1; any other one needs a token")
-    serve.add_argument("--port", type=int, default=8178, help="default: 8178; 0 = any free port, which is printed")
-    serve.add_argument("--no-learner", action="store_true", help="only decide and record; another process learns")
     serve.add_argument(
-        "--idle-seconds", type=float, default=600.0, metavar="S", help="close games without a message for this long"
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on; any but the default needs a token",
+    )
+    serve.add_argument("--port", type=int, default=8178, help="port to listen on; 0 = any free port, which is printed")
+    serve.add_argument("--no-learner", action="store_true", help="only answer and record; another process learns")
+    serve.add_argument(
+        "--idle-seconds",
+        type=float,
+        default=600.0,
+        metavar="S",
+        help="close games that get no message for this many seconds",
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from understudy.errors import RunDirError
-from understudy.rundir import RunDir
+from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import describe
 
 NO_READER = 141  # exit code, as a shell has it for a program that SIGPIPE ended
@@ -55,6 +55,10 @@ class Parser(argparse.ArgumentParser):
         end = "" if message.endswith("?") else "."
         self.exit(2, f"{self.prog}: {message}{end}\nAll commands and flags: {self.prog} --help\n")
 
+    def add_subparsers(self, **kwargs: Any) -> Any:
+        """Add commands; the description of each is its help as a sentence, unless it has another one."""
+        return super().add_subparsers(**({"action": _Commands} | kwargs))
+
     def hide(self, action: argparse.Action) -> None:
         """Show this flag in `--help-all` only."""
         if not hasattr(self, "_hidden"):
@@ -64,11 +68,34 @@ class Parser(argparse.ArgumentParser):
         action.help = argparse.SUPPRESS
 
 
+class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # generic for type checkers only
+    def add_parser(self, name: str, **kwargs: Any) -> Any:
+        text = kwargs["help"]
+        return super().add_parser(name, **({"description": f"{text[0].upper()}{text[1:]}."} | kwargs))
+
+
 class _Formatter(argparse.HelpFormatter):
-    """The names of all commands fit beside their texts."""
+    """The names of all commands fit beside their texts, and defaults are shown."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=20)
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        return meaning(action)
+
+
+def meaning(action: argparse.Action) -> str:
+    """The help of an argument, with its default if it has one that the help does not mention."""
+    text, default = action.help or "", action.default
+    if "default" in text or default is None or default is False or default in ("", [], argparse.SUPPRESS):
+        return text
+    values = default if isinstance(default, list) else [default]
+    shown = " ".join(f"{value:,}" if isinstance(value, int) and value >= 10_000 else _plain(value) for value in values)
+    return f"{text} (default: {shown})"
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 class _HelpAll(argparse.Action):
@@ -136,6 +163,12 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
+def add_run_dir(command: argparse.ArgumentParser, flag: str = "run_dir") -> None:
+    """Add the run directory, as an argument or as a flag."""
+    many = {} if flag.startswith("--") else {"nargs": "?"}
+    command.add_argument(flag, default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help="the run directory", **many)  # type: ignore[arg-type]
+
+
 def existing_run(folder: str) -> RunDir:
     """The run in this folder; RunDirError with the nearest name if there is no such folder."""
     run = RunDir.at(folder)
@@ -159,7 +192,7 @@ def _runs_near(root: Path) -> str:
 def add_settings(command: Parser, sections: Sequence[str]) -> None:
     """Add `--settings FILE`, and a flag for each setting of these sections."""
     command.add_argument(
-        "--settings", metavar="FILE", help="a TOML file of settings; default: understudy.toml if it exists"
+        "--settings", metavar="FILE", help="a TOML file of settings (default: understudy.toml, if it exists)"
     )
     group = command.add_argument_group("settings (file, then UNDERSTUDY_... variables, then these flags)")
     for section, name, default, doc in describe():

@@ -15,8 +15,8 @@ MANY = 8
 
 def add_command(commands: Any) -> None:
     """Add `understudy arena`."""
-    text = "rate versions, runs and scripted opponents by their games"
-    arena = commands.add_parser("arena", help=text, description=text[0].upper() + text[1:] + ".")
+    text = "let versions, runs and other opponents play, and rate them"
+    arena = commands.add_parser("arena", help=text)
     arena.add_argument(
         "contestants",
         nargs="+",
@@ -24,27 +24,39 @@ def add_command(commands: Any) -> None:
         help="RUN_DIR (its newest versions), RUN_DIR@VERSION, RUN_DIR@stage (what bots load), RUN_DIR@vote8 (the last "
         "8 versions vote), a model file (.npz), random, or another opponent that the game has",
     )
-    arena.add_argument("--game", metavar="GAME", help="default: the game that the first run was trained on")
-    arena.add_argument("--games", type=count, default=40, metavar="N", help="games of each pair (default: 40)")
+    arena.add_argument(
+        "--game", metavar="GAME", help="the game to play (default: the one that the first run was trained on)"
+    )
+    arena.add_argument("--games", type=count, default=40, metavar="N", help="games per pair")
     arena.add_argument(
         "--pairing",
         choices=["auto", "all", "gauntlet", "uncertain"],
         default="auto",
-        help="all: everybody meets everybody; gauntlet: the first meets everybody; uncertain: games go to the pairs "
-        f"whose order is least certain; auto: all, or uncertain from {MANY} contestants on",
+        help="all: every pair plays; gauntlet: the first plays each of the others; uncertain: the pairs whose order is "
+        f"least certain play most; auto: uncertain for {MANY} or more contestants, else all",
     )
     arena.add_argument(
         "--sprt",
         nargs=2,
         type=float,
         metavar=("ELO0", "ELO1"),
-        help="two contestants play until it is decided whether the first is stronger by ELO1 rather than ELO0, "
-        "or --games are played",
+        help="two contestants play until a sequential test decides between ELO0 and ELO1 as the advantage of the "
+        "first, or until --games are played",
     )
     arena.add_argument(
-        "--anchor", action="append", default=[], metavar="NAME=ELO", help="a fixed rating; may be repeated"
+        "--anchor",
+        action="append",
+        default=[],
+        metavar="NAME=ELO",
+        help="give this contestant a fixed rating; may be repeated",
     )
-    arena.add_argument("--workers", type=count, default=os.cpu_count() or 1, metavar="N", help="default: one per core")
+    arena.add_argument(
+        "--workers",
+        type=count,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="games played at the same time (default: one per core)",
+    )
     arena.set_defaults(run=_run)
 
 

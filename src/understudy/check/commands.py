@@ -9,37 +9,47 @@ from pathlib import Path
 from typing import Any
 
 from understudy.check.arena_command import add_command as add_arena
-from understudy.flags import count, count_or_zero
+from understudy.flags import add_run_dir, count, count_or_zero
 from understudy.games.spec import registered_games
-from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.rundir import RunDir
 
-_TEXT = "does it learn with default settings, beside other libraries?"
+_TEXT = "measure learning beside Stable-Baselines3"
 
 _IMPORT = "with --env: a package that registers environments, installed or in this folder; may be repeated"
 
 
 def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
     """Add the commands. `main` runs another command line: games have check commands of their own."""
-    check = commands.add_parser("learn-check", help=_TEXT, description=_TEXT[0].upper() + _TEXT[1:] + ".")
-    check.add_argument("--suite", choices=["general", "stability", *_checks_of_games()], default="general")
-    check.add_argument("--seeds", type=count_or_zero, nargs="+", metavar="N", help="default: 0 1 2; stability: 0 to 9")
-    check.add_argument("--jobs", type=count, default=1, metavar="N", help="runs at the same time (default: 1)")
-    check.add_argument("--out", type=Path, metavar="FILE", help="default: learn-check-SUITE.json")
+    check = commands.add_parser("learn-check", help=_TEXT)
+    check.add_argument(
+        "--suite",
+        choices=["general", "stability", *_checks_of_games()],
+        default="general",
+        help="the tasks",
+    )
+    check.add_argument(
+        "--seeds", type=count_or_zero, nargs="+", metavar="N", help="seeds (default: 0 1 2; stability: 0 to 9)"
+    )
+    check.add_argument("--jobs", type=count, default=1, metavar="N", help="runs at the same time")
+    check.add_argument("--out", type=Path, metavar="FILE", help="JSON file to write (default: learn-check-SUITE.json)")
     general = check.add_argument_group("of the suite general")
-    general.add_argument("--tasks", nargs="+", metavar="NAME", help="default: all of them")
-    general.add_argument("--env", metavar="ID", help="any Gymnasium environment, in place of --tasks")
-    general.add_argument("--import", dest="package", default="", metavar="PACKAGE", help="with --env: registers it")
-    general.add_argument("--live", action="store_true", help="with --env: by the live loop, not by self-play")
-    general.add_argument("--steps", type=count, default=300_000, metavar="N", help="with --env; default: 300,000")
-    general.add_argument("--goal", type=float, metavar="X", help="with --env; default: its registered threshold")
-    general.add_argument("--no-peer", action="store_true", help="without Stable-Baselines3")
-    general.add_argument("--only-peer", action="store_true", help="only Stable-Baselines3")
+    general.add_argument("--tasks", nargs="+", metavar="NAME", help="tasks to run (default: all)")
+    general.add_argument("--env", metavar="ID", help="any Gymnasium environment, instead of --tasks")
+    general.add_argument(
+        "--import", dest="package", default="", metavar="PACKAGE", help="with --env: the package that registers it"
+    )
+    general.add_argument("--live", action="store_true", help="with --env: train by the live loop instead of self-play")
+    general.add_argument("--steps", type=count, default=300_000, metavar="N", help="with --env: steps of training")
+    general.add_argument(
+        "--goal", type=float, metavar="X", help="with --env: return to reach (default: its registered threshold)"
+    )
+    general.add_argument("--no-peer", action="store_true", help="do not run Stable-Baselines3")
+    general.add_argument("--only-peer", action="store_true", help="run only Stable-Baselines3")
     general.add_argument("--stop-at-goal", action="store_true", help="end a run when its training games reach the goal")
     stability = check.add_argument_group("of the suite stability")
-    stability.add_argument("--decisions", type=count, default=5_000_000, metavar="N", help="default: 5,000,000")
+    stability.add_argument("--decisions", type=count, default=5_000_000, metavar="N", help="decisions of training")
     check.set_defaults(run=lambda options: _check(options, main))
-    text = "check files of games: can the learner learn from them?"
-    validate = commands.add_parser("validate", help=text, description=text[0].upper() + text[1:])
+    validate = commands.add_parser("validate", help="check whether recorded games can be learned from")
     validate.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a game (.npz), or a folder of games")
     validate.add_argument(
         "--run-dir", type=Path, metavar="RUN_DIR", help="also check that they fit the model of this run"
@@ -51,20 +61,21 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
 
 
 def _add_evaluate(commands: Any) -> None:
-    text = "play games with the model of a run and print its score"
-    evaluate = commands.add_parser("evaluate", help=text, description=text[0].upper() + text[1:] + ".")
-    evaluate.add_argument(
-        "run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}"
-    )
-    evaluate.add_argument("--games", type=int, default=100, metavar="N", help="default: 100")
+    evaluate = commands.add_parser("evaluate", help="play games with the model of a run and print its score")
+    add_run_dir(evaluate)
+    evaluate.add_argument("--games", type=int, default=100, metavar="N", help="number of games")
     which = evaluate.add_mutually_exclusive_group()
-    which.add_argument("--game", metavar="GAME", help="default: the game that the run was trained on")
-    which.add_argument("--env", metavar="ID", help="a Gymnasium environment")
+    which.add_argument("--game", metavar="GAME", help="the game to play (default: the one that the run was trained on)")
+    which.add_argument("--env", metavar="ID", help="a Gymnasium environment instead of --game")
     evaluate.add_argument("--import", dest="imports", action="append", default=[], metavar="PACKAGE", help=_IMPORT)
-    evaluate.add_argument("--version", type=int, metavar="N", help="default: the version that bots load")
-    evaluate.add_argument("--sample", action="store_true", help="draw actions from the policy; default: most probable")
-    evaluate.add_argument("--seed", type=int, default=0, metavar="N", help="other games than those of seed 0")
-    evaluate.add_argument("--json", action="store_true", help="print JSON")
+    evaluate.add_argument(
+        "--version", type=int, metavar="N", help="the version that plays (default: the one that bots load)"
+    )
+    evaluate.add_argument(
+        "--sample", action="store_true", help="draw actions from the policy (default: take the most probable one)"
+    )
+    evaluate.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games")
+    evaluate.add_argument("--json", action="store_true", help="print the score as JSON")
     evaluate.set_defaults(run=_evaluate)
 
 

@@ -26,8 +26,8 @@ _PARENT_SECONDS = 2.0  # after SIGTERM, until the parent has said how to end
 
 def add_commands(command: Callable[..., Any]) -> None:
     """Add `learn`; `command` makes a command for a run."""
-    learn = command("learn", _learn, "learn from the games of a run until Ctrl-C")
-    learn.add_argument("--new", action="store_true", help="make the run directory if it does not exist")
+    learn = command("learn", _learn, "learn from the games of a run, until Ctrl-C")
+    learn.add_argument("--new", action="store_true", help="create the run directory if it does not exist")
     learn.add_argument("--wait", action="store_true", help="if another learner uses the run, wait until it ends")
     learn.add_argument("--once", action="store_true", help="learn all waiting games, then exit")
     learn.add_argument("--no-training", action="store_true", help="recover crashed games and report, but do not train")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import SettingsError
-from understudy.flags import add_settings, count, count_or_zero, duration, flags
+from understudy.flags import add_run_dir, add_settings, count, count_or_zero, duration, flags
 from understudy.games.spec import SelfPlaySetup, argument_of, find_game, registered_games, resolve
 from understudy.machine.signals import stop_on_end_signals
-from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.rundir import RunDir
 from understudy.settings import game_sections, given_settings, load_settings
 
 if TYPE_CHECKING:
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Any) -> None:
     """Add `selfplay` to the command line."""
-    text = "train a model by self-play until Ctrl-C or a limit"
-    selfplay = commands.add_parser("selfplay", help=text, description=text[0].upper() + text[1:] + ".")
+    selfplay = commands.add_parser("selfplay", help="train a model by self-play, until Ctrl-C or a limit")
     selfplay.add_argument(
-        "game", nargs="?", metavar="GAME", help=f"{', '.join(_playable())}, or package.module:SPEC of your own"
+        "game", nargs="?", metavar="GAME", help=f"{', '.join(_playable())}, or your own as package.module:SPEC"
     )
     selfplay.add_argument("--env", metavar="ID", help="a Gymnasium environment instead of GAME")
     selfplay.add_argument(
@@ -36,24 +35,22 @@ def add_commands(commands: Any) -> None:
         metavar="PACKAGE",
         help="with --env: a package that registers environments, installed or in this folder; may be repeated",
     )
-    selfplay.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
+    add_run_dir(selfplay, "--run-dir")
     selfplay.add_argument(
         "--workers",
         type=_workers,
         metavar="N",
-        help="play in N workers, or auto: one per core or free CPU of a cluster; overrides parallel.num_workers",
+        help="play in N workers; auto: one per core, or per free CPU of a cluster; overrides parallel.num_workers",
     )
     selfplay.add_argument(
         "--backend",
         choices=["local", "ray"],
-        help="workers are processes of this machine, or Ray actors; overrides parallel.backend",
+        help="local: workers are processes on this machine; ray: they are Ray actors; overrides parallel.backend",
     )
     selfplay.add_argument(
         "--address", metavar="ADDRESS", help="Ray cluster to join: auto, HOST:PORT or ray://HOST:PORT; implies ray"
     )
-    selfplay.add_argument(
-        "--seed", type=count_or_zero, default=0, help="of matches, decisions and a new model (default: 0)"
-    )
+    selfplay.add_argument("--seed", type=count_or_zero, default=0, help="seed of matches, decisions and a new model")
     selfplay.add_argument("--updates", type=count, metavar="N", help="stop after N updates")
     selfplay.add_argument("--decisions", type=count, metavar="N", help="stop after N decisions")
     selfplay.add_argument("--seconds", type=duration, metavar="S", help="stop after S seconds")

@@ -21,30 +21,28 @@ _URL = "s3://BUCKET/PREFIX, gs://..., az://..., or a folder that all machines ca
 
 def add_commands(commands: Any) -> None:
     """Add the commands."""
-    sync = _command(commands, "sync", _sync, "keep a run in step with a bucket until Ctrl-C")
-    sync.add_argument("run_dir", metavar="RUN_DIR", help=f"for example {DEFAULT_RUN_DIR}")
+    sync = _command(commands, "sync", _sync, "exchange games and models with a bucket")
+    sync.add_argument("run_dir", metavar="RUN_DIR", help=f"the run directory, for example {DEFAULT_RUN_DIR}")
     sync.add_argument("url", metavar="URL", help=_URL)
-    sync.add_argument("--once", action="store_true", help="send and get everything there is now, then exit")
+    sync.add_argument("--once", action="store_true", help="upload and download once, then exit")
     add_settings(sync, ("remote", "storage"))
-    work = _command(commands, "work", _work, "play for a bucket and send the games until Ctrl-C")
+    work = _command(commands, "work", _work, "play with the model of a bucket, and upload the games")
     work.add_argument("url", metavar="URL", help=_URL)
-    work.add_argument("--game", help="what is played; only the first machine must name it")
-    work.add_argument("--learn", action="store_true", help="learn here too, from the games of all machines")
+    work.add_argument("--game", help="the game to play; only the first machine of a bucket must name it")
+    work.add_argument("--learn", action="store_true", help="also learn on this machine, from the games of all machines")
     work.add_argument("--games", type=count, metavar="N", help="stop after N games")
-    work.add_argument(
-        "--run-dir", default=_WORK_DIR, metavar="RUN_DIR", help=f"where games and models are kept; default: {_WORK_DIR}"
-    )
+    work.add_argument("--run-dir", default=_WORK_DIR, metavar="RUN_DIR", help="the run directory")
     add_settings(work, ("remote", "storage"))
     machines = _command(commands, "machines", _machines, "list the machines of a bucket, or exclude one")
     machines.add_argument("url", metavar="URL", help=_URL)
     change = machines.add_mutually_exclusive_group()
-    change.add_argument("--exclude", metavar="MACHINE", help="learn no more games of this machine")
-    change.add_argument("--include", metavar="MACHINE", help="learn games of this machine again")
-    machines.add_argument("--reason", default="", help="with --exclude: shown in the list")
+    change.add_argument("--exclude", metavar="MACHINE", help="stop learning from games of this machine")
+    change.add_argument("--include", metavar="MACHINE", help="learn from games of this machine again")
+    machines.add_argument("--reason", default="", help="with --exclude: why; shown in the list")
 
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Parser:
-    command: Parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    command: Parser = commands.add_parser(name, help=text)
     command.set_defaults(run=run)
     return command
 

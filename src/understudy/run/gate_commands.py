@@ -23,10 +23,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "action",
         nargs="?",
         choices=ACTIONS,
-        help="promote VERSION: make it champion; demote: the champion plays and the line restarts from it; "
-        "pin/unpin VERSION: never delete it, or no longer; mode off|guard|strict",
+        help="promote VERSION: make it the champion; demote: let the champion play, and restart learning from it; "
+        "pin VERSION: never delete it; unpin VERSION: allow its deletion; mode: change gate.mode",
     )
-    command.add_argument("value", nargs="?", metavar="VERSION|MODE")
+    command.add_argument("value", nargs="?", metavar="VERSION|MODE", help="a version, or off, guard or strict")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -22,23 +22,29 @@ class AddCommand(Protocol):
 
 def add_commands(add: AddCommand) -> None:
     """Add the subcommands; each imports what it needs when it runs."""
-    monitor = add("monitor", _monitor, "show a run in the terminal, live, until Ctrl-C")
-    monitor.add_argument("--once", action="store_true", help="print one frame")
-    monitor.add_argument("--json", action="store_true", help="print everything as JSON, once")
+    monitor = add("monitor", _monitor, "show a run live in the terminal, until Ctrl-C")
+    monitor.add_argument("--once", action="store_true", help="print it once, then exit")
+    monitor.add_argument("--json", action="store_true", help="print everything as JSON, then exit")
     add("status", _status, "print the state of a run in one line, for scripts")
-    export = add("export", _export, "write a run's history or its model for other programs")
+    export = add("export", _export, "write a run's history or model for other programs")
     kind = export.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--tensorboard", action="store_true", help="an event file that TensorBoard shows")
-    kind.add_argument("--csv", action="store_true", help="versions.csv, games.csv, and updates.csv of self-play")
-    kind.add_argument("--onnx", action="store_true", help="model.onnx, which onnxruntime plays in any language")
-    export.add_argument("--version", type=count, metavar="N", help="with --onnx: a version, not what bots load")
-    export.add_argument("--to", type=Path, metavar="FOLDER", help="where to; default: the folder export of the run")
-    note = add("note", _note, "add a note about a run, which the dashboard shows")
-    note.add_argument("text", metavar="TEXT", help="what is tried here, and why")
-    add("pause", _pause, "ask the learner of a run to pause until `resume`")
-    add("resume", _resume, "let the learner of a run go on")
-    stop = add("stop", _stop, "ask the learner of a run to end after the batch under way")
-    stop.add_argument("--drain", action="store_true", help="after everything that waits")
+    kind.add_argument("--tensorboard", action="store_true", help="write an event file for TensorBoard")
+    kind.add_argument(
+        "--csv", action="store_true", help="write versions.csv, games.csv and, for self-play, updates.csv"
+    )
+    kind.add_argument("--onnx", action="store_true", help="write model.onnx, which onnxruntime can run in any language")
+    export.add_argument(
+        "--version", type=count, metavar="N", help="with --onnx: export this version (default: the one that bots load)"
+    )
+    export.add_argument(
+        "--to", type=Path, metavar="FOLDER", help="folder to write to (default: the folder export of the run)"
+    )
+    note = add("note", _note, "add a note to a run; the dashboard shows it")
+    note.add_argument("text", metavar="TEXT", help="the note, for example what this run tries, and why")
+    add("pause", _pause, "ask the learner of a run to pause, until `resume`")
+    add("resume", _resume, "let a paused learner continue")
+    stop = add("stop", _stop, "ask the learner of a run to end after the current batch")
+    stop.add_argument("--drain", action="store_true", help="learn all waiting games first")
 
 
 def _monitor(options: argparse.Namespace) -> int:

@@ -21,80 +21,106 @@ _PASSWORD = "UNDERSTUDY_CSA_PASSWORD"
 
 def add_commands(commands: Any) -> None:
     """Add the subcommands to an argparse parser's; each imports what it needs when it runs."""
-    play = commands.add_parser("play", help="play a game in the terminal")
-    play.add_argument("game", choices=["shogi"])
-    play.add_argument("opponent", nargs="?", default="greedy", metavar="OPPONENT", help=f"{WHO} (default: greedy)")
+    play = commands.add_parser("play", help="play shogi in the terminal")
+    play.add_argument("game", choices=["shogi"], help="the game")
+    play.add_argument("opponent", nargs="?", default="greedy", metavar="OPPONENT", help=f"{WHO}")
     play.add_argument("--white", action="store_true", help="you play White, who moves second")
     play.add_argument("--save", type=Path, metavar="FILE", help="save the game as .kif, .kifu or .csa")
     _add_strength(play)
     play.set_defaults(run=_play)
 
-    usi = commands.add_parser("usi", help="a checkpoint as a USI engine, for any shogi program")
-    usi.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    usi = commands.add_parser("usi", help="run a checkpoint as a USI engine for any shogi program")
+    usi.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="the model file (.npz)")
     usi.set_defaults(run=_usi)
 
-    match = commands.add_parser("match", help="a match of shogi between two players")
+    _add_match(commands)
+    _add_csa(commands)
+    _add_check(commands)
+    _add_learn_games(commands)
+
+
+def _add_match(commands: Any) -> None:
+    match = commands.add_parser("match", help="play a shogi match between two players")
     match.add_argument("first", metavar="FIRST", help=WHO)
     match.add_argument("second", metavar="SECOND", help="the same")
     match.add_argument(
-        "--games", type=count, metavar="N", help="default: 20; with --sprt, the most that are played (default: 2000)"
+        "--games", type=count, metavar="N", help="number of games (default: 20; with --sprt, the maximum: 2000)"
     )
     match.add_argument(
         "--sprt",
         nargs=2,
         type=float,
         metavar=("ELO0", "ELO1"),
-        help="play until it is decided whether the first is stronger by ELO1 rather than ELO0",
+        help="play until a sequential test decides between ELO0 and ELO1 as the advantage of the first",
     )
-    match.add_argument(
-        "--seed", type=count_or_zero, default=0, metavar="N", help="of openings and players (default: 0)"
-    )
-    match.add_argument("--max-moves", type=count, default=500, metavar="N", help="default: 500")
+    match.add_argument("--seed", type=count_or_zero, default=0, metavar="N", help="seed of openings and players")
+    match.add_argument("--max-moves", type=count, default=500, metavar="N", help="a game of this many moves is a draw")
     match.add_argument(
         "--clock",
         metavar="TEXT",
-        help="in seconds, for both: 10+0.1 with increments, 60/1 with byoyomi; a late move loses. Instead of --go",
+        help="seconds for each player, instead of --go: 10+0.1 with increments, 60/1 with byoyomi; a late move loses",
     )
     match.add_argument(
         "--tolerance",
         type=duration_or_zero,
         default=TOLERANCE,
         metavar="S",
-        help=f"seconds that a move may come too late (default: {TOLERANCE:g})",
+        help="a move may be late by this many seconds",
     )
-    match.add_argument("--save", type=Path, metavar="FOLDER", help="save the games there, as .kifu")
+    match.add_argument("--save", type=Path, metavar="FOLDER", help="save the games in this folder, as .kifu")
     _add_strength(match)
     match.set_defaults(run=_match)
 
-    _add_csa(commands)
-    check = commands.add_parser("shogi-check", help="does it learn shogi? from nothing, against simple players")
-    check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: among temporary files)")
-    check.add_argument("--minutes", type=duration, default=28.0, metavar="M", help="of training at most (default: 28)")
-    check.add_argument("--workers", type=count_or_zero, default=2, metavar="N", help="worker processes (default: 2)")
-    check.add_argument("--games", type=count, default=200, metavar="N", help="of the final contests (default: 200)")
-    check.add_argument("--seeds", "--seed", type=count_or_zero, nargs="+", default=[0], metavar="N", help="default: 0")
+
+def _add_check(commands: Any) -> None:
+    check = commands.add_parser("shogi-check", help="train shogi from scratch and test it")
+    check.add_argument(
+        "--run-dir", type=Path, metavar="RUN_DIR", help="the run directory, a new folder (default: a temporary folder)"
+    )
+    check.add_argument("--minutes", type=duration, default=28.0, metavar="M", help="maximum minutes of training")
+    check.add_argument("--workers", type=count_or_zero, default=2, metavar="N", help="worker processes")
+    check.add_argument("--games", type=count, default=200, metavar="N", help="games against each opponent at the end")
+    check.add_argument("--seeds", "--seed", type=count_or_zero, nargs="+", default=[0], metavar="N", help="seeds")
     check.set_defaults(run=_check)
 
-    learn = commands.add_parser("learn-games", help="teach a network from game records (.csa, .kif, .kifu)")
-    learn.add_argument("records", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
-    learn.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="is continued if it exists")
-    learn.add_argument("--blocks", type=count, default=4, metavar="N", help="of a new network (default: 4)")
-    learn.add_argument("--channels", type=count, default=64, metavar="N", help="of a new network (default: 64)")
-    learn.add_argument("--epochs", type=count, default=4, metavar="N", help="passes over the games (default: 4)")
-    learn.add_argument("--minibatch", type=count, default=256, metavar="N", help="positions a step (default: 256)")
-    learn.add_argument("--learning-rate", type=learning_rate, default=1e-3, metavar="X", help="default: 0.001")
-    learn.add_argument("--seed", type=count_or_zero, default=0, metavar="N", help="default: 0")
+
+def _add_learn_games(commands: Any) -> None:
+    learn = commands.add_parser("learn-games", help="train a network on game records (.csa, .kif, .kifu)")
+    learn.add_argument("records", type=Path, nargs="+", metavar="FILE_OR_FOLDER", help="the game records")
+    learn.add_argument(
+        "--checkpoint",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the model file to write; training continues from it if it exists",
+    )
+    learn.add_argument("--blocks", type=count, default=4, metavar="N", help="residual blocks of a new network")
+    learn.add_argument("--channels", type=count, default=64, metavar="N", help="width of a new network")
+    learn.add_argument("--epochs", type=count, default=4, metavar="N", help="passes over the games")
+    learn.add_argument("--minibatch", type=count, default=256, metavar="N", help="positions per gradient step")
+    learn.add_argument("--learning-rate", type=learning_rate, default=1e-3, metavar="X", help="learning rate of Adam")
+    learn.add_argument("--seed", type=count_or_zero, default=0, metavar="N", help="seed")
     learn.set_defaults(run=_learn_games)
 
 
 def _add_csa(commands: Any) -> None:
-    csa = commands.add_parser("csa", help="play on a CSA server, such as floodgate")
-    csa.add_argument("host", metavar="HOST", help="of the server, with :PORT if it is not 4081")
+    csa = commands.add_parser("csa", help="play shogi on a CSA server, such as floodgate")
+    csa.add_argument("host", metavar="HOST", help="address of the server, with :PORT if it is not 4081")
     csa.add_argument("player", metavar="PLAYER", help=WHO)
-    csa.add_argument("--name", required=True, metavar="NAME", help=f"to log in with; the password is in {_PASSWORD}")
-    csa.add_argument("--game", default="", metavar="NAME", help="the server's name of the game: floodgate-300-10F")
-    csa.add_argument("--games", type=count, default=1, metavar="N", help="to play (default: 1)")
-    csa.add_argument("--save", type=Path, default=Path("csa_games"), metavar="FOLDER", help="default: csa_games")
+    csa.add_argument(
+        "--name", required=True, metavar="NAME", help=f"login name; the password comes from the variable {_PASSWORD}"
+    )
+    csa.add_argument(
+        "--game", default="", metavar="NAME", help="what the server calls the game, for example floodgate-300-10F"
+    )
+    csa.add_argument("--games", type=count, default=1, metavar="N", help="number of games")
+    csa.add_argument(
+        "--save",
+        type=Path,
+        default=Path("csa_games"),
+        metavar="FOLDER",
+        help="folder for the games (default: csa_games)",
+    )
     csa.add_argument("--comments", action="store_true", help="send evaluations with the moves (floodgate: always)")
     csa.add_argument("--nodes", type=count_or_zero, default=200, metavar="N", help=argparse.SUPPRESS)
     _add_option(csa)
@@ -107,11 +133,9 @@ def _add_strength(command: argparse.ArgumentParser) -> None:
         type=int,
         default=200,
         metavar="N",
-        help="positions a checkpoint looks at; 0 = no search (default: 200)",
+        help="positions a checkpoint searches per move; 0 = no search",
     )
-    command.add_argument(
-        "--go", default="byoyomi 1000", metavar="TEXT", help="for a USI engine (default: byoyomi 1000)"
-    )
+    command.add_argument("--go", default="byoyomi 1000", metavar="TEXT", help="what a USI engine gets after go")
     _add_option(command)
 
 
@@ -121,7 +145,7 @@ def _add_option(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the USI engines, of one in a match with 1: or 2: before it; may be repeated",
+        help="set an option of the USI engines; in a match, of one with 1: or 2: before the name; may be repeated",
     )
 
 

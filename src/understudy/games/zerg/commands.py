@@ -7,28 +7,30 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from understudy.flags import add_settings, count, count_or_zero, duration, flags
+from understudy.flags import add_run_dir, add_settings, count, count_or_zero, duration, flags
 from understudy.games.zerg.arena import commands as arena
 from understudy.games.zerg.own_bot import commands as own_bot
-from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.rundir import RunDir
 from understudy.settings import load_settings
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers of the command line."""
-    text = "learn build orders from StarCraft II replays in a folder"
-    replays = commands.add_parser("replays", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    replays.add_argument("folder", nargs="?", default="", metavar="DIR", help="default: the setting replays.directory")
-    replays.add_argument("--run-dir", default=DEFAULT_RUN_DIR, metavar="RUN_DIR", help=f"default: {DEFAULT_RUN_DIR}")
+    replays = commands.add_parser("replays", help="learn build orders from StarCraft II replays in a folder")
+    text = "folder of the replays (default: the setting replays.directory)"
+    replays.add_argument("folder", nargs="?", default="", metavar="DIR", help=text)
+    add_run_dir(replays, "--run-dir")
     add_settings(replays, ("learner", "replays"))
     replays.set_defaults(run=_replays)
     own_bot.add_commands(commands)
     arena.add_commands(commands)
-    check = commands.add_parser("zerg-check", help="train from scratch and compare with fixed strategies")
-    check.add_argument("--seeds", type=count_or_zero, nargs="+", default=[0, 1, 2])
-    check.add_argument("--training-games", type=count, default=6000, help="most training games (default: %(default)s)")
-    check.add_argument("--minutes", type=duration, default=20.0, help="most training time for each seed (default: 20)")
-    check.add_argument("--games", type=count, default=200, help="games of an evaluation, not seen in training")
+    check = commands.add_parser("zerg-check", help="train the Zerg bot from scratch and test it")
+    check.add_argument("--seeds", type=count_or_zero, nargs="+", default=[0, 1, 2], metavar="N", help="seeds")
+    check.add_argument("--training-games", type=count, default=6000, metavar="N", help="maximum training games")
+    check.add_argument(
+        "--minutes", type=duration, default=20.0, metavar="M", help="maximum minutes of training per seed"
+    )
+    check.add_argument("--games", type=count, default=200, metavar="N", help="games of each evaluation")
     check.set_defaults(run=_check)
 
 

@@ -74,7 +74,7 @@ SPEC = GameSpec(
     programs={
         "proving-ground": (
             "understudy.games.zerg.proving_ground.__main__:main",
-            "StarCraft II's API without the game: play, serve, watch",
+            "play, serve and watch games without StarCraft II",
         )
     },
     check="zerg-check",

@@ -10,30 +10,29 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from understudy.errors import SettingsError
-from understudy.flags import Parser, add_settings, existing_run, flags
+from understudy.flags import Parser, add_run_dir, add_settings, existing_run, flags
 from understudy.games.zerg.own_bot.commands import build_for
-from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.rundir import RunDir
 from understudy.settings import Settings, load_settings
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers of the command line."""
-    text = "get results and games from AI Arena, and upload the bot"
-    ladder = commands.add_parser("ladder", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    ladder = commands.add_parser("ladder", help="get results and games from AI Arena, and upload the bot")
     parts = ladder.add_subparsers(required=True, metavar="ACTION")
-    _add(parts, "login", _login, "keep the token of AI Arena in the system's keyring")
+    _add(parts, "login", _login, "store the AI Arena token in the system's keyring")
     _add(parts, "status", _status, "show the bot's record, by opponent", run=True)
     pull = _add(parts, "pull", _pull, "merge results, games and the memory of opponents into a run", run=True)
     pull.add_argument("--replays", action="store_true", help="also download the replays of lost games")
-    push = _add(parts, "push", _push, "upload zip and data with the model that the gate agrees to", run=True)
-    push.add_argument("--bot-file", metavar="FILE:CLASS", help="default: package.bot of understudy.toml")
-    push.add_argument("--again", action="store_true", help="also if the ladder has this version already")
+    push = _add(parts, "push", _push, "upload the bot with the version that is on stage", run=True)
+    push.add_argument("--bot-file", metavar="FILE:CLASS", help="the bot (default: the setting package.bot)")
+    push.add_argument("--again", action="store_true", help="upload even if the ladder has this version already")
 
 
 def _add(parts: Any, name: str, action: Any, text: str, *, run: bool = False) -> Parser:
-    command: Parser = parts.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    command: Parser = parts.add_parser(name, help=text)
     if run:
-        command.add_argument("run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR")
+        add_run_dir(command)
     add_settings(command, ("ladder", "package"))
     command.set_defaults(run=action)
     return command

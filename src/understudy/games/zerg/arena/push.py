@@ -1,4 +1,4 @@
-"""`understudy ladder push`: the bot's zip and data to the ladder, with the model that the gate agrees to."""
+"""`understudy ladder push`: the bot's zip and data to the ladder, with the version that is on stage."""
 
 from __future__ import annotations
 

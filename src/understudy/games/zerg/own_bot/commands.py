@@ -8,24 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import ModelMismatch, RunDirError
-from understudy.flags import add_settings, existing_run, flags
-from understudy.rundir import DEFAULT_RUN_DIR, RunDir
+from understudy.flags import add_run_dir, add_settings, existing_run, flags
+from understudy.games.zerg.starcraft import RACE_NAMES
+from understudy.rundir import RunDir
 from understudy.settings import load_settings
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers of the command line."""
-    text = "make a folder with a StarCraft II bot that plays and learns"
-    init = commands.add_parser("init", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    init.add_argument("folder", type=Path, metavar="FOLDER", help="the new folder; its name is the name of the bot")
-    init.add_argument("--race", type=str.capitalize, choices=("Terran", "Zerg", "Protoss"))
+    init = commands.add_parser("init", help="make a folder with a StarCraft II bot that plays and learns")
+    init.add_argument("folder", type=Path, metavar="FOLDER", help="the new folder; the bot gets its name")
+    init.add_argument(
+        "--race", type=str.capitalize, choices=RACE_NAMES, help="race of the bot; not needed with --from-bot"
+    )
     init.add_argument("--from-bot", metavar="PATH", help="add learning to this bot: a Python file or a folder")
     init.set_defaults(run=_init)
-    text = "build the zip for the AI Arena ladder"
-    package = commands.add_parser("package", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    package.add_argument("run_dir", nargs="?", default=DEFAULT_RUN_DIR, metavar="RUN_DIR")
-    package.add_argument("--bot", metavar="FILE:CLASS", help="default: package.bot of understudy.toml")
-    package.add_argument("--out", type=Path, metavar="ZIP", help="default: the name of the bot")
+    package = commands.add_parser("package", help="build the zip for the AI Arena ladder")
+    add_run_dir(package)
+    package.add_argument("--bot", metavar="FILE:CLASS", help="the bot (default: the setting package.bot)")
+    package.add_argument("--out", type=Path, metavar="ZIP", help="file to write (default: the name of the bot)")
     package.add_argument("--check", action="store_true", help="also play two ladder games with the zip")
     add_settings(package, ("package",))
     package.set_defaults(run=_package)

@@ -96,32 +96,41 @@ def add_commands(subparsers: Any) -> None:
 def _add_play(add: Any) -> None:
     parser = add("play", help="play a bot against a built-in opponent or another bot")
     parser.add_argument("bot", help="a Python file, a ladder bot's folder, or package.module; FILE:Class if several")
-    parser.add_argument("--race", choices=RACE_CHOICES, help="default: what the bot's code says")
+    parser.add_argument("--race", choices=RACE_CHOICES, metavar="RACE", help="default: what the bot's code says")
     doors = f"{', '.join((*DOORS, OWN_PROGRAM))}, all"
     default = f"default: {IN_PROCESS}; {OWN_PROGRAM} for a folder that brings its own python-sc2"
     parser.add_argument("--door", choices=(*DOORS, OWN_PROGRAM, "all"), metavar="DOOR", help=f"{doors}; {default}")
     parser.add_argument("--python", help="the Python that runs a bot's own program (--door program)")
-    parser.add_argument("--against", help="another bot instead of a built-in opponent (in-process)")
-    parser.add_argument("--time-limit", type=duration, help="game seconds after which the game is a tie")
-    parser.add_argument("--record", type=Path, help="record the game for `watch` (in-process)")
-    parser.add_argument("--games", type=count, default=1, help="games to play, each on the next map and seed")
-    parser.add_argument("--parallel", type=count, default=1, help="games at the same time, each in a process")
+    parser.add_argument("--against", metavar="BOT", help="another bot instead of a built-in opponent (in-process)")
+    parser.add_argument("--time-limit", type=duration, metavar="S", help="game seconds after which the game is a tie")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="record the game for `watch` (in-process)")
+    parser.add_argument(
+        "--games", type=count, default=1, metavar="N", help="games to play, each on the next map and seed"
+    )
+    parser.add_argument(
+        "--parallel", type=count, default=1, metavar="N", help="games at the same time, each in a process"
+    )
     _add_pairing(parser)
     parser.set_defaults(run=_play)
 
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--opponent", choices=RACE_CHOICES, default="Random")
+    _add_choice(parser, "--opponent", RACE_CHOICES, "Random")
     _add_choice(parser, "--difficulty", DIFFICULTIES, "Medium")
     _add_choice(parser, "--build", BUILD_CHOICES, "RandomBuild")
-    parser.add_argument("--map-seed", type=_map_seed, default=0, help="a number, or a name such as Small-3 or Four-3")
-    parser.add_argument("--seed", type=count_or_zero, default=0)
+    parser.add_argument(
+        "--map-seed",
+        type=_map_seed,
+        default=0,
+        metavar="MAP",
+        help="seed of the map, or a name such as Small-3 or Four-3",
+    )
+    parser.add_argument("--seed", type=count_or_zero, default=0, metavar="N", help="seed of the game")
 
 
 def _add_choice(parser: argparse.ArgumentParser, flag: str, choices: Sequence[str], default: str) -> None:
     """The choices are in the help and not in the usage, where they would not fit on a line."""
-    text = f"{', '.join(choices)} (default: {default})"
-    parser.add_argument(flag, choices=choices, default=default, metavar=flag[2:].upper(), help=text)
+    parser.add_argument(flag, choices=choices, default=default, metavar=flag[2:].upper(), help=", ".join(choices))
 
 
 def _port(text: str) -> int:

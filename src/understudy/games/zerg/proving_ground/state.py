@@ -232,6 +232,7 @@ TERRAIN = np.dtype(
 
 FIELDS = 96
 AHEAD = 12  # cells a unit looks down its way
+RINGS = 16  # buckets of cells by distance, while a field is filled
 CELLS, BUCKET = 88, 2  # the fine grid of neighbours
 COARSE, WIDE = 22, 8  # the grid that targets are looked up in
 # Caches derived from state and terrain, not part of a game's state: distance fields and neighbour grids.
@@ -241,8 +242,8 @@ SCRATCH = np.dtype(
         ("used", "i8", FIELDS),
         ("clock", "i8"),
         ("distance", "u2", (FIELDS, SIZE, SIZE)),
-        ("ring", "i4", (16, SIZE * SIZE // 4)),
-        ("ring_length", "i4", 16),
+        ("ring", "i4", (RINGS, SIZE * SIZE // 4)),
+        ("ring_length", "i4", RINGS),
         ("trail", "i4", AHEAD),
         ("fine", "i2", CELLS * CELLS),
         ("fine_next", "i2", SLOTS),

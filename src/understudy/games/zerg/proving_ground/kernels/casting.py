@@ -11,7 +11,7 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.movement import go
 from understudy.games.zerg.proving_ground.kernels.paths import walkable
-from understudy.games.zerg.proving_ground.kernels.units import destroy, length, pop_order, push_order, spawn, take
+from understudy.games.zerg.proving_ground.kernels.units import TINY, destroy, length, pop_order, push_order, spawn, take
 from understudy.games.zerg.proving_ground.rules import (
     BILE,
     BILE_RADIUS,
@@ -167,7 +167,7 @@ def begin_spell(s: Any, t: Any, r: Any, p: int, i: int, spell: int, x: float, y:
 def blink(s: Any, t: Any, i: int, x: float, y: float) -> int:
     """Jump to a point, or as far towards it as possible."""
     dx, dy = x - s.x[i], y - s.y[i]
-    part = min(1.0, BLINK_WAY / max(length(dx, dy), 1e-9))
+    part = min(1.0, BLINK_WAY / max(length(dx, dy), TINY))
     nx, ny = s.x[i] + dx * part, s.y[i] + dy * part
     if not walkable(t, nx, ny):
         return ERROR

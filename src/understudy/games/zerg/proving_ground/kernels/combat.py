@@ -26,6 +26,8 @@ from understudy.games.zerg.proving_ground.state import (
 
 ACQUIRE = 5.5  # a unit reacts to enemies within this distance, or a little beyond its range
 LEAST_DAMAGE = 0.5
+TARGET_EVERY, ENEMY_EVERY = 64, 8  # loops between two looks for a better target, and for a first one
+NO_REACH = -99.0  # of a weapon that a unit does not have
 STAND = 8.0  # loops that a unit stands still after a shot
 ROUNDING = 1e-6  # more than the rounding error of a squared distance
 ARMOR_LOST, GUARD, RANGED = 2.0, 2.0, 2.0  # anti-armour missile; guardian shield, against weapons of this range
@@ -79,15 +81,15 @@ def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
     """The best visible target within range and a little beyond; -1 for none."""
     k, p = s.kind[i], s.owner[i]
     bonus = s.range_bonus[p, k]
-    ground = r.reach[k, 0] + bonus if r.damage[k, 0] > 0.0 else -99.0
-    air = r.reach[k, 1] + bonus if r.damage[k, 1] > 0.0 else -99.0
+    ground = r.reach[k, 0] + bonus if r.damage[k, 0] > 0.0 else NO_REACH
+    air = r.reach[k, 1] + bonus if r.damage[k, 1] > 0.0 else NO_REACH
     if beyond > 0.0:
         ground = max(ground + 1.0, beyond) if ground >= 0.0 else ground
         air = max(air + 1.0, beyond) if air >= 0.0 else air
     reach = max(ground, air) + r.radius[k]
     far = reach + 1.0
     x, y = s.x[i], s.y[i]
-    best, found = 1e18, -1
+    best, found = np.inf, -1
     limit = (reach + r.largest) ** 2 + ROUNDING  # no unit farther away can be better, whatever its kind
     for by in range(max(0, int(y - far) // WIDE), min(COARSE, int(y + far) // WIDE + 1)):
         for bx in range(max(0, int(x - far) // WIDE), min(COARSE, int(x + far) // WIDE + 1)):
@@ -204,9 +206,9 @@ def defend(s: Any, t: Any, r: Any, w: Any, i: int, beyond: float, chase: bool) -
         return False
     j = s.target[i]
     valid = j >= 0 and same(s, j, s.target_generation[i]) and s.seen[s.owner[i], j] == 1
-    if valid and (s.loop + i) & 63 and engage(s, t, r, w, i, j, chase):
+    if valid and (s.loop + i) % TARGET_EVERY and engage(s, t, r, w, i, j, chase):
         return True
-    if not valid and (s.loop + i) & 7:
+    if not valid and (s.loop + i) % ENEMY_EVERY:
         s.target[i] = -1
         return False
     j = acquire(s, r, w, i, beyond)

@@ -10,6 +10,7 @@ from understudy.games.zerg.proving_ground.kernels.placement import can_place, ge
 from understudy.games.zerg.proving_ground.kernels.prices import pay
 from understudy.games.zerg.proving_ground.kernels.production import ARCHON_LOOPS, quick
 from understudy.games.zerg.proving_ground.kernels.units import (
+    TINY,
     clear_orders,
     fail,
     give_back,
@@ -130,7 +131,7 @@ def raise_building(s: Any, r: Any, i: int, part: float) -> None:
     """One loop of construction: progress and health."""
     k = s.kind[i]
     s.progress[i] = min(1.0, s.progress[i] + part)
-    if s.progress[i] > 1.0 - 1e-9:
+    if s.progress[i] > 1.0 - TINY:
         s.progress[i] = 1.0
     s.health[i] = min(r.health[k], s.health[i] + BUILT_SHARE * r.health[k] * part)
     s.shield[i] = min(r.shields[k], s.shield[i] + BUILT_SHARE * r.shields[k] * part)

@@ -32,6 +32,7 @@ LARVA_EVERY, LARVA_BY_ITSELF, LARVA_MOST = 246.0, 3, 19
 INJECT_LOOPS, INJECT_LARVA = 650, 3
 TO_MINE, AT_WORK, HOME = 0, 1, 2
 WORKER_WEIGHT = 12.0  # cells that a worker at a field counts as, when another one looks for a field
+FIELD_EVERY = 8  # loops between two looks of a waiting worker for another field
 FIELD_WITHIN, OTHER_FIELD_WITHIN = 12.0, 9.0  # how far a worker looks for another field, from itself and from its field
 LARVA_ANGLE, LARVA_SPREAD, LARVA_DISTANCE = 3.6, 2.2, 3.2  # where larvae appear: radians, cells
 ENERGY_RATE, HEALTH_RATE, SHIELD_RATE = 0.03516, 0.0122, 0.0893  # per loop
@@ -41,7 +42,7 @@ SHIELD_DELAY = 224  # loops after a hit
 @kernel
 def nearest_hall(s: Any, r: Any, p: int, x: float, y: float) -> int:
     """The player's standing townhall closest to a point; -1 for none."""
-    best, hall = 1e18, -1
+    best, hall = np.inf, -1
     for j in range(s.top):
         if s.alive[j] and s.owner[j] == p and r.townhall[s.kind[j]] and s.progress[j] >= 1.0:
             d = (s.x[j] - x) ** 2 + (s.y[j] - y) ** 2
@@ -53,7 +54,7 @@ def nearest_hall(s: Any, r: Any, p: int, x: float, y: float) -> int:
 @kernel
 def free_field(s: Any, r: Any, x: float, y: float, within: float) -> int:
     """The mineral field near the point with the fewest workers; -1 for none."""
-    best, field = 1e18, -1
+    best, field = np.inf, -1
     for j in range(s.top):
         if s.alive[j] and r.minerals_here[s.kind[j]] and s.contents[j] > 0.0:
             d = np.sqrt((s.x[j] - x) ** 2 + (s.y[j] - y) ** 2)
@@ -118,7 +119,7 @@ def gather(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         if s.kind[i] != MULE_UNIT:
             s.busy_until[j] = s.loop + int(s.timer[i])
         s.phase[i] = AT_WORK
-    elif r.minerals_here[s.kind[j]] and (s.loop + i) % 8 == 0 and s.assigned[j] > 1:
+    elif r.minerals_here[s.kind[j]] and (s.loop + i) % FIELD_EVERY == 0 and s.assigned[j] > 1:
         other = free_field(s, r, s.x[j], s.y[j], OTHER_FIELD_WITHIN)
         if other >= 0 and s.assigned[other] < s.assigned[j] - 1:
             s.assigned[j] -= 1

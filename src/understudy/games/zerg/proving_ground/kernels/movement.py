@@ -10,15 +10,21 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.paths import clear_line, descend, field_to, nearest_walkable, walkable
+from understudy.games.zerg.proving_ground.kernels.units import TINY
 from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.spells import ALIGNED, BOOSTED
 from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SLOTS, WIDE
 
 LARGEST = 0.625  # larger neighbours count with this radius
-LOOK_AGAIN = 40  # loops before a waypoint is computed again
+LOOK_AGAIN, LOOKS = 40, 16  # loops before a waypoint is computed again, and over which the units are spread
 STIM_SPEED, BOOST, ALIGNED_SPEED = 1.5, 1.7, 0.6  # factors of the speed
+SAME_GOAL = 3.0  # a goal that moved by less keeps its waypoint
+SHORT = 0.1  # cells that a clear line may end before its goal
+DIAGONAL_WAY = 0.7071  # the least length of a way, as a share of its length along the axes
 AT_WAYPOINT = 0.6  # cells from a waypoint at which the next one is computed
 STRAIGHT_BELOW, LOOK_AHEAD = 1.5, 24.0  # no search of a way below this distance; no clear line is tried beyond that
+PUSH_EVERY, PUSH_RESTING_EVERY = 4, 16  # loops between two pushes of a moving unit, and of one that stands
+SAME_PLACE, APART_X, APART_Y = 1e-8, 0.02, 0.01  # units closer than the root of this are pushed in this direction
 PUSH = 0.6  # share of an overlap by which two units are moved apart at a time
 
 
@@ -60,7 +66,7 @@ def advance(s: Any, t: Any, r: Any, i: int, tx: float, ty: float, v: float) -> N
     dx, dy = tx - s.x[i], ty - s.y[i]
     d = np.sqrt(dx * dx + dy * dy)
     s.moving[i] = 1
-    if d < 1e-9 or s.rooted_until[i] > s.loop:
+    if d < TINY or s.rooted_until[i] > s.loop:
         return
     part = min(1.0, v / d)
     nx, ny = s.x[i] + dx * part, s.y[i] + dy * part
@@ -85,12 +91,12 @@ def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float
     goal = int(min(max(gy, 0.0), SIZE - 1.0)) * SIZE + int(min(max(gx, 0.0), SIZE - 1.0))
     far = abs(gx - s.x[i]) + abs(gy - s.y[i])
     fresh = s.way_goal[i] >= 0 and s.loop < s.way_until[i]
-    if fresh and s.way_straight[i] and abs(s.way_x[i] - gx) + abs(s.way_y[i] - gy) < 3.0:
+    if fresh and s.way_straight[i] and abs(s.way_x[i] - gx) + abs(s.way_y[i] - gy) < SAME_GOAL:
         s.way_x[i], s.way_y[i] = gx, gy  # the goal moved only a little: keep the waypoint
     elif not fresh or s.way_goal[i] != goal or abs(s.way_x[i] - s.x[i]) + abs(s.way_y[i] - s.y[i]) < AT_WAYPOINT:
-        s.way_goal[i], s.way_until[i] = goal, s.loop + LOOK_AGAIN + i % 16
+        s.way_goal[i], s.way_until[i] = goal, s.loop + LOOK_AGAIN + i % LOOKS
         s.way_x[i], s.way_y[i], s.way_straight[i] = gx, gy, 1
-        short = max(0.0, 1.0 - (near + 0.1) / max(far * 0.7071, 1e-9))
+        short = max(0.0, 1.0 - (near + SHORT) / max(far * DIAGONAL_WAY, TINY))
         tx, ty = s.x[i] + (gx - s.x[i]) * short, s.y[i] + (gy - s.y[i]) * short
         if far >= STRAIGHT_BELOW and not (far < LOOK_AHEAD and clear_line(t, s.x[i], s.y[i], tx, ty)):
             end = nearest_walkable(t, gx, gy)
@@ -102,15 +108,15 @@ def go(s: Any, t: Any, r: Any, w: Any, i: int, gx: float, gy: float, near: float
 
 @kernel
 def separate(s: Any, t: Any, r: Any, w: Any) -> None:
-    """Push overlapping units apart: moving ones every 4th loop, the others every 16th.
+    """Push overlapping units apart: moving ones more often than the others.
 
     Gathering workers pass through each other, as in the game.
     """
-    for i in range(s.loop & 3, s.top, 4):
+    for i in range(s.loop % PUSH_EVERY, s.top, PUSH_EVERY):
         k = s.kind[i]
         if not s.alive[i] or s.owner[i] > 1 or r.structure[k] or r.speed[k] == 0.0 or s.carrier[i]:
             continue
-        if not s.moving[i] and (i - s.loop) & 15:
+        if not s.moving[i] and (i - s.loop) % PUSH_RESTING_EVERY:
             continue
         if s.order[i, 0] == GATHER or s.order[i, 0] == RETURN:
             continue
@@ -125,8 +131,10 @@ def separate(s: Any, t: Any, r: Any, w: Any) -> None:
                     room = radius + r.radius[s.kind[j]]
                     d2 = dx * dx + dy * dy
                     if d2 < room * room and j != i and r.flying[s.kind[j]] == flying and s.alive[j]:
-                        if d2 < 1e-8:
-                            dx, dy, d2 = 0.02 * (1 if i < j else -1), 0.01 * (1 if i < j else -1), 0.0005
+                        if d2 < SAME_PLACE:
+                            side = 1 if i < j else -1
+                            dx, dy = APART_X * side, APART_Y * side
+                            d2 = dx * dx + dy * dy
                         d = np.sqrt(d2)
                         push = PUSH * (room - d) / d
                         px += dx * push

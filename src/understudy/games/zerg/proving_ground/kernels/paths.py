@@ -8,10 +8,11 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.map_parts import SIZE
-from understudy.games.zerg.proving_ground.state import AHEAD, FIELDS
+from understudy.games.zerg.proving_ground.state import AHEAD, FIELDS, RINGS
 
 FAR = 65535
-STRAIGHT, DIAGONAL = 5, 7  # cost of a step; 16 buckets of distances are enough for both
+STRAIGHT, DIAGONAL = 5, 7  # cost of a step; RINGS buckets of distances are enough for both
+NEARBY = 24  # cells: beyond that no walkable cell is looked for
 
 
 @kernel
@@ -32,8 +33,8 @@ def nearest_walkable(t: Any, x: float, y: float) -> int:
     cx, cy = min(max(int(x), 0), SIZE - 1), min(max(int(y), 0), SIZE - 1)
     if t.pathable[cy, cx]:
         return cy * SIZE + cx
-    best, cell = 1e18, cy * SIZE + cx
-    for radius in range(1, 24):
+    best, cell = np.inf, cy * SIZE + cx
+    for radius in range(1, NEARBY):
         for dy in range(-radius, radius + 1):
             step = 1 if abs(dy) == radius else 2 * radius
             for dx in range(-radius, radius + 1, step):
@@ -42,7 +43,7 @@ def nearest_walkable(t: Any, x: float, y: float) -> int:
                     d = (nx + 0.5 - x) ** 2 + (ny + 0.5 - y) ** 2
                     if d < best:
                         best, cell = d, ny * SIZE + nx
-        if best < 1e18:
+        if best < np.inf:
             return cell
     return cell
 
@@ -64,13 +65,13 @@ def spread(t: Any, w: Any, f: int, goal: int) -> None:
     for y in range(SIZE):
         for x in range(SIZE):
             w.distance[f, y, x] = FAR
-    for k in range(16):
+    for k in range(RINGS):
         w.ring_length[k] = 0
     w.distance[f, goal // SIZE, goal % SIZE] = 0
     w.ring[0, 0], w.ring_length[0] = goal, 1
     here, waiting = 0, 1
     while waiting > 0:
-        slot = here & 15
+        slot = here % RINGS
         n = 0
         while n < w.ring_length[slot]:
             cell = w.ring[slot, n]
@@ -89,7 +90,7 @@ def spread(t: Any, w: Any, f: int, goal: int) -> None:
                     d = here + (DIAGONAL if dx != 0 and dy != 0 else STRAIGHT)
                     if d < w.distance[f, ny, nx]:
                         w.distance[f, ny, nx] = d
-                        ring = d & 15
+                        ring = d % RINGS
                         w.ring[ring, w.ring_length[ring]] = ny * SIZE + nx
                         w.ring_length[ring] += 1
                         waiting += 1

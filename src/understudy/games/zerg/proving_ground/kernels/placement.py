@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.units import EDGE
 from understudy.games.zerg.proving_ground.kernels.vision import power_at, prism_at
 from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.state import (
@@ -71,7 +72,7 @@ def unit_in_the_way(s: Any, r: Any, p: int, cx: float, cy: float, half: float, t
 def remembered_there(s: Any, r: Any, p: int, cx: float, cy: float, half: float) -> bool:
     """Whether the player remembers a structure that stood there; it does not know that it is gone."""
     for g in range(s.ghosts[p]):
-        reach = half + r.footprint[s.ghost_kind[p, g]] / 2.0 - 0.01
+        reach = half + r.footprint[s.ghost_kind[p, g]] / 2.0 - EDGE
         if abs(s.ghost_x[p, g] - cx) < reach and abs(s.ghost_y[p, g] - cy) < reach:
             return True
     return False
@@ -87,7 +88,7 @@ def can_place(s: Any, t: Any, r: Any, p: int, kind: int, x: float, y: float, tru
         return SUCCESS if geyser_at(s, r, x, y) >= 0 else CANT_BUILD_HERE
     size = max(1, r.footprint[kind])
     cx, cy = snap(r, kind, x), snap(r, kind, y)
-    x0, y0 = int(np.floor(cx - size / 2 + 0.01)), int(np.floor(cy - size / 2 + 0.01))
+    x0, y0 = int(np.floor(cx - size / 2 + EDGE)), int(np.floor(cy - size / 2 + EDGE))
     if x0 < 0 or y0 < 0 or x0 + size > SIZE or y0 + size > SIZE:
         return CANT_BUILD_HERE
     zerg = r.race[kind] == ZERG

@@ -50,7 +50,7 @@ def quick(s: Any, p: int) -> float:
 @kernel
 def merge(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     """One loop of a templar that looks for another one to become an archon with."""
-    j, best = -1, 1e18
+    j, best = -1, np.inf
     for n in range(s.top):
         if n != i and s.alive[n] and s.owner[n] == s.owner[i] and s.orders[n] > 0 and s.order[n, 0] == MERGE:
             d = (s.x[n] - s.x[i]) ** 2 + (s.y[n] - s.y[i]) ** 2

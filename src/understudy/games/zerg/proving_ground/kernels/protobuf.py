@@ -12,7 +12,7 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 VARINT_TYPE, BYTES_TYPE, FLOAT_TYPE = 0, 2, 5  # protobuf's wire types
 X_FIELD, Y_FIELD, Z_FIELD = 1, 2, 3  # of a Point
 FIELD_SHIFT = 3  # a field's key is its number and, in the lowest three bits, its wire type
-MORE, SEVEN_BITS = 128, 127  # of a varint's byte: whether another one follows, and its value
+MORE, SEVEN, SEVEN_BITS = 128, 7, 127  # of a varint's byte: whether another one follows, and its value
 
 
 @kernel
@@ -20,7 +20,7 @@ def put_varint(out: Any, at: int, value: int) -> int:
     """Write a number that is not negative."""
     while value > SEVEN_BITS:
         out[at] = (value & SEVEN_BITS) | MORE
-        value >>= 7
+        value >>= SEVEN
         at += 1
     out[at] = value
     return at + 1
@@ -53,7 +53,7 @@ def close_message(out: Any, start: int, at: int) -> None:
     """Fill in the length of the message that began at `start`."""
     size = at - start
     out[start - 2] = (size & SEVEN_BITS) | MORE
-    out[start - 1] = size >> 7
+    out[start - 1] = size >> SEVEN
 
 
 @kernel

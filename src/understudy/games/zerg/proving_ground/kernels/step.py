@@ -73,6 +73,7 @@ BATTERY_REACH, BATTERY_RATE = 6.0, 1.6  # shields a loop
 STUCK = 96  # a unit has arrived after this many loops without progress at a crowded goal
 NEARER, CROWD = 0.05, 6.0  # less progress than this is none; within this distance a unit gives up when it is stuck
 FOLLOW_GAP = 0.3  # between a unit and the one that it follows
+HEAL_EVERY = 8  # loops between two looks of a medivac for somebody to heal
 HEAL_WITHIN, HEAL_REACH, HEALING, HEALTH_PER_ENERGY = 8.0, 4.0, 0.5625, 3.0  # medivacs: distances, health per loop
 TRANSFUSE_REACH, TOUCH_REACH, TRANSFUSED = 7.0, 0.5, 125.0
 LAST_MINERALS, LAST_VESPENE = 21, 22  # spare rows of the score: the sums when the rates were last computed
@@ -235,7 +236,7 @@ def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
     j = s.target[i]
     if j < 0 or not s.alive[j] or s.owner[j] != s.owner[i] or s.health[j] >= r.health[s.kind[j]]:
         s.target[i] = -1
-        if (s.loop + i) & 7:
+        if (s.loop + i) % HEAL_EVERY:
             return False
         best = HEAL_WITHIN * HEAL_WITHIN
         for n in range(s.top):

@@ -37,6 +37,7 @@ from understudy.games.zerg.starcraft import TERRAN
 
 BIOLOGICAL, INFANTRY = 8, 2
 TOUCH, THERE, OUT = 0.6, 0.4, 5.0
+FAN = 0.8  # radians between two units that leave a transport
 
 
 @kernel
@@ -112,7 +113,7 @@ def unload(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         if not s.alive[j] or s.carrier[j] != i + 1:
             continue
         way = r.radius[s.kind[i]] + r.radius[s.kind[j]]
-        cell = nearest_walkable(t, s.x[i] + way * np.cos(0.8 * out), s.y[i] + way * np.sin(0.8 * out))
+        cell = nearest_walkable(t, s.x[i] + way * np.cos(FAN * out), s.y[i] + way * np.sin(FAN * out))
         px, py = cell % SIZE + 0.5, cell // SIZE + 0.5
         if length(px - s.x[i], py - s.y[i]) <= OUT:
             s.x[j], s.y[j], s.carrier[j] = px, py, 0

@@ -34,6 +34,9 @@ from understudy.games.zerg.proving_ground.state import (
     ZERGLING,
 )
 
+TINY = 1e-9  # less than any length that matters; keeps a division by a length finite
+EDGE = 0.01  # cells: keeps rounding errors from adding a cell to a footprint
+XORSHIFT, MANTISSA = (13, 7, 17), 53  # of the random numbers: shifts, bits of a double
 FIRST_SHARE = 0.1  # of health and shields when construction begins
 STRUCTURE_ENERGY, UNIT_ENERGY = 50.0, 25.0  # at first
 LONG_AGO = -9999  # loop of the last hit of a unit that was never hit
@@ -46,11 +49,11 @@ TUMOR_CREEP = 10.0  # the creep radius that only tumours have
 def random(s: Any) -> float:
     """The next number in [0, 1) of the game's own generator (xorshift64)."""
     z = np.uint64(s.random)
-    z ^= z << np.uint64(13)
-    z ^= z >> np.uint64(7)
-    z ^= z << np.uint64(17)
+    z ^= z << np.uint64(XORSHIFT[0])
+    z ^= z >> np.uint64(XORSHIFT[1])
+    z ^= z << np.uint64(XORSHIFT[2])
     s.random = z
-    return float(z >> np.uint64(11)) / 9007199254740992.0
+    return float(z >> np.uint64(64 - MANTISSA)) / 2.0**MANTISSA
 
 
 @kernel
@@ -69,7 +72,7 @@ def stamp(s: Any, r: Any, i: int, value: int) -> None:
         wide, high = 2, 1
     elif r.geyser[k] or r.gas[k]:
         wide, high = 3, 3
-    x0, y0 = int(np.floor(s.x[i] - wide / 2 + 0.01)), int(np.floor(s.y[i] - high / 2 + 0.01))
+    x0, y0 = int(np.floor(s.x[i] - wide / 2 + EDGE)), int(np.floor(s.y[i] - high / 2 + EDGE))
     for y in range(max(0, y0), min(SIZE, y0 + high)):
         for x in range(max(0, x0), min(SIZE, x0 + wide)):
             s.occupied[y, x] = value

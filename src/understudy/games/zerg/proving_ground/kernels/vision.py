@@ -15,6 +15,9 @@ from understudy.games.zerg.proving_ground.spells import CLOAK
 from understudy.games.zerg.proving_ground.state import AREAS, CHEAT_MAP, NEUTRAL, PRISM_PHASING, PYLON, ROOF, TOWER
 
 TOWER_REACH = 6.25  # the square of how near a unit must be to a watch tower
+UNFINISHED_SIGHT = 5.0  # of a structure under construction
+FLYER = 20  # more than any sight: in a cell, a flyer sees all that a ground unit sees
+TOP = 255  # above every height
 HIGHER = 9  # a ground unit does not see cells this much above it
 POWER, PRISM_POWER = 6.5, 3.75
 CREEP_GROWTH = 0.35  # cells every 32 loops
@@ -39,14 +42,14 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
         k = s.kind[i]
         reach = r.sight[k]
         if s.progress[i] < 1.0:
-            reach = min(reach, 5.0)
+            reach = min(reach, UNFINISHED_SIGHT)
         column, row = int(s.x[i]) // 2, int(s.y[i]) // 2  # units in the same cell see the same
-        if w.stamped[p, row, column] >= reach + 20 * r.flying[k]:
+        if w.stamped[p, row, column] >= reach + FLYER * r.flying[k]:
             continue
-        w.stamped[p, row, column] = int(reach) + 20 * r.flying[k]
+        w.stamped[p, row, column] = int(reach) + FLYER * r.flying[k]
         cx, cy = 2 * column + 1, 2 * row + 1
-        limit = 255 if r.flying[k] else min(255, int(t.height[int(s.y[i]), int(s.x[i])]) + HIGHER)
-        everything = limit == 255 or (reach <= ROOF and limit >= t.roof[row, column])
+        limit = TOP if r.flying[k] else min(TOP, int(t.height[int(s.y[i]), int(s.x[i])]) + HIGHER)
+        everything = limit == TOP or (reach <= ROOF and limit >= t.roof[row, column])
         for y in range(max(0, int(cy - reach)), min(SIZE, int(cy + reach) + 1)):
             dy = y + 0.5 - cy
             half2 = reach * reach - dy * dy
