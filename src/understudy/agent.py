@@ -1,4 +1,4 @@
-"""RLAgent: all that a live bot needs. It decides, records what it decided, and plays with what was last published."""
+"""RLAgent: all that a live bot needs. It decides, records its decisions, and loads new versions of the model."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _WAITING_SHARE = 0.5  # of the time for training online that may go by waiting f
 class RLAgent:
     """Decides for a live bot and leaves its experience in the run directory.
 
-    A setting that is None is what the model in the run directory was made with, else the default. `try_out=False`
-    leaves games of `training.commitment` to others. If `features` has names, a model in the run directory with other
-    features or actions is changed to these: weights follow names, and `renamed` maps old ones to new ones.
+    A setting of None takes its value from the model in the run directory, or the default if there is none. With
+    `try_out=False` this agent plays no trials (`training.commitment`). With names of features, a model that has other
+    features or actions is converted: weights are assigned by name, and `renamed` maps old names to new ones.
 
-    Nothing here raises into a game because of a disk: what cannot be saved is kept, said in the log, and tried again
+    Disk errors never raise into a game: what cannot be saved is kept in memory and logged, and saving is tried again
     after the next game.
     """
 
@@ -119,7 +119,7 @@ class RLAgent:
 
     @property
     def model_version(self) -> int:
-        """The version that plays this game, between games the newest; 0 for a model that was never published."""
+        """The version that plays this game; between games the newest one. 0 if the model was never published."""
         return self._playing.version
 
     @property
@@ -150,7 +150,7 @@ class RLAgent:
         return game.decide(state, legal, explore)
 
     def observe_reward(self, reward: float) -> None:
-        """Credit the last decision with a reward; several add up."""
+        """Add a reward to the last decision."""
         if self._game is None:
             logger.warning("A reward of %g came before the first decision of the game; it is not counted.", reward)
         else:
@@ -159,7 +159,7 @@ class RLAgent:
     def end_episode(
         self, result: object = "Unknown", *, final_state: ArrayLike | None = None, **about: Any
     ) -> dict[str, Any]:
-        """End the game: save it for the learner, learn from it here if no learner does, and return what was done.
+        """End the game: save it for the learner, train on it here if no learner does, and return statistics.
 
         `result` is "Victory", "Defeat", "Tie", another word, or an enum with such names. `final_state` marks a game
         that was cut rather than finished. `about` goes into the game's file: `map`, `game`, `opponent_id`,
@@ -201,7 +201,7 @@ class RLAgent:
         return stats | {"trained_online": update is not None, "saved": saved.get(episode.meta.id)}
 
     def close(self) -> None:
-        """Save what could not be saved before. A game in progress stays in its journal and is salvaged from there."""
+        """Save games that could not be saved before. A learner salvages a game in progress from its journal."""
         self._leave_game()
         self._chance.close()
 
@@ -229,7 +229,7 @@ class RLAgent:
     def save_experience_data(self, path: str | os.PathLike[str]) -> bool:
         """Save the last finished game to a file of your choice; True once it is there, False if there is no game.
 
-        `end_episode` has put the game where the learner looks already; a second copy there is learned from only once.
+        `end_episode` has already saved the game for the learner; a second copy there does not count again.
         """
         if self._last is None:
             return False
@@ -237,10 +237,10 @@ class RLAgent:
         return True
 
     def begin_episode(self, *, trial: int | None = None, **about: Any) -> None:
-        """Start a game: take over the newest model, and note what is known of the game (`map`, `opponent_id` …).
+        """Start a game: load the newest model and record notes about the game (`map`, `opponent_id` …).
 
-        The first `select_action` does this too; call it to have the notes in the file even if the bot is killed.
-        `trial` is the action that is kept to if this is one of the games of `training.commitment`; None draws one.
+        The first `select_action` does this too; calling it puts the notes into the file even if the bot is killed.
+        `trial` is the action of the trial, if this game is one (`training.commitment`); None draws an action.
         """
         if trial is not None and not 0 <= trial < len(self.actions):
             raise ValueError(f"Action {trial} cannot be tried: there are actions 0 to {len(self.actions) - 1}.")
@@ -280,11 +280,10 @@ class RLAgent:
         return draw_commitment(share, stretch, len(self.actions), uniform, trial)
 
     def wait_for_learner(self, backlog: int = 0, timeout: float = 60.0) -> bool:
-        """Wait until at most `backlog` games are waiting to be learned from, or the learner waits for more itself.
+        """Wait until at most `backlog` games wait for the learner, or the learner itself waits for more games.
 
-        False if no learner does it in time.
-
-        For loops faster than the learner, a simulation for instance: their experience would be old before it is used.
+        False if this takes longer than `timeout` seconds. Use it in loops that play faster than the learner learns,
+        such as simulations; otherwise experience would be old before it is used.
         """
         return self._run is None or wait_for_learner(self._run, backlog, timeout)
 
@@ -339,13 +338,13 @@ class RLAgent:
         return True
 
     def export_arrays(self) -> dict[str, NDArray[Any]]:
-        """Copies of weights, optimizer and normaliser, for a look or for another library."""
+        """Copies of weights, optimizer and normaliser, for inspection or for another library."""
         return dict(self._model.export().arrays)
 
     def reload_if_newer(self) -> bool:
-        """Take over a newer published model, keeping what was trained here meanwhile; True if there was one.
+        """Load a newer published model, keeping what was trained here in the meantime; True if there was one.
 
-        Costs a look at the file's date when there is none. Called at the start of every game.
+        Each game starts with it. If there is no newer model, it only reads the date of the file.
         """
         return self._following.reload_if_newer()
 

@@ -153,7 +153,7 @@ class Arena:
         return min(open_pairs, key=lambda two: len(self._given[two]), default=None)
 
     def _least_certain(self, open_pairs: Sequence[_Two]) -> _Two:
-        """First everybody plays a few games, each against whoever has played least; then order decides."""
+        """At first the contestants with the fewest games play, then the pairs whose order is least certain."""
         played: Counter[str] = Counter()
         for two in self._meet:
             for player in two:

@@ -161,10 +161,10 @@ class Search:
         lines: int = 1,
         every: float = 1.0,
     ) -> SearchResult:
-        """Search a position that has a legal move. The game is as before when this returns, even by an error.
+        """Search a position that has a legal move. The game is unchanged when this returns or raises.
 
         The root is always evaluated, so that there is a move however short the time was. `lines` is the number of moves
-        that the result tells of; `on_progress` gets the result so far `every` so many seconds.
+        in the result; `on_progress` gets the result so far every `every` seconds.
         """
         if mate := self._mate(game, limits):
             return SearchResult(mate[0], 1.0, mate, 1, ((mate[0], 1),), (SearchLine(mate, 1.0, 1),), mate=True)

@@ -29,7 +29,7 @@ class Situation(NamedTuple):
     strategy: int  # the current one
     expected: OpponentForecast  # from earlier games against this opponent
     front: float  # position of the army between home (0) and the enemy (1)
-    threat: float  # enemy fighting supply near our bases
+    threat: float  # supply of enemy fighters near our bases
 
 
 class Feature(NamedTuple):
@@ -117,10 +117,10 @@ FEATURES: tuple[Feature, ...] = (
     Feature("lair", 1, "lair stands", _count(units.LAIR)),
     Feature("hydralisk_den", 1, "hydralisk den stands", _count(units.HYDRALISK_DEN)),
     Feature("spine_crawlers", 6, "spine crawlers", _count(units.SPINE_CRAWLER)),
-    Feature("ling_speed", 1, "metabolic boost is known", _has(units.LING_SPEED.id)),
-    Feature("roach_speed", 1, "glial reconstitution is known", _has(units.ROACH_SPEED.id)),
-    Feature("missile_attack", 1, "missile attack 1 is known", _has(units.MISSILE_1.id)),
-    Feature("carapace", 1, "carapace 1 is known", _has(units.CARAPACE_1.id)),
+    Feature("ling_speed", 1, "metabolic boost is researched", _has(units.LING_SPEED.id)),
+    Feature("roach_speed", 1, "glial reconstitution is researched", _has(units.ROACH_SPEED.id)),
+    Feature("missile_attack", 1, "missile attack 1 is researched", _has(units.MISSILE_1.id)),
+    Feature("carapace", 1, "carapace 1 is researched", _has(units.CARAPACE_1.id)),
     Feature("zerglings", 40, "zerglings", _count(units.ZERGLING)),
     Feature("roaches", 40, "roaches", _count(units.ROACH)),
     Feature("hydralisks", 30, "hydralisks", _count(units.HYDRALISK)),
@@ -130,7 +130,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("front", 1, "position of the army between home (0) and the enemy's start (1)", lambda s: s.front),
     Feature("killed", 5000, "value killed", lambda s: s.snapshot.killed_value),
     Feature("lost", 5000, "value lost", lambda s: s.snapshot.lost_value),
-    Feature("enemy_army", 60, "enemy fighting supply seen in the last 2 minutes", lambda s: s.known.army_supply),
+    Feature("enemy_army", 60, "supply of enemy fighters seen in the last 2 minutes", lambda s: s.known.army_supply),
     Feature("enemy_air", 30, "of it, flying", lambda s: s.known.air_supply),
     Feature("enemy_defence", 10, "strength of enemy static defence seen", lambda s: s.known.defence),
     Feature("enemy_bases", 4, "enemy bases seen", lambda s: float(s.known.bases)),
@@ -139,7 +139,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("enemy_terran", 1, "the enemy is Terran", _race(TERRAN)),
     Feature("enemy_protoss", 1, "the enemy is Protoss", _race(PROTOSS)),
     Feature("army_ratio", 1, "own army over both armies, as known", _ratio),
-    Feature("threat", 20, "enemy fighting supply near our bases", lambda s: s.threat),
+    Feature("threat", 20, "supply of enemy fighters near our bases", lambda s: s.threat),
     Feature("threat_near", 1, "closeness of the nearest visible enemy fighter", _nearest_threat),
     Feature("opponent_rushes", 1, "share of games in which this opponent attacked early", lambda s: s.expected.rushes),
     Feature("won_growing", 1, "win rate against it after starts with ECONOMY, EXPAND or TECH", _won(*_GROWING)),
@@ -150,8 +150,8 @@ FEATURES: tuple[Feature, ...] = (
         Feature(f"best_{name.lower()}", 1, f"{name} has the best record of all as a start against it", _best_start(n))
         for n, name in enumerate(STRATEGY_NAMES)
     ),
-    Feature("attacking", 1, "ATTACK is in force", _in_force(STRATEGY_NAMES.index("ATTACK"))),
-    Feature("all_in", 1, "ALL_IN is in force", _in_force(STRATEGY_NAMES.index("ALL_IN"))),
+    Feature("attacking", 1, "the current strategy is ATTACK", _in_force(STRATEGY_NAMES.index("ATTACK"))),
+    Feature("all_in", 1, "the current strategy is ALL_IN", _in_force(STRATEGY_NAMES.index("ALL_IN"))),
 )
 NAMES = tuple(feature.name for feature in FEATURES)
 STATE_DIM = len(FEATURES)
