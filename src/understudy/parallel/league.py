@@ -195,6 +195,7 @@ class League(Game):
     def _draw(self) -> None:
         """Draw a version; until there is one, moves are random."""
         kept = [str(version) for version in versions_in(self._versions)]
+        self._standings.keep_only(kept)
         while kept:
             name = self._standings.draw(kept, self._rng)
             if self._load(int(name)):

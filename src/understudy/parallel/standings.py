@@ -37,6 +37,10 @@ class Standings:
         kept = 1.0 - 1.0 / MEMORY
         self._points[opponent] = kept * won + points, kept * played + 1.0
 
+    def keep_only(self, opponents: Sequence[str]) -> None:
+        """Forget all others: they cannot be met again."""
+        self._points = {name: self._points[name] for name in opponents if name in self._points}
+
     def expected(self, opponent: str) -> float:
         """The learner's points per game against an opponent, by its last games; 0.5 for one it has not met."""
         won, played = self._points.get(opponent, (0.0, 0.0))

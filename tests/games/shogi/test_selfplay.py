@@ -190,7 +190,7 @@ def test_matches_against_rivals_are_saved_with_their_lots_and_their_endgames(tmp
     league, other = ShogiLeague(16, versions), ShogiLeague(16, versions)
     league.reset(np.random.SeedSequence(1))
     play(league, 150)
-    assert any(league._endgames[i].moves() for i in range(league.with_rivals))
+    assert any(league._endgames[i].moves() for i in range(len(league._entries)))
     assert other.restore(league.snapshot()).all()
     assert play(league, 150) == play(other, 150)
 
@@ -220,7 +220,7 @@ def test_a_past_self_is_drawn_anew_now_and_then(tmp_path: Path) -> None:
     past.prepare(np.random.default_rng(0))
     drawn = set()
     for _ in range(20 * GAMES_OF_A_PAST):
-        past.next_game()
+        past.next_game(None)
         drawn.add(past.snapshot()["version"])
     assert drawn == {"000001", "000002", "000003"}
 

@@ -8,21 +8,30 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.acting.sampling import draw_all
 from understudy.errors import ModelDamaged, ModelMissing
-from understudy.games.saved import generator_of
-from understudy.games.shogi.matches import MOST_LEGAL, LeagueEntry, ShogiMatches, write_states
+from understudy.games.game import Bools
+from understudy.games.saved import generator_of, pack, unpack, unpacking
+from understudy.games.shogi.matches import MOST_LEGAL, NOBODY, LeagueEntry, Rival, ShogiMatches, write_states
 from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, ShogiPlayer
 from understudy.games.shogi.rules import ShogiGame
 from understudy.models.state import read_model
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Network
+from understudy.parallel.standings import Standings, versions_in
 
 logger = logging.getLogger(__name__)
 
-GREEDY, RANDOM, PAST = 0.5625, 0.25, 0.0625
-"""Shares of the matches; in the rest the learner plays both sides."""
+SIMPLE = {"greedy": 0.5625, "random": 0.25}
+"""The share of the matches that each simple rival plays until the learner beats it more often than not."""
+PAST = 0.5
+"""The share of past selves in the matches that simple rivals leave; in the others the learner plays both sides."""
+LEAST_MATCHES = 0.5
+"""Of a simple rival, however often it loses: so it is noticed if the learner forgets how to beat it."""
+RING = 12
+"""How many past versions play, spread evenly over those that the run has kept."""
 LATE = 0.3
 """The share of games against rivals that begin shortly before the end of an earlier one."""
 GAMES_OF_A_PAST = 64
@@ -41,7 +50,7 @@ class OneByOne:
         self._rng = rng
         self._player = self._make(rng)
 
-    def next_game(self) -> None:
+    def next_game(self, points: float | None) -> None:
         """See Rival."""
 
     def snapshot(self) -> Mapping[str, Any]:
@@ -60,6 +69,7 @@ class OneByOne:
 class PastSelf:
     """One of the versions that the run has kept, drawn again after every 64 games; its moves are drawn, too.
 
+    Versions that the learner neither beats always nor loses to always are drawn more often (`parallel.standings`).
     A run that goes on from a version finds the same ones before it as the run that was not interrupted.
     """
 
@@ -71,21 +81,30 @@ class PastSelf:
         """See Rival. Without any version it plays at random."""
         self._rng = rng
         self._games = 0
+        self._standings = Standings()
         self._draw()
 
-    def next_game(self) -> None:
+    def next_game(self, points: float | None) -> None:
         """See Rival."""
+        if points is not None:
+            self._standings.count(self._version, points)
         self._games += 1
         if self._games % GAMES_OF_A_PAST == 0:
             self._draw()
 
     def snapshot(self) -> Mapping[str, Any]:
         """See Rival."""
-        return {"rng": self._rng.bit_generator.state, "games": self._games, "version": self._version}
+        return {
+            "rng": self._rng.bit_generator.state,
+            "games": self._games,
+            "version": self._version,
+            "standings": self._standings.snapshot(),
+        }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """See Rival. A version that is no longer kept is replaced by another one."""
         self._rng, self._games = generator_of(saved["rng"]), int(saved["games"])
+        self._standings = Standings(saved["standings"])
         version = str(saved["version"])
         try:
             self._load(version)
@@ -96,8 +115,9 @@ class PastSelf:
             self._draw()
 
     def _draw(self) -> None:
-        kept = sorted(path.stem for path in self._versions.glob("*.npz") if path.stem.isdecimal())
-        self._load(kept[self._rng.integers(len(kept))] if kept else "")
+        ring = ring_of(versions_in(self._versions))
+        self._standings.keep_only(ring)
+        self._load(self._standings.draw(ring, self._rng) if ring else "")
 
     def _load(self, version: str) -> None:
         self._version = version
@@ -123,8 +143,17 @@ class PastSelf:
         return [game.legal_moves[place] for game, place in zip(games, places.tolist(), strict=True)]
 
 
+def ring_of(versions: Sequence[int]) -> list[str]:
+    """Up to 12 of these versions, spread evenly, the newest among them."""
+    places = np.unique(np.linspace(0, len(versions) - 1, RING).round().astype(int)) if versions else ()
+    return [f"{versions[place]:06d}" for place in places]
+
+
 class ShogiLeague(ShogiMatches):
-    """The matches of a training run. `versions` is the folder of its model's versions: then past ones play too."""
+    """The matches of a training run. `versions` is the folder of its model's versions: then past ones play too.
+
+    Each game's rival is chosen when the game begins: simple players at first, past selves once those are beaten.
+    """
 
     settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "network": {"policy": "resnet", "blocks": 2, "channels": 32},
@@ -142,14 +171,61 @@ class ShogiLeague(ShogiMatches):
     }
 
     def __init__(self, matches: int, versions: str = "") -> None:
-        entries = [
-            LeagueEntry(OneByOne(GreedyPlayer), int(GREEDY * matches)),
-            LeagueEntry(OneByOne(RandomPlayer), int(RANDOM * matches)),
-        ]
+        rivals: list[Rival] = [OneByOne(GreedyPlayer), OneByOne(RandomPlayer)]
         if versions:
-            entries.append(LeagueEntry(PastSelf(Path(versions)), int(PAST * matches)))
-        super().__init__(matches, rivals=entries, discount=GAMMA, late=LATE)
+            rivals.append(PastSelf(Path(versions)))
+        self._standings = Standings()
+        super().__init__(matches, rivals=[LeagueEntry(rival, 0) for rival in rivals], discount=GAMMA, late=LATE)
 
     def join_league(self, share: float, versions: Path) -> bool:
         """See Game.join_league: it has rivals of its own."""
         return True
+
+    def reset(self, seed: np.random.SeedSequence) -> None:
+        """See Game.reset."""
+        self._standings = Standings()
+        super().reset(seed)
+
+    def shares(self) -> NDArray[np.float64]:
+        """The share of the matches that each rival should have now; the rest is the learner's with itself.
+
+        A simple rival fades out with p(1 - p), p being the learner's points per game, as soon as it loses more often
+        than not. Past selves and the learner itself share what the simple ones leave.
+        """
+        points = np.array([self._standings.expected(name) for name in SIMPLE])
+        solved = np.where(points > 0.5, 4 * points * (1 - points), 1.0)
+        simple = np.maximum(solved * list(SIMPLE.values()), LEAST_MATCHES / self.matches)
+        return np.append(simple, [PAST * (1 - simple.sum())] * (len(self._entries) - len(SIMPLE)))
+
+    def next_rival(self, match: int) -> int:
+        """See ShogiMatches.next_rival: the one who lacks most matches."""
+        others = np.delete(self._rival_of, match)
+        shares = self.shares()
+        lacking = np.append(shares, 1 - shares.sum()) * self.matches
+        lacking -= np.bincount(np.where(others == NOBODY, len(shares), others), minlength=len(lacking))
+        number = int(lacking.argmax())
+        return NOBODY if number == len(shares) else number
+
+    def _first_rivals(self) -> NDArray[np.int64]:
+        self._rival_of = np.full(self.matches, NOBODY)
+        for match in range(self.matches):
+            self._rival_of[match] = self.next_rival(match)
+        return self._rival_of
+
+    def _finished(self, rival: int, points: float | None) -> None:
+        super()._finished(rival, points)
+        if rival < len(SIMPLE) and points is not None:
+            self._standings.count(list(SIMPLE)[rival], points)
+
+    def snapshot(self) -> bytes:
+        """See Game.snapshot."""
+        facts = {"standings": self._standings.snapshot()}
+        return pack(facts, {"matches": np.frombuffer(super().snapshot(), np.uint8)})
+
+    def restore(self, saved: bytes) -> Bools:
+        """See Game.restore."""
+        facts, arrays = unpack(saved)
+        with unpacking():
+            self._standings = Standings(facts["standings"])
+            matches = arrays["matches"].tobytes()
+        return super().restore(matches)

@@ -7,7 +7,7 @@ is a place in that list. So nothing is ever as wide as all actions, of which a p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,6 +25,7 @@ from understudy.games.shogi.rules import START, Ending, ShogiGame, played
 
 MOST_LEGAL = 593  # no position of shogi has more legal moves
 BOARD = PLANES * 81
+NOBODY = -1
 SELF_PLAY_MOVES = 240  # a longer game is cut: what two beginners do after that teaches little
 
 
@@ -39,8 +40,8 @@ class Rival(Protocol):
         """A legal move in each of these games, None to resign; the games are left as they were."""
         ...
 
-    def next_game(self) -> None:
-        """Start one of its matches again."""
+    def next_game(self, points: float | None) -> None:
+        """One of its matches is over: the learner's points, 1, 0.5 or 0; None if that says nothing of its strength."""
         ...
 
     def snapshot(self) -> Mapping[str, Any]:
@@ -53,16 +54,16 @@ class Rival(Protocol):
 
 
 class LeagueEntry(NamedTuple):
-    """A rival and the number of matches it plays."""
+    """A rival and the number of matches it plays at first."""
 
     rival: Rival
     matches: int
 
 
 class ShogiMatches(Game):
-    """B matches from the start position. In the first of them rivals, if there are any, play the other side.
+    """B matches from the start position. In some of them rivals, if there are any, play the other side.
 
-    A rival's moves are part of the step: nobody learns from them. Matches with rivals change sides after each game.
+    A rival's moves are part of the step: nobody learns from them. The learner changes sides after each game.
     Rewards are results, and shaped by material for a `discount`. Of the games against rivals `late` parts begin
     shortly before the end of an earlier one, with the learner in the winner's place.
     """
@@ -79,20 +80,18 @@ class ShogiMatches(Game):
         discount: float | None = None,
         late: float = 0.0,
     ) -> None:
-        """`rivals` take the first matches, in this order; in the others the learner plays both sides."""
+        """`rivals` take the first matches, in this order; in the others the learner plays both sides.
+
+        Each match keeps its rival, unless `next_rival` is overridden.
+        """
         super().__init__(matches)
         self._max_moves = max_moves
         self._discount = discount
         self._late = late
         self._entries = rivals
-        ends = np.cumsum([0, *(entry.matches for entry in rivals)]).tolist()
-        self._rows = [range(a, b) for a, b in pairwise(ends)]
-        self._endgames = [endgames for entry in rivals for endgames in [Endgames()] * entry.matches]
-        """Of each match: those of its rival."""
-        self._rivals = [entry.rival for entry in rivals for _ in range(entry.matches)]
-        self.with_rivals: int = ends[-1]
-        """How many matches are played against rivals: the first ones."""
-        self._learner_side = np.zeros(self.with_rivals, np.int8)
+        self._rival_of = self._first_rivals()
+        self._endgames = [Endgames() for _ in rivals]
+        self._learner_side = np.zeros(matches, np.int8)
         self.games: list[ShogiGame] = []
         self._finals = np.zeros((matches, self.state_dim), np.float32)
         self._final_sides = np.zeros(matches, np.int8)
@@ -105,7 +104,8 @@ class ShogiMatches(Game):
         self._rng = np.random.default_rng(own)
         for endgames in self._endgames:
             endgames.clear()
-        self._learner_side[:] = np.arange(self.with_rivals) % 2
+        self._rival_of = self._first_rivals()
+        self._learner_side[:] = np.arange(self.matches) % 2
         self.games = [ShogiGame(max_moves=self._max_moves) for _ in range(self.matches)]
         self._let_rivals_move()
 
@@ -158,10 +158,10 @@ class ShogiMatches(Game):
         facts = {
             "rng": self._rng.bit_generator.state,
             "rivals": [dict(entry.rival.snapshot()) for entry in self._entries],
-            "endgames": [endgames.moves() for endgames in self._endgames_of_entries()],
+            "endgames": [endgames.moves() for endgames in self._endgames],
             "games": [(game.start, game.moves) for game in self.games],
         }
-        return pack(facts, {"learner_side": self._learner_side})
+        return pack(facts, {"learner_side": self._learner_side, "rival_of": self._rival_of})
 
     def restore(self, saved: bytes) -> Bools:
         """See Game.restore."""
@@ -179,18 +179,25 @@ class ShogiMatches(Game):
             raise ValueError(f"{len(games)} games")
         self.games = games
         np.copyto(self._learner_side, arrays["learner_side"] & 1)
+        np.copyto(self._rival_of, np.clip(arrays["rival_of"], NOBODY, len(self._entries) - 1))
         for entry, rival in zip(self._entries, facts["rivals"], strict=True):
             entry.rival.restore(rival)
-        for endgames, won in zip(self._endgames_of_entries(), facts["endgames"], strict=True):
+        for endgames, won in zip(self._endgames, facts["endgames"], strict=True):
             endgames.restore(won)
         self._rng = generator_of(facts["rng"])
 
-    def _endgames_of_entries(self) -> list[Endgames]:
-        return [self._endgames[rows.start] for rows in self._rows if rows]
+    def next_rival(self, match: int) -> int:
+        """Who plays the next game of a match, by place among the rivals; NOBODY: the learner plays both sides."""
+        return int(self._rival_of[match])
+
+    def _first_rivals(self) -> NDArray[np.int64]:
+        counts = [entry.matches for entry in self._entries]
+        return np.repeat([*range(len(counts)), NOBODY], [*counts, self.matches - sum(counts)])
 
     def _let_rivals_move(self) -> None:
         """Every rival answers in the matches where it is to move."""
-        for entry, rows in zip(self._entries, self._rows, strict=True):
+        for number, entry in enumerate(self._entries):
+            rows = np.flatnonzero(self._rival_of == number).tolist()
             games = [g for i in rows if (g := self.games[i]).result is None and g.turn != self._learner_side[i]]
             for game, move in zip(games, entry.rival.answer(games) if games else (), strict=True):
                 if move is None:
@@ -202,14 +209,26 @@ class ShogiMatches(Game):
         game = self.games[i]
         write_states([game], self._finals[i : i + 1])
         self._final_sides[i] = game.turn
-        start = START
-        if i < self.with_rivals:
-            self._learner_side[i] ^= 1
-            self._rivals[i].next_game()
-            self._endgames[i].add(game)
-            if self._rng.random() < self._late and (late := self._endgames[i].draw(self._rng)):
-                start, self._learner_side[i] = late
+        self._learner_side[i] ^= 1
+        if (number := self._rival_of[i]) != NOBODY:
+            self._finished(int(number), self._points(game, 1 - self._learner_side[i]))
+            self._endgames[number].add(game)
+        start, number = START, self.next_rival(i)
+        self._rival_of[i] = number
+        if number != NOBODY and self._rng.random() < self._late and (late := self._endgames[number].draw(self._rng)):
+            start, self._learner_side[i] = late
         self.games[i] = ShogiGame(start, self._max_moves)
+
+    def _finished(self, rival: int, points: float | None) -> None:
+        """A game against a rival is over."""
+        self._entries[rival].rival.next_game(points)
+
+    @staticmethod
+    def _points(game: ShogiGame, side: int) -> float | None:
+        """Of a whole game that is over: one that was restarted, or began near its end, does not count."""
+        if game.start != START or game.result is None:
+            return None
+        return (1 + game.result.for_player(side)) / 2
 
     def _potentials(self) -> NDArray[np.float64]:
         """(B,) for Black, in the positions as they are; all 0 where rewards are not shaped."""
