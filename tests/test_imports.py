@@ -60,7 +60,12 @@ OPEN_TO_GAMES = {
     *("files", "games", "numba_cache", "ledger", "acting", "networks", "experience", "learning", "models", "machine"),
     *("jobs.queue", "jobs.dispatch"),  # background work of a game
     *("learner.process", "learner.reports", "learner.last_evaluation"),  # a runner that plays and learns
-    *("parallel.loop", "parallel.loop_stats", "parallel.rollout"),  # self-play from a program of the game's own
+    *(
+        "parallel.loop",
+        "parallel.loop_stats",
+        "parallel.rollout",
+        "parallel.standings",
+    ),  # self-play from a program of the game's own
     *("run.control", "run.ladder_zip", "run.lock", "run.log", "run.status"),
     *("watch.formats", "watch.ledger_reading", "watch.metrics", "watch.snapshot"),  # pages of the dashboard
     *(f"watch.dashboard.{part}" for part in ("charts", "markup", "overview", "parts", "runs", "words")),

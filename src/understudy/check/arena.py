@@ -7,7 +7,7 @@ import itertools
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,7 +18,8 @@ from understudy.errors import SettingsError, UnderstudyError
 from understudy.flags import existing_run
 from understudy.ledger.arena import ArenaGame, ArenaLedger
 from understudy.machine.priority import lower_priority
-from understudy.models.ratings import PairResults, Rating, Ratings, fit
+from understudy.models.rating_table import show
+from understudy.models.ratings import PairResults, Ratings, fit
 from understudy.models.sprt import Sprt
 from understudy.parallel.arena import ArenaPlayer, can_meet, play_pairs
 
@@ -224,24 +225,3 @@ def _anchors(given: Sequence[str]) -> dict[str, float]:
         if not name:
             raise SettingsError(f"--anchor {text}: an anchor is written NAME=ELO, for example random=0.")
     return anchors
-
-
-def show(ratings: Ratings, names: set[str], say: Callable[[str], object] = print) -> None:
-    """The table; contestants of earlier games are in it too."""
-    rows = ratings.table
-    width = max((len(row.player) for row in rows), default=8)
-    say(f"{'':>3} {'player':<{width}} {'Elo':>6} {'95 %':>14} {'games':>6} {'score':>6} {'stronger than next':>19}")
-    for place, row in enumerate(rows):
-        say(_line(place, row, width, ratings, rows[place + 1].player if place + 1 < len(rows) else None, names))
-    if rows:
-        say(f"The first move is worth {ratings.advantage:+.0f} Elo.")
-
-
-def _line(place: int, row: Rating, width: int, ratings: Ratings, after: str | None, names: set[str]) -> str:
-    interval = "anchor" if row.anchor else f"{row.low:+.0f} to {row.high:+.0f}"
-    superior = "" if after is None else f"{ratings.superiority(row.player, after):.0%}"
-    earlier = "" if row.player in names else "  (earlier games)"
-    return (
-        f"{place + 1:>3} {row.player:<{width}} {row.elo:>+6.0f} {interval:>14} {row.games:>6} {row.score:>6.0%} "
-        f"{superior:>19}{earlier}"
-    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -148,6 +149,13 @@ def read_step_time(path: Path) -> float | None:
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return seconds if abs(time.time() - at) < _STEP_TIME_SECONDS else None
+
+
+def processor_seconds(pids: Sequence[int]) -> float | None:
+    """The processor time of this process and of these; None where psutil is not installed."""
+    if psutil is None:
+        return None
+    return time.process_time() + sum(_cpu_seconds(pid) or 0.0 for pid in pids)
 
 
 def _cpu_seconds(pid: int) -> float | None:

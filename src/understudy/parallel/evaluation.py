@@ -49,6 +49,7 @@ class SelfPlayEvaluation:
         self._began, self._spent = time.monotonic(), 0.0
         self._version = 0
         self._results = ""  # of that version
+        self._by_axis: dict[str, str] = {}  # the same by the most telling axis
 
     def turn(self) -> None:
         """Play games of published versions until none is left to play, or until the share of the time is used up."""
@@ -73,6 +74,7 @@ class SelfPlayEvaluation:
         with JobLedger(self._run.ledger) as ledger:
             known = ledger.evaluations(self._name).get(newest, {})
         self._version, self._results = newest, "".join(known[number] for number in sorted(known))
+        self._by_axis = {}
         return len(self._results) < self._settings.games
 
     def _play(self) -> None:
@@ -88,8 +90,12 @@ class SelfPlayEvaluation:
             ledger.record_evaluation(self._version, self._name, first, results, time.time() - began)
             ledger.record_skipped(self._records(first, results, played.get("axes") or (), began), "evaluated")
         self._results += results
+        if self._spec.axes:
+            for letter, values in zip(results, played.get("axes") or (), strict=False):
+                value = str(values.get(self._spec.axes[0].note, ""))
+                self._by_axis[value] = self._by_axis.get(value, "") + letter
         if len(self._results) >= self._settings.games:
-            self._say(summary(self._version, self._results))
+            self._say(summary(self._version, self._results, self._by_axis))
 
     def _records(self, first: int, results: str, axes: Sequence[Mapping[str, Any]], began: float) -> list[LedgerGame]:
         return [
@@ -115,9 +121,12 @@ def name_of(reference: Reference) -> str:
     return reference if isinstance(reference, str) else f"{reference.__module__}:{reference.__qualname__}"
 
 
-def summary(version: int, results: str) -> str:
-    """What a version won, in one sentence."""
+def summary(version: int, results: str, by_axis: Mapping[str, str]) -> str:
+    """What a version won, in one sentence, and by the values of an axis if that tells of all games."""
     won, games = results.count("W"), len(results)
     low, high = wilson(won, games)
     interval = f"95 % interval {low:.0%} to {high:.0%}"
-    return f"Version {version} won {won} of {games} evaluation games ({won / games:.0%}; {interval})."
+    line = f"Version {version} won {won} of {games} evaluation games ({won / games:.0%}; {interval})"
+    if len(by_axis) < 2 or sum(map(len, by_axis.values())) < games:
+        return f"{line}."
+    return f"{line}: " + ", ".join(f"{value} {of.count('W')} of {len(of)}" for value, of in by_axis.items()) + "."

@@ -65,32 +65,36 @@ def test_a_check_trains_from_nothing_and_measures(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("understudy.games.shogi.learn_check._ON_THE_WAY", 2)
     lines: list[str] = []
     check = LearnCheck(RunDir.at(tmp_path), 0.001, 0, 0, lines.append)
-    check._next = 0.0
-    scores = check.run(2)
-    assert {name: score.games for name, score in scores.items()} == {"random": 2, "greedy": 2}
-    assert check.points[0].decisions == check.loop.stats.decisions > 0
+    assert not check.run(2)  # nothing is learned in no time
+    (point,) = check.points
+    assert point.decisions == check.loop.stats.decisions > 0
+    assert point.cpu_seconds > 0.12
     assert str(tmp_path) in lines[0]
     assert "against greedy" in lines[1]
-    assert "2 games" in lines[-1]
-    rate = check.loop.model.trainer.adam.learning_rate
-    assert rate < check.loop.model.trainer.settings.learning_rate
+    assert "2 games" in lines[2]
+    assert [line.split(":")[0] for line in lines[3:]] == [f"without search against {name}" for name in GOALS]
 
 
-def test_training_ends_early_only_when_it_has_been_good_for_a_while(
+def test_training_ends_by_processor_time_and_measuring_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("understudy.games.shogi.learn_check.processor_seconds", lambda _: clock[0])
+    monkeypatch.setattr("time.process_time", lambda: clock[0])
+
+    def measured(*_: object) -> dict[str, ContestScore]:
+        clock[0] += 1000
+        return {name: ContestScore(1, 1, 0) for name in GOALS}
+
+    monkeypatch.setattr("understudy.games.shogi.learn_check.measure", measured)
     check = LearnCheck(RunDir.at(tmp_path), 1, 0, 0, lambda _: None)
-    check._began = -1e9  # every update is measured
-    shares = {"random": [20, 20, 20, 20, 20, 20], "greedy": [20, 20, 16, 18, 20, 17]}
-    for number in range(6):
-        assert not check._request.event.is_set()
-        monkeypatch.setattr(
-            "understudy.games.shogi.learn_check.measure",
-            lambda *_, n=number: {name: ContestScore(wins[n], 20 - wins[n], 0) for name, wins in shares.items()},
-        )
-        check._next = 0.0
+    check._begin()
+    for seconds, measurements, over in ((59, 0, False), (1, 1, False), (59, 1, False), (1, 2, True)):
+        clock[0] += seconds
         check._on_update(check.loop.stats, [])
-    assert check._request.event.is_set()
+        assert len(check.points) == measurements
+        assert check._request.event.is_set() == over
+    assert [point.cpu_seconds for point in check.points] == [60, 120]
 
 
 @pytest.mark.slow

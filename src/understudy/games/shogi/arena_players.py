@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,15 @@ from numpy.typing import NDArray
 from understudy.errors import SettingsError
 from understudy.games.game import Bools, Game, Singles
 from understudy.games.shogi.matches import ShogiMatches
-from understudy.games.shogi.players import GreedyPlayer, ShogiPlayer
-from understudy.games.shogi.rules import MAX_MOVES, ShogiGame
+from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, ShogiPlayer, opening
+from understudy.games.shogi.rules import MAX_MOVES, START, played
 from understudy.games.shogi.usi_client import UsiPlayer, find_engines
 
 _GO = "byoyomi 100"
-_OPENING_MOVES = 4
-_SIMPLE: Mapping[str, Callable[[np.random.Generator], ShogiPlayer]] = {"greedy": GreedyPlayer}
+_SIMPLE: Mapping[str, Callable[[np.random.Generator], ShogiPlayer]] = {
+    "random": RandomPlayer,
+    "greedy": GreedyPlayer,
+}
 _LEVEL = re.compile(r"@(?=(depth|nodes|byoyomi|movetime) \d|[^@]*=)")
 RESIGNS = -1
 
@@ -45,6 +48,11 @@ def seat(name: str, game: Game, rng: np.random.Generator) -> ShogiSeat:
     return ShogiSeat(_SIMPLE[name](rng) if name in _SIMPLE else _start(name), game)
 
 
+def contestant(name: str, rng: np.random.Generator) -> AbstractContextManager[ShogiPlayer]:
+    """Somebody by name, for single games."""
+    return nullcontext(_SIMPLE[name](rng)) if name in _SIMPLE else _start(name)
+
+
 class OpenedMatches(ShogiMatches):
     """Matches that begin with random moves: two engines would play the same game again and again."""
 
@@ -53,10 +61,7 @@ class OpenedMatches(ShogiMatches):
         super().reset(seed)
         rng = np.random.default_rng(seed.spawn(1)[0])
         for number in range(self.matches):
-            game = ShogiGame(max_moves=MAX_MOVES)
-            while len(game.moves) < _OPENING_MOVES and game.result is None:
-                game.push(game.legal_moves[rng.integers(len(game.legal_moves))])
-            self.games[number] = game
+            self.games[number] = played(START, opening(rng), MAX_MOVES)
 
 
 class ShogiSeat:

@@ -17,6 +17,7 @@ import numpy as np
 from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne, ShogiLeague
 from understudy.games.shogi.players import ContestScore, GreedyPlayer, RandomPlayer, ShogiPlayer
+from understudy.machine.resources import processor_seconds
 from understudy.models.store import ModelStore
 from understudy.parallel.loop import TrainingLoopManager
 from understudy.parallel.loop_stats import LoopStats
@@ -29,8 +30,7 @@ GOALS = {"random": 0.95, "greedy": 0.7}
 """The share of games to be won against each."""
 _MAKERS: dict[str, Callable[[np.random.Generator], ShogiPlayer]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
 _ON_THE_WAY = 40  # games of a measurement during training
-_LAST_RATE = 0.1  # the learning rate falls to this share of its beginning, in proportion to the time
-_IN_A_ROW = 3  # training ends early when this many measurements in a row are halfway from goal to perfect
+_CORES = 2  # a minute of training is a minute of this many cores, however busy the machine is
 _FINAL_SEED = 1_000_000
 
 
@@ -40,7 +40,7 @@ class Point:
 
     seconds: float
     cpu_seconds: float
-    """Of the learner's process."""
+    """Of all processes of the run."""
     decisions: int
     games: int
     won: dict[str, float]
@@ -57,7 +57,8 @@ class LearnCheck:
 
     def __init__(self, run: RunDir, minutes: float, workers: int, seed: int, say: Callable[[str], None]) -> None:
         self._say = say
-        self._limit = 60 * minutes
+        self._minutes = minutes
+        self._limit = 60 * minutes * _CORES
         self._run = run
         self._request = StopRequest()
         self.points: list[Point] = []
@@ -73,36 +74,53 @@ class LearnCheck:
             loads=run.loads,
             on_update=self._on_update,
         )
-        self._every = max(self._limit / 15, 30.0)
+        self._every = max(self._limit / 15, 60.0)
         self._next = self._every
 
-    def run(self, games: int) -> dict[str, ContestScore]:
-        """Train, then play this many games against each rival."""
+    def run(self, games: int = 200) -> bool:
+        """Train, then play this many games against each rival; whether the goals were reached."""
         self._say(
-            f"Training from nothing in {self._run.root}, {self._limit / 60:g} minutes at most; "
-            f"every {self._every:.0f} s {_ON_THE_WAY} games against each rival."
+            f"Training from nothing in {self._run.root}, {self._minutes:g} minutes of {_CORES} cores at most; "
+            f"on the way {_ON_THE_WAY} games against each rival now and then."
         )
-        self._began = time.monotonic()
-        self.loop.run(self._request, seconds=self._limit)
+        self._begin()
+        self.loop.run(self._request)
         self._say(f"Trained. Now {games} games against each rival ...")
-        return measure(self.loop, games, _FINAL_SEED)
+        reached = True
+        for name, score in measure(self.loop, games, _FINAL_SEED).items():
+            won = score.wins / score.games
+            reached &= won >= GOALS[name]
+            self._say(f"without search against {name}: won {won:.1%} (goal {GOALS[name]:.0%}); {score}")
+        return reached
 
     def _on_update(self, stats: LoopStats, _rollouts: Sequence[Rollout]) -> None:
-        seconds = time.monotonic() - self._began
-        trainer = self.loop.model.trainer
-        left = max(1 - seconds / self._limit, 0.0)
-        trainer.adam.learning_rate = trainer.settings.learning_rate * (_LAST_RATE + (1 - _LAST_RATE) * left)
-        if seconds < self._next:
-            return
-        self._next = seconds + self._every
-        scores = measure(self.loop, _ON_THE_WAY, len(self.points))
-        won = {name: score.wins / score.games for name, score in scores.items()}
-        self.points.append(Point(seconds, time.process_time(), stats.decisions, stats.games, won))
-        shares = ", ".join(f"{share:.0%} against {name}" for name, share in won.items())
-        self._say(f"{seconds:5.0f} s  {stats.decisions:>9,} decisions  {stats.games:>6,} games: won {shares}")
-        last = self.points[-_IN_A_ROW:]
-        if len(last) == _IN_A_ROW and all(p.won[name] >= (1 + goal) / 2 for p in last for name, goal in GOALS.items()):
+        used = self._used()
+        if used >= self._limit:
             self._request.stop()
+        elif used < self._next:
+            return
+        self._next = used + self._every
+        began = time.process_time()
+        scores = measure(self.loop, _ON_THE_WAY, len(self.points))
+        self._measuring += time.process_time() - began
+        won = {name: score.wins / score.games for name, score in scores.items()}
+        self.points.append(Point(time.monotonic() - self._began, used, stats.decisions, stats.games, won))
+        shares = ", ".join(f"{share:.0%} against {name}" for name, share in won.items())
+        self._say(
+            f"{used / 60 / _CORES:5.1f} min  {stats.decisions:>9,} decisions  {stats.games:>6,} games: won {shares}"
+        )
+
+    def _begin(self) -> None:
+        self._began, self._measuring = time.monotonic(), 0.0
+        self._spent_before = time.process_time()
+
+    def _used(self) -> float:
+        """Seconds of processor time that training took; without psutil, of the time that two cores would have had."""
+        pids = self.loop.workers.pids if self.loop.workers is not None else []
+        used = processor_seconds(pids)
+        if used is None:
+            return _CORES * (time.monotonic() - self._began)
+        return used - self._spent_before - self._measuring
 
 
 def write_curve(points: Sequence[Point], folder: Path) -> Path | None:

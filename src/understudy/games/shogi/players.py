@@ -19,7 +19,7 @@ from understudy.games.shogi.errors import IllegalAnswer
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
-from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame
+from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame, played
 from understudy.games.shogi.search import Limits, Search, SearchSettings, centipawns, mating_move
 from understudy.models.intervals import wilson
 
@@ -75,6 +75,7 @@ class GreedyPlayer:
         return MoveChoice(game.legal_moves[best[self._rng.integers(len(best))]])
 
 
+OPENING_MOVES = 4
 POLICY_TEMPERATURE = 0.5
 """A policy without search draws its moves, sharper than it learned to: its most probable ones alone go in circles."""
 
@@ -134,10 +135,16 @@ class SearchPlayer:
         return MoveChoice(move, centipawns(thought.value), tuple(map(cshogi.move_to_usi, line)))
 
 
-def play(black: ShogiPlayer, white: ShogiPlayer, sfen: str = START, max_moves: int = MAX_MOVES) -> GameRecord:
-    """One game from a position to its end."""
-    game = ShogiGame(sfen, max_moves)
-    return _play_on(game, (black, white))
+def play(
+    black: ShogiPlayer,
+    white: ShogiPlayer,
+    sfen: str = START,
+    max_moves: int = MAX_MOVES,
+    moves: Sequence[int] = (),
+) -> GameRecord:
+    """One game from a position, in which these moves were played already, to its end."""
+    game = played(sfen, moves, max_moves)
+    return _play_on(game, (black, white), (None,) * len(moves))
 
 
 def _play_on(
@@ -210,7 +217,7 @@ def play_match(
     second: ShogiPlayer,
     games: int,
     rng: np.random.Generator,
-    opening_moves: int = 4,
+    opening_moves: int = OPENING_MOVES,
     max_moves: int = MAX_MOVES,
     on_game: Callable[[int, GameRecord], None] = lambda _number, _record: None,
     clocks: Clocks | None = None,
@@ -224,26 +231,25 @@ def play_match(
     `on_game` gets each game with its number, from 1 on, as soon as it is over.
     """
     points: list[float] = []
-    opening: Sequence[int] = ()
+    first_moves: Sequence[int] = ()
     for number in range(games):
         if number % 2 == 0:
             if decided():
                 break
-            opening = _opening(rng, opening_moves)
+            first_moves = opening(rng, opening_moves)
         players = (first, second) if number % 2 == 0 else (second, first)
-        game = ShogiGame(max_moves=max_moves)
-        for move in opening:
-            game.push(move)
+        game = played(START, first_moves, max_moves)
         if clocks is not None:
             clocks.restart()
-        record = _play_on(game, players, (None,) * len(opening), clocks, on_error)
+        record = _play_on(game, players, (None,) * len(first_moves), clocks, on_error)
         assert record.result is not None
         points.append(record.result.for_player(BLACK if number % 2 == 0 else WHITE))
         on_game(number + 1, record)
     return ContestScore(points.count(1), points.count(0), points.count(-1))
 
 
-def _opening(rng: np.random.Generator, moves: int) -> list[int]:
+def opening(rng: np.random.Generator, moves: int = OPENING_MOVES) -> list[int]:
+    """Random first moves that do not end the game: engines would play the same game again and again."""
     while True:
         game = ShogiGame()
         for _ in range(moves):

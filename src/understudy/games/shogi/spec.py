@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from understudy.games.spec import Contestants, GameSpec, Page
+from understudy.games.spec import Contestants, GameSpec, Page, ResultAxis
 
 SPEC = GameSpec(
     name="shogi",
     title="Shogi",
     matches="understudy.games.shogi.league:ShogiLeague",
+    evaluator="understudy.games.shogi.yardsticks:evaluate",
+    axes=(ResultAxis("opponent", "Opponent"), ResultAxis("colour", "Colour")),
     contestants=Contestants(
         names="greedy, fairy-stockfish or gnushogi if installed, usi:COMMAND; engines also with a level, as in "
         "`gnushogi@depth 1`",

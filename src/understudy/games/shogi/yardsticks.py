@@ -1,0 +1,48 @@
+"""Opponents that never change: by them a training run measures its strength, from its first version on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.games.shogi.actions import BLACK
+from understudy.games.shogi.arena_players import contestant
+from understudy.games.shogi.checkpoint import load_checkpoint
+from understudy.games.shogi.inference import torch_evaluator
+from understudy.games.shogi.matches import SELF_PLAY_MOVES
+from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, opening, play
+from understudy.games.shogi.usi_client import find_engines
+
+ENGINE = "fairy-stockfish"
+LEVELS = (-20, -10, -5, 0)
+_NODES = 1000  # not a time: a busy machine must not make an engine weaker
+_LETTERS = {1.0: "W", 0.0: "T", -1.0: "L"}
+
+
+def yardsticks() -> dict[str, str]:
+    """What there is on this machine, the weakest first: a name for people, and the one of `understudy arena`."""
+    found = {"random": "random", "greedy": "greedy"}
+    if ENGINE in find_engines():
+        found |= {f"{ENGINE} {level}": f"{ENGINE}@nodes {_NODES},Skill Level={level}" for level in LEVELS}
+    return found
+
+
+def evaluate(model: str, first: int, games: int) -> dict[str, Any]:
+    """See GameSpec.evaluator: the policy without search, against each yardstick in turn, with either colour."""
+    evaluate_planes = torch_evaluator(load_checkpoint(Path(model)).network)
+    against = yardsticks()
+    results, axes = "", []
+    for number in range(first, first + games):
+        turn, place = divmod(number, len(against))
+        name, colour = list(against)[place], turn % 2
+        lots, ours, theirs = (np.random.default_rng([number, part]) for part in range(3))
+        policy = PolicyPlayer(evaluate_planes, POLICY_TEMPERATURE, ours)
+        with contestant(against[name], theirs) as opponent:
+            black, white = (policy, opponent) if colour == BLACK else (opponent, policy)
+            record = play(black, white, max_moves=SELF_PLAY_MOVES, moves=opening(lots))
+        assert record.result is not None
+        results += _LETTERS[record.result.for_player(colour)]
+        axes.append({"opponent": name, "colour": ("Black", "White")[colour]})
+    return {"results": results, "axes": axes}
