@@ -27,6 +27,7 @@ an environment of your own has them after `pip install -e .`.
 | 3 | another learner uses the run |
 | 130 | ended by Ctrl-C |
 | 141 | nobody reads its output any more |
+| 143 | ended by SIGTERM; `learn`, `selfplay`, `serve`, `sync` and `work` finish first, with 0 |
 """
 
 

@@ -21,9 +21,11 @@ from understudy.flags import (
     add_run_dir,
     add_settings,
     count,
+    duration,
     end_quietly,
     existing_run,
     flags,
+    port,
     print_anywhere,
 )
 from understudy.games.spec import registered_games, resolve
@@ -161,11 +163,11 @@ def _serve_flags(serve: argparse.ArgumentParser) -> None:
         default="127.0.0.1",
         help="address to listen on; any but the default needs a token",
     )
-    serve.add_argument("--port", type=int, default=8178, help="port to listen on; 0 = any free port, which is printed")
+    serve.add_argument("--port", type=port, default=8178, help="port to listen on; 0 = any free port, which is printed")
     serve.add_argument("--no-learner", action="store_true", help="only answer and record; another process learns")
     serve.add_argument(
         "--idle-seconds",
-        type=float,
+        type=duration,
         default=600.0,
         metavar="S",
         help="close games that get no message for this many seconds",

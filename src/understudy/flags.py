@@ -15,6 +15,7 @@ from understudy.errors import RunDirError
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import describe
 
+MOST_PORT = 65_535
 NO_READER = 141  # exit code, as a shell has it for a program that SIGPIPE ended
 
 
@@ -130,6 +131,13 @@ def _whole(text: str, least: int) -> int:
     except ValueError:
         pass
     raise argparse.ArgumentTypeError(f"{_short(text)} is not a whole number of at least {least}")
+
+
+def port(text: str) -> int:
+    """The type of a flag that takes a TCP port, or 0 for any free one."""
+    if (number := _whole(text, 0)) <= MOST_PORT:
+        return number
+    raise argparse.ArgumentTypeError(f"{_short(text)} is not a port; ports are 0 (any free one) to {MOST_PORT}")
 
 
 def duration(text: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from understudy.machine.signals import apart, deaf_children
+from understudy.rundir import RunDir
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no process groups that get signals")
 
@@ -102,6 +104,53 @@ def test_games_of_the_proving_ground_end(tmp_path: Path, wait_for: str, times: i
         code, printed = interrupted(tmp_path, [*playing, *games], signal.SIGINT, wait_for, times=times)
         assert "Traceback" not in printed
         assert code in (130, -signal.SIGINT)
+
+
+COMPILES = """
+import signal, time
+from understudy.games.zerg.game_processes import process_pool
+from understudy.games.zerg.proving_ground.compile_kernels import _end_at_once
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end_at_once)
+    with process_pool(2) as pool:
+        pool.submit(time.perf_counter).result()
+        waits = pool.submit(time.sleep, 600)
+        print("It compiles", flush=True)
+        waits.result()
+"""
+
+
+@pytest.mark.slow
+def test_the_compiler_does_not_finish_a_function_first(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    (tmp_path / "compiles.py").write_text(COMPILES)
+    code, printed = interrupted(tmp_path, ["compiles.py"], signal.SIGTERM, "It compiles")
+    assert code == 1
+    assert printed == "It compiles\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_monitor_gives_the_terminal_back(tmp_path: Path, number: signal.Signals) -> None:
+    pty = pytest.importorskip("pty")
+    RunDir.at(tmp_path / "run").create()
+    ours, theirs = pty.openpty()
+    watching = [sys.executable, "-m", "understudy", "monitor", "run"]
+    process = subprocess.Popen(
+        watching, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(theirs)
+    printed, asked = b"", False
+    with contextlib.suppress(OSError):  # Linux' way to say that nobody has the other end any more
+        while part := os.read(ours, 65536):
+            printed += part
+            if not asked and b"Ctrl+C" in printed:
+                process.send_signal(number)
+                asked = True
+    os.close(ours)
+    assert process.wait() == (0 if number == signal.SIGINT else -signal.SIGTERM)
+    assert printed.rindex(b"\x1b[?1049l") > printed.rindex(b"\x1b[?1049h")
+    assert b"Traceback" not in printed
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from pathlib import Path
 from understudy.check.arena_command import MANY
 from understudy.check.contestants import contestants_of, game_of_run
 from understudy.errors import SettingsError, UnderstudyError
-from understudy.flags import existing_run
+from understudy.flags import existing_run, nearest
 from understudy.ledger.arena import ArenaGame, ArenaLedger
 from understudy.machine.priority import lower_priority
 from understudy.models.rating_table import show
@@ -41,6 +41,9 @@ def run_arena(options: argparse.Namespace) -> int:
         raise SettingsError(f"--sprt compares two contestants, not {len(players)}.")
     test = Sprt.asked(options.sprt)
     with ArenaLedger(run.ledger) as ledger:
+        known = {player.name for player in players}.union(*ledger.results(game))
+        if unknown := anchors.keys() - known:
+            raise SettingsError(f"--anchor: nobody is called {min(unknown)!r}{nearest(min(unknown), known)}.")
         arena = Arena(game, players, ledger, options.games, options.pairing, test)
         try:
             arena.play(options.workers)

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy.check.arena_command import add_command as add_arena
-from understudy.flags import add_run_dir, count, count_or_zero
+from understudy.flags import add_run_dir, count, count_or_zero, existing_run
 from understudy.games.spec import registered_games
-from understudy.rundir import RunDir
 
 _TEXT = "measure learning beside Stable-Baselines3"
 
@@ -63,18 +62,18 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
 def _add_evaluate(commands: Any) -> None:
     evaluate = commands.add_parser("evaluate", help="play games with the model of a run and print its score")
     add_run_dir(evaluate)
-    evaluate.add_argument("--games", type=int, default=100, metavar="N", help="number of games")
+    evaluate.add_argument("--games", type=count, default=100, metavar="N", help="number of games")
     which = evaluate.add_mutually_exclusive_group()
     which.add_argument("--game", metavar="GAME", help="the game to play (default: the one that the run was trained on)")
     which.add_argument("--env", metavar="ID", help="a Gymnasium environment instead of --game")
     evaluate.add_argument("--import", dest="imports", action="append", default=[], metavar="PACKAGE", help=_IMPORT)
     evaluate.add_argument(
-        "--version", type=int, metavar="N", help="the version that plays (default: the one that bots load)"
+        "--version", type=count, metavar="N", help="the version that plays (default: the one that bots load)"
     )
     evaluate.add_argument(
         "--sample", action="store_true", help="draw actions from the policy (default: take the most probable one)"
     )
-    evaluate.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games")
+    evaluate.add_argument("--seed", type=count_or_zero, default=0, metavar="N", help="seed of the games")
     evaluate.add_argument("--json", action="store_true", help="print the score as JSON")
     evaluate.set_defaults(run=_evaluate)
 
@@ -134,6 +133,6 @@ def _evaluate(options: argparse.Namespace) -> int:
     from understudy.check.evaluation import evaluate, report
 
     game = ":".join(["gym", *options.imports, options.env]) if options.env else options.game
-    run = RunDir.at(options.run_dir)
+    run = existing_run(options.run_dir)
     score = evaluate(run, options.games, game, version=options.version, sample=options.sample, seed=options.seed)
     return report(score, as_json=options.json)

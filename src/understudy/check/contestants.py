@@ -64,7 +64,7 @@ def _of_run(run: RunDir, which: str) -> list[ArenaPlayer]:
         return [version(kept[-1] if report is None else report.on_stage)]
     if which.isdecimal():
         return [version(int(which))]
-    if vote := re.fullmatch(r"vote(\d+)", which):
+    if vote := re.fullmatch(r"vote([1-9]\d*)", which):
         last = kept[-int(vote[1]) :]
         paths = tuple(str(store.version_path(number).absolute()) for number in last)
         return [ArenaPlayer(f"{name} vote of v{last[0]} to v{last[-1]}", paths)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +45,18 @@ def _notes(episode: Episode) -> Iterator[str]:
         yield "the result is Unknown: reports of won games leave it out"
 
 
-def validate(paths: Iterable[Path], run_dir: Path | None = None, *, as_json: bool = False) -> int:
+def validate(paths: Sequence[Path], run_dir: Path | None = None, *, as_json: bool = False) -> int:
     """Print a report of each file, and of each game in a folder; return an exit code: 0 if all are valid."""
     expected = None if run_dir is None else _expected(run_dir)
     reports = [report(game, expected) for path in paths for game in _games(path)]
+    if not reports:
+        raise EpisodeError(f"There is no game (.npz) in {', '.join(map(str, paths))}.")
     for found in reports:
         print(json.dumps(found) if as_json else "\n".join(_lines(found)))
     bad = sum(not found["valid"] for found in reports)
     if not as_json:
         print(f"{len(reports) - bad} valid, {bad} invalid.")
-    return 1 if bad or not reports else 0
+    return 1 if bad else 0
 
 
 def _games(path: Path) -> Sequence[Path]:

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.acting.sampling import best_all, draw_all
-from understudy.errors import ModelMismatch, ModelMissing, SettingsError
+from understudy.errors import ModelMismatch, SettingsError
 from understudy.games.game import Bools, Game, open_game
 from understudy.games.spec import find_game, registered_games, resolve
 from understudy.ledger.connection import Ledger
 from understudy.models.intervals import mean_interval, wilson
 from understudy.models.live import LiveModel
-from understudy.models.state import ModelState, read_model
+from understudy.models.state import ModelState
 from understudy.models.store import ModelStore
 from understudy.networks.in_play import InPlay
 from understudy.rundir import RunDir
@@ -74,10 +74,7 @@ def evaluate(
     """
     if games < 1:
         raise SettingsError(f"{games} games cannot be played; at least 1.")
-    path = run.model if version is None else ModelStore(run.model, run.ledger).version_path(version)
-    if not path.exists():
-        raise ModelMissing(f"There is no model at {path}.")
-    state = read_model(path)
+    path, state = ModelStore(run.model, run.ledger).stored(version)
     name = game or game_of(run, state)
     spec = find_game(name)
     if spec.evaluator is not None and not sample and not seed:

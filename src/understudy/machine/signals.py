@@ -6,13 +6,16 @@ a traceback, or end before its parent could ask it to finish its work.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 _REPEATED = 1.0  # seconds: `timeout` sends SIGTERM twice, to the process and to its group
@@ -43,14 +46,50 @@ def interrupt_on_end_signals() -> threading.Event:
     return asked
 
 
+def clean_up_on_end_signals() -> None:
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt once, so that a command cleans up as at Ctrl-C.
+
+    In the end the process dies of the signal, as its parent expects. While a module is being imported it does so at
+    once: a library may swallow the exception there. Commands that finish their work first call `on_end_signals`.
+    """
+    heard: list[tuple[int, float]] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        again = bool(heard) and time.monotonic() - heard[0][1] > _REPEATED
+        if again or _importing(frame):
+            _die_of(number)
+        if not heard:
+            heard.append((number, time.monotonic()))
+            raise KeyboardInterrupt
+
+    def die() -> None:
+        if heard:
+            with suppress(OSError, ValueError, AttributeError):
+                sys.stdout.flush()
+            _die_of(heard[0][0])
+
+    atexit.register(die)  # the first one registered is called last: after multiprocessing has cleaned up
+    for number in end_signals():
+        signal.signal(number, handle)
+
+
+def _die_of(number: int) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def on_end_signals(finish: Callable[[], None]) -> None:
     """Call `finish` at the first Ctrl-C or SIGTERM. One that comes later ends the process at once."""
 
-    def end_now() -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGTERM)
-
-    handler = _unless_repeated(finish, end_now)
+    handler = _unless_repeated(finish, lambda: _die_of(signal.SIGTERM))
     for number in (signal.SIGINT, *end_signals()):
         signal.signal(number, handler)
 

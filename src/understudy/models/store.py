@@ -103,6 +103,12 @@ class ModelStore:
             span = f"{kept[0]} to {kept[-1]}" if kept else "none"
             raise ModelMissing(f"Version {version} is not kept in {self.folder} (kept: {span}).") from None
 
+    def stored(self, version: int | None) -> tuple[Path, ModelState]:
+        """The file of a kept version, or of what bots load (None), and what is in it."""
+        if version is None:
+            return self.model, read_model(self.model)
+        return self.version_path(version), self.load_version(version)
+
     def _fitting(self, version: int, head: ModelState | None) -> ModelState:
         """A kept version, with the features and actions of the head."""
         old = self.load_version(version)

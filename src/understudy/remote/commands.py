@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from understudy.errors import RemoteError
-from understudy.flags import Parser, add_settings, count, flags
-from understudy.machine.signals import end_signals
+from understudy.flags import Parser, add_settings, count, flags, nearest
+from understudy.machine.signals import on_end_signals
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import load_settings
 
@@ -51,7 +50,7 @@ def _sync(options: argparse.Namespace) -> int:
     from understudy.remote.sync import Sync
 
     settings = load_settings(options.settings, flags=flags(options))
-    stop = stop_on_signals()
+    stop = _stop_on_signals()
     with Sync(RunDir.at(options.run_dir), options.url, settings, stop=stop, once=options.once) as sync:
         print(f"Machine {sync.machine}. Synchronising {options.run_dir} with {sync.bucket.store}.", flush=True)
         if options.once:
@@ -71,7 +70,7 @@ def _work(options: argparse.Namespace) -> int:
         RunDir.at(options.run_dir),
         options.url,
         settings,
-        stop_on_signals(),
+        _stop_on_signals(),
         game=options.game,
         games=options.games,
         learn=options.learn,
@@ -81,16 +80,9 @@ def _work(options: argparse.Namespace) -> int:
     return 0
 
 
-def stop_on_signals() -> threading.Event:
-    """An event that Ctrl-C and SIGTERM set; a second signal ends the process at once."""
+def _stop_on_signals() -> threading.Event:
     stop = threading.Event()
-
-    def ask(number: int, _frame: object) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        stop.set()
-
-    for ending in (signal.SIGINT, *end_signals()):
-        signal.signal(ending, ask)
+    on_end_signals(stop.set)
     return stop
 
 
@@ -122,11 +114,16 @@ def _machines(options: argparse.Namespace) -> int:
     from understudy.remote.machines import exclude, load_machines
 
     bucket = Bucket(options.url)
-    if options.exclude or options.include:
-        exclude(bucket, options.exclude or options.include, options.reason if options.exclude else None)
-    found = load_machines(bucket)
-    if not found:
+    if not (found := load_machines(bucket)):
         raise RemoteError(f"No machine has used {options.url} yet.")
+    if name := options.exclude or options.include:
+        names = [one.name for one in found]
+        if name not in names:
+            raise RemoteError(
+                f"There is no machine {name!r}{nearest(name, names) or '; there is ' + ', '.join(names)}."
+            )
+        exclude(bucket, name, options.reason if options.exclude else None)
+        found = load_machines(bucket)
     print(f"{'machine':<42} {'role':<8} {'heartbeat':>12} {'games':>7} {'learned':>8}  notes")
     for one in found:
         age = f"{max(time.time() - one.at, 0):,.0f} s ago" if one.at else "never"

@@ -22,7 +22,7 @@ _CLOUDS = ("s3", "gs", "az")
 def open_store(url: str) -> Store:
     """The store at a URL or in a folder; SettingsError if the URL is not understood."""
     if "://" not in url:
-        return FolderStore(Path(url).absolute())
+        return _folder(Path(url), url)
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query:
         raise SettingsError(
@@ -31,7 +31,7 @@ def open_store(url: str) -> Store:
         )
     scheme = parts.scheme.lower()
     if scheme == "file":
-        return FolderStore(Path(url2pathname(parts.path)).absolute())
+        return _folder(Path(url2pathname(parts.path)), url)
     if scheme == "memory":
         return memory_store(parts.netloc)
     if scheme in _CLOUDS:
@@ -40,3 +40,14 @@ def open_store(url: str) -> Store:
         return open_cloud(url)
     known = ", ".join(f"{cloud}://" for cloud in _CLOUDS)
     raise SettingsError(f"{url!r} names no object store. Known: a folder, file://, {known}.")
+
+
+def _folder(folder: Path, given: str) -> FolderStore:
+    """The store in a folder, which is made; the folder that holds it must be there."""
+    if (scheme := given.partition(":")[0]) in _CLOUDS and not folder.exists():
+        raise SettingsError(f"{given!r} names no object store: a bucket is written {scheme}://BUCKET/PREFIX.")
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file. Name a folder, or a bucket such as s3://BUCKET/PREFIX.")
+    if not folder.absolute().parent.is_dir():
+        raise SettingsError(f"There is no folder {folder.absolute().parent}. Is it mounted, and the name right?")
+    return FolderStore(folder.absolute())

@@ -69,11 +69,11 @@ class Sync:
         self._stop = stop or threading.Event()
         self._clock = clock
         self._lock = FileLock(run.sync_lock, what="understudy sync")
+        remote = settings.remote
+        self.bucket = bucket or Bucket(url, up=remote.upload_rate, down=remote.download_rate, stop=self._stop)
         run.create()
         if not self._lock.acquire(blocking=False):
             raise RemoteError(f"Another process keeps {run.root} in step with a bucket.")
-        remote = settings.remote
-        self.bucket = bucket or Bucket(url, up=remote.upload_rate, down=remote.download_rate, stop=self._stop)
         self.state = SyncState(run.ledger)
         self.machine = self.state.join(url)
         self._url = url

@@ -49,10 +49,11 @@ def game_of(bucket: Bucket, game: str | None) -> str:
 
 def _known_game(run: RunDir, url: str, game: str | None, stop: threading.Event) -> str:
     """The game of the bucket; while it does not answer, the one that was played here before."""
+    bucket = Bucket(url, stop=stop)
     run.create()
     with SyncState(run.ledger) as state:
         try:
-            name = game_of(Bucket(url, stop=stop), game)
+            name = game_of(bucket, game)
         except RemoteUnavailable as error:
             name = state.fact(_GAME)
             if not name or not run.model.exists() or stop.is_set():

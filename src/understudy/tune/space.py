@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from understudy.errors import SettingsError
+from understudy.flags import nearest
 from understudy.settings import TrainingSettings, section_from
 
 _SECTION = "training"
@@ -56,10 +57,10 @@ def _range(text: str) -> Range:
     if found is None:
         raise SettingsError(f"{form}.")
     name = found[1]
-    default = getattr(TrainingSettings(), name, None)
-    if default is None or isinstance(default, (bool, str)):
-        numbers = [f.name for f in dataclasses.fields(TrainingSettings) if f.type in ("int", "float")]
-        raise SettingsError(f"--over: there is no number training.{name}; known: {', '.join(numbers)}.")
+    numbers = [key for key, default in dataclasses.asdict(TrainingSettings()).items() if type(default) in (int, float)]
+    if name not in numbers:
+        hint = nearest(name, numbers) or f"; there is {', '.join(numbers)}."
+        raise SettingsError(f"--over: there is no number training.{name}{hint}")
     try:
         low, high = float(found[2]), float(found[3])
     except ValueError:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from understudy.errors import RunDirError, SettingsError
 from understudy.flags import Parser, count, existing_run
-from understudy.run.status import confirm_heartbeat
+from understudy.run.status import confirm_heartbeat, is_alive, read_status
 from understudy.rundir import RunDir
 
 
@@ -127,6 +127,10 @@ def _resume(options: argparse.Namespace) -> int:
 def _stop(options: argparse.Namespace) -> int:
     from understudy.run.control import somebody, stop
 
-    stop(existing_run(options.run_dir), somebody(), drain=options.drain)
+    run = existing_run(options.run_dir)
+    confirm_heartbeat(run.status)
+    if not is_alive(read_status(run.status)):
+        raise RunDirError(f"No learner runs on {run.root}, so there is nothing to stop.")
+    stop(run, somebody(), drain=options.drain)
     print("Asked. The learner ends after " + ("everything that waits." if options.drain else "the current batch."))
     return 0

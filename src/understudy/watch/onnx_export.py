@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import ModelMissing, SettingsError
+from understudy.errors import SettingsError
 from understudy.files.atomic import write_atomically
 from understudy.models.live import LiveModel
-from understudy.models.state import ModelState, read_model
+from understudy.models.state import ModelState
 from understudy.models.store import ModelStore
 from understudy.networks.affine import EPSILON
 from understudy.rundir import RunDir
@@ -28,10 +28,8 @@ OPSET = 17
 
 def to_onnx(run: RunDir, folder: Path, version: int | None = None) -> list[Path]:
     """Write the model that bots load, or a version, as `model.onnx`; return the file."""
-    path = run.model if version is None else ModelStore(run.model, run.ledger).version_path(version)
-    if not path.exists():
-        raise ModelMissing(f"There is no model at {path}.")
-    content = onnx_bytes(read_model(path))
+    _, state = ModelStore(run.model, run.ledger).stored(version)
+    content = onnx_bytes(state)
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / "model.onnx"
     write_atomically(target, lambda stream: stream.write(content))

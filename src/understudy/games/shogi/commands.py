@@ -139,7 +139,7 @@ def _add_csa(commands: Any) -> None:
 def _add_strength(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--nodes",
-        type=int,
+        type=count_or_zero,
         default=200,
         metavar="N",
         help="positions a checkpoint searches per move; 0 = no search",

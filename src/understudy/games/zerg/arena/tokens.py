@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
@@ -15,7 +16,8 @@ def find_token(host: str) -> str:
     """The token for this host; ArenaError if there is none."""
     token = os.environ.get(VARIABLE, "").strip()
     if not token and (keyring := _keyring()) is not None:
-        token = (keyring.get_password(_SERVICE, host) or "").strip()
+        with contextlib.suppress(keyring.errors.KeyringError):  # locked, or a system without one
+            token = (keyring.get_password(_SERVICE, host) or "").strip()
     if not token:
         raise ArenaError(
             f"There is no token for {host}. Copy it from https://aiarena.net/profile/token/, then set the variable "

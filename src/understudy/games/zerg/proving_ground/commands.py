@@ -14,7 +14,7 @@ from typing import Any
 
 from loguru import logger
 
-from understudy.flags import count, count_or_zero, duration
+from understudy.flags import count, count_or_zero, duration, port
 from understudy.games.zerg.proving_ground.bot_files import brings_its_own_client, find_bot
 from understudy.games.zerg.proving_ground.bot_games import BotGames, play_bot
 from understudy.games.zerg.proving_ground.conformance.suite import GROUPS, conform
@@ -35,7 +35,6 @@ from understudy.games.zerg.starcraft import BUILD_NAMES, DIFFICULTIES, RACE_NAME
 RACE_CHOICES = (*RACE_NAMES, "Random")
 BUILD_CHOICES = ("RandomBuild", *BUILD_NAMES)
 NEEDED_SHARE = 0.65
-MOST_PORT = 65_535
 
 
 def add_commands(subparsers: Any) -> None:
@@ -49,7 +48,7 @@ def add_commands(subparsers: Any) -> None:
     parser.set_defaults(run=_install)
 
     parser = add("serve", help="serve a game to one or two ladder bots on a port")
-    parser.add_argument("--port", type=_port, required=True)
+    parser.add_argument("--port", type=port, required=True)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--bots", type=int, choices=(1, 2), default=1, help="2: two bots play each other")
     parser.add_argument(
@@ -94,7 +93,7 @@ def add_commands(subparsers: Any) -> None:
 
 
 def _add_play(add: Any) -> None:
-    parser = add("play", help="play a bot against a built-in opponent or another bot")
+    parser = add("play", usage="%(prog)s BOT [options]", help="play a bot against a built-in opponent or another bot")
     parser.add_argument("bot", help="a Python file, a ladder bot's folder, or package.module; FILE:Class if several")
     parser.add_argument("--race", choices=RACE_CHOICES, metavar="RACE", help="default: what the bot's code says")
     doors = f"{', '.join((*DOORS, OWN_PROGRAM))}, all"
@@ -131,12 +130,6 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
 def _add_choice(parser: argparse.ArgumentParser, flag: str, choices: Sequence[str], default: str) -> None:
     """The choices are in the help and not in the usage, where they would not fit on a line."""
     parser.add_argument(flag, choices=choices, default=default, metavar=flag[2:].upper(), help=", ".join(choices))
-
-
-def _port(text: str) -> int:
-    if (port := count_or_zero(text)) > MOST_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is not a port; ports are 0 (any free one) to {MOST_PORT}")
-    return port
 
 
 def _group(text: str) -> str:

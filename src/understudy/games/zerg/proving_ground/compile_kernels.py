@@ -7,6 +7,7 @@ cache. Argument types follow from argument names, which mean the same in every k
 from __future__ import annotations
 
 import inspect
+import multiprocessing
 import os
 import signal
 import sys
@@ -33,7 +34,7 @@ _ENTRANCES = (doors, sight, step, tally, wire)  # importing them fills compiled.
 
 def main() -> int:
     """Compile what is not in the cache; if another process is doing that, wait for it."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that helpers end, too
+    signal.signal(signal.SIGTERM, _end_at_once)
     folder = compiled.cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,6 +46,13 @@ def main() -> int:
             _compile_all()
             (folder / compiled.COMPLETE).touch()
     return 0
+
+
+def _end_at_once(_number: int, _frame: object) -> None:
+    """Helpers too: one function may take half a minute."""
+    for helper in multiprocessing.active_children():
+        helper.terminate()
+    sys.exit(1)
 
 
 def _compile_all() -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from understudy.errors import RunDirError
 from understudy.games.zerg.replays.jobs import ReplayJobs, require_reader
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.jobs.dispatch import Dispatcher
@@ -41,6 +42,8 @@ def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
                 dispatcher.close()
         seconds = time.perf_counter() - began
         rows = [row for row in table.all() if row[0] not in before]
+        if not (rows or before or replays.copies or stop.is_set()):
+            raise RunDirError(f"There is no replay (.SC2Replay) in {folder}.")
         _show(rows, replays.copies, dispatcher.workers.deaths, seconds, settings.learner.max_workers, run)
     return 130 if stop.is_set() else 0
 
