@@ -10,9 +10,7 @@ def run() -> int:
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from understudy.cli import program  # noqa: PLC0415 - this is what takes the time
-    from understudy.machine.signals import clean_up_on_end_signals  # noqa: PLC0415
 
-    clean_up_on_end_signals()
     try:
         if heard:
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -31,6 +31,7 @@ from understudy.flags import (
 from understudy.games.spec import registered_games, resolve
 from understudy.learner import commands as learner
 from understudy.machine.priority import ONE_BLAS_THREAD
+from understudy.machine.signals import clean_up_on_end_signals
 from understudy.parallel import commands as parallel
 from understudy.remote import commands as remote
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
@@ -72,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def program() -> int:
     """Run the command line of this process and write what is left of its output; the exit code."""
+    clean_up_on_end_signals()
     return end_quietly(main())
 
 

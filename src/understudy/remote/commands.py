@@ -119,9 +119,8 @@ def _machines(options: argparse.Namespace) -> int:
     if name := options.exclude or options.include:
         names = [one.name for one in found]
         if name not in names:
-            raise RemoteError(
-                f"There is no machine {name!r}{nearest(name, names) or '; there is ' + ', '.join(names)}."
-            )
+            hint = nearest(name, names) or f"; there is {', '.join(names)}."
+            raise RemoteError(f"There is no machine {name!r}{hint}")
         exclude(bucket, name, options.reason if options.exclude else None)
         found = load_machines(bucket)
     print(f"{'machine':<42} {'role':<8} {'heartbeat':>12} {'games':>7} {'learned':>8}  notes")
