@@ -92,6 +92,10 @@ class ShogiGame:
         """How often the position has been on the board, now included."""
         return self._counts[self._keys[-1]]
 
+    def often(self, times: int) -> list[int]:
+        """The keys of the positions that have been on the board at least so many times."""
+        return [key for key, count in self._counts.items() if count >= times]
+
     def push(self, move: int) -> Result | None:
         """Play a move that is known to be legal; the result if it ends the game."""
         board = self.board
