@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.games.shogi.actions import actions_of_moves
 from understudy.games.shogi.batch import SHAPE, observe
+from understudy.games.shogi.evaluation_cache import Evaluation, EvaluationCache
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.search_tree import LOSS, WIN, Node, back_up, expect_loss, prove
@@ -64,6 +65,8 @@ class SearchSettings:
     """Of every new position: a move that forces mate, or 0."""
     root_mate: Callable[[ShogiGame, Limits], Sequence[int]] | None = None
     """Asked first: the line of a forced mate, or nothing."""
+    cache: EvaluationCache | None = None
+    """Keeps evaluations for positions that come up again. It goes with one evaluator and one `prior_temperature`."""
 
 
 class SearchLine(NamedTuple):
@@ -129,6 +132,7 @@ class _Leaf(NamedTuple):
     path: list[Node]
     moves: NDArray[np.int32]
     turn: int
+    key: tuple[int, int, int]
 
 
 class Search:
@@ -204,7 +208,7 @@ class Search:
         if node is None or node.moves is None:
             node = Node()
             observe([game], self._planes[:1])
-            leaf = _Leaf([node], np.array(game.legal_moves, np.int32), game.turn)
+            leaf = _Leaf([node], np.array(game.legal_moves, np.int32), game.turn, EvaluationCache.key(game))
             expect_loss(leaf.path)
             self._expand([leaf], game.turn)
         self._root, self._game, self._moves = node, identity, list(game.moves)
@@ -239,9 +243,12 @@ class Search:
                 break
             if end.known is None or 0 <= end.cycle < depth:  # a position before the root may occur once more
                 self._settle(game, path, depth, turn)
-            if end.known is None:
+            if end.known is None and self._recall(game, path, turn):
+                known += 1
+            elif end.known is None:
                 observe([game], self._planes[len(leaves) : len(leaves) + 1])
-                leaves.append(_Leaf(path, np.array(game.legal_moves, np.int32), game.turn))
+                moves = np.array(game.legal_moves, np.int32)
+                leaves.append(_Leaf(path, moves, game.turn, EvaluationCache.key(game)))
                 waiting.add(id(end))
                 expect_loss(path)
             else:
@@ -284,11 +291,26 @@ class Search:
         if not leaves:
             return
         logits, wdl = self.evaluate(self._planes[: len(leaves)])
-        signs = np.array([1.0 if leaf.turn == turn else -1.0 for leaf in leaves])
-        values = wdl[:, 0] - wdl[:, 2] + signs * self.settings.draw_value * wdl[:, 1]
-        for leaf, priors, value in zip(leaves, self._priors(leaves, logits), values.tolist(), strict=True):
+        cache = self.settings.cache
+        for leaf, priors, chances in zip(leaves, self._priors(leaves, logits), wdl.tolist(), strict=True):
             leaf.path[-1].expand(leaf.moves, priors)
-            back_up(leaf.path, -value, expected=True)
+            back_up(leaf.path, -self._value(chances, leaf.turn == turn), expected=True)
+            if cache is not None:
+                cache.put(leaf.key, Evaluation(leaf.moves, priors, tuple(chances)))
+
+    def _recall(self, game: ShogiGame, path: list[Node], turn: int) -> bool:
+        """Whether the network was asked about this position before; then its answer is backed up."""
+        found = None if self.settings.cache is None else self.settings.cache.get(game)
+        if found is None:
+            return False
+        path[-1].expand(found.moves, found.priors)
+        back_up(path, -self._value(found.wdl, game.turn == turn), expected=False)
+        return True
+
+    def _value(self, wdl: Sequence[float], at_root: bool) -> float:
+        """What chances are worth to the player who has them; `at_root`: it is the player at the root."""
+        draw = self.settings.draw_value
+        return wdl[0] - wdl[2] + (draw if at_root else -draw) * wdl[1]
 
     def _priors(self, leaves: list[_Leaf], logits: NDArray[np.float32]) -> list[NDArray[np.float32]]:
         """The probabilities of the legal moves of each leaf."""

@@ -1,0 +1,66 @@
+"""What the network said of positions, so that a position that comes up by another order of moves is not asked again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.games.shogi.rules import ShogiGame
+
+_ENTRY = 500  # bytes of an entry beside its moves
+_MOVE = 8  # bytes of a move and its prior
+
+
+class Evaluation(NamedTuple):
+    """The legal moves, their probabilities, and the chances of a win, a draw and a loss for the player to move."""
+
+    moves: NDArray[np.int32]
+    priors: NDArray[np.float32]
+    wdl: tuple[float, float, float]
+
+
+class EvaluationCache:
+    """The evaluations of as many positions as fit; the oldest go first."""
+
+    def __init__(self, megabytes: int) -> None:
+        self._most = megabytes << 20
+        self._size = 0
+        self._known: dict[tuple[int, int, int], Evaluation] = {}
+        self.hits = 0
+
+    @staticmethod
+    def key(game: ShogiGame) -> tuple[int, int, int]:
+        """All that the network sees of a position: pieces and player, the number of moves, earlier occurrences."""
+        return game.key, len(game.moves), game.occurrences
+
+    def get(self, game: ShogiGame) -> Evaluation | None:
+        """What is known of the position."""
+        found = self._known.get(self.key(game))
+        self.hits += found is not None
+        return found
+
+    def put(self, key: tuple[int, int, int], evaluation: Evaluation) -> None:
+        """Keep an evaluation."""
+        if key in self._known:
+            return
+        self._known[key] = evaluation
+        self._size += _bytes(evaluation)
+        while self._size > self._most:
+            oldest = next(iter(self._known))
+            self._size -= _bytes(self._known.pop(oldest))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._known.clear()
+        self._size = 0
+
+    @property
+    def full(self) -> float:
+        """How full it is, 0 to 1."""
+        return self._size / self._most
+
+
+def _bytes(evaluation: Evaluation) -> int:
+    return _ENTRY + _MOVE * len(evaluation.moves)
