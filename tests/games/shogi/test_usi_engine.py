@@ -9,15 +9,27 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from games.shogi.material import material
+from games.shogi.mates import positions
 from understudy.errors import SettingsError
+from understudy.games.shogi.book import make_book, write_book
+from understudy.games.shogi.evaluation_cache import Evaluation, EvaluationCache
+from understudy.games.shogi.inference import Outputs
+from understudy.games.shogi.mate import mate_of
+from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.rules import ShogiGame
+from understudy.games.shogi.search import Limits, Search, SearchSettings
 from understudy.games.shogi.usi_engine import UsiEngine, thinking_seconds
+from understudy.games.shogi.usi_options import UsiOption
 
+SHUFFLE = "k8/9/9/9/9/9/9/9/8K b - 1"  # nothing but kings
 REPETITION = " ".join(["2h3h", "8b7b", "3h2h", "7b8b"] * 3)
 
 
@@ -101,8 +113,113 @@ def test_options_are_obeyed() -> None:
     assert " nodes 7 " in lines[-2]
 
 
-def test_go_mate_is_declined() -> None:
-    assert said("go mate 1000") == ["checkmate notimplemented"]
+IN_THREE = "sfen 1n6b/lsgp1+Bsgl/p4pnp1/1p2p1p1p/9/P1k1PPPPP/3P3G1/L1G2SKR1/1N2S2NL b RP2p 1"
+
+
+def test_go_mate_finds_a_mate_proves_that_there_is_none_and_says_when_it_does_not_know() -> None:
+    lines = said(
+        "position sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G 1", "go mate 10000", "position startpos", "go mate infinite"
+    )
+    assert [line for line in lines if line.startswith("checkmate")] == ["checkmate G*5b", "checkmate nomate"]
+    found = said(f"position {IN_THREE}", "go mate")[-1].split()
+    assert (found[0], len(found)) == ("checkmate", 4)
+    hard = next(game for game in positions(5) if not (known := mate_of(game, 3000)).line and not known.none)
+    assert said(f"position sfen {hard.board.sfen()}", "go mate 1")[-1] == "checkmate timeout"
+
+
+def test_the_options_are_listed_and_other_values_are_refused_with_what_is_allowed() -> None:
+    listed = {found.name: found for line in said("usi") if (found := UsiOption.parse(line))}
+    assert {"USI_Hash", "USI_Ponder", "MultiPV", "ResignValue", "Contempt", "BookFile", "Level"} <= listed.keys()
+    assert all(option.kind == "button" or option.check(option.default) == option.default for option in listed.values())
+    lines = said("setoption name MultiPV value 0", "setoption name Contempt value x", "setoption name multi pv value 2")
+    assert lines[0] == "info string The option MultiPV takes 1 to 100, not '0'."
+    assert lines[1] == "info string The option Contempt takes -100 to 100, not 'x'."
+    assert "did you mean 'MultiPV'?" in lines[2]
+
+
+def test_several_lines_are_shown_the_best_first() -> None:
+    lines = said("setoption name MultiPV value 3", "position startpos", "go nodes 60")
+    shown = [line.split() for line in lines if " multipv " in line]
+    assert [words[words.index("multipv") + 1] for words in shown] == ["1", "2", "3"]
+    firsts = [words[words.index("pv") + 1] for words in shown]
+    assert len(set(firsts)) == 3
+    assert firsts[0] == best(lines)[0]
+
+
+def test_the_score_of_a_mate_is_its_length() -> None:
+    assert any(" score mate 3 " in line for line in said(f"position {IN_THREE}", "go nodes 20"))
+
+
+def test_depth_is_the_length_of_the_expected_line() -> None:
+    lines = said("position startpos", "go depth 3")
+    info = next(line for line in reversed(lines) if " pv " in line)
+    assert len(info.partition(" pv ")[2].split()) >= 3
+
+
+def test_it_thinks_in_the_opponents_time_until_the_expected_move_is_played() -> None:
+    output, pipe = io.StringIO(), Pipe()
+    thread = threading.Thread(target=UsiEngine(lambda _: (material, ""), output).run, args=(pipe,))
+    thread.start()
+    for line in ("setoption name USI_Ponder value true", "position startpos moves 7g7f", "go ponder nodes 70", "usi"):
+        pipe.lines.put(line)
+    while "usiok" not in output.getvalue():
+        thread.join(0.01)
+    assert "bestmove" not in output.getvalue()
+    pipe.lines.put("ponderhit")
+    while "bestmove" not in output.getvalue():
+        thread.join(0.01)
+    last = output.getvalue().splitlines()[-1].split()
+    assert (last[0], last[2]) == ("bestmove", "ponder")
+    for line in ("position startpos moves 2g2f", "go ponder btime 1000 wtime 1000", "stop", "quit"):  # another move
+        pipe.lines.put(line)
+    thread.join(20)
+    assert not thread.is_alive()
+    assert len(best(output.getvalue().splitlines())) == 2
+
+
+def test_it_resigns_where_it_was_told_to_and_not_before() -> None:
+    lost = "position sfen 4k4/9/9/9/9/9/9/9/4K4 b 2r2b4g4s 1"
+    assert best(said("setoption name ResignValue value 300", lost, "go byoyomi 400")) == ["resign"]
+    assert best(said(lost, "setoption name Nodes value 20", "go byoyomi 10000")) != ["resign"]
+
+
+def test_a_weak_level_looks_at_few_positions_and_does_not_always_play_the_same() -> None:
+    lines = said("setoption name Level value 2", "position startpos", *["go byoyomi 10000"] * 12)
+    assert {int(re.search(r" nodes (\d+) ", line)[1]) for line in lines if " nodes " in line} <= set(range(1, 9))  # type: ignore[index]
+    assert len(set(best(lines))) > 1
+
+
+def test_it_plays_from_a_book_and_says_what_is_wrong_with_one(tmp_path: Path) -> None:
+    path = tmp_path / "my book.db"
+    write_book(path, make_book([GameRecord(("7g7f", "3c3d", "2g2f"))], 2))
+    chosen = f"setoption name BookFile value {path}"
+    follow = ("position startpos moves 7g7f 3c3d", "go nodes 5")
+    lines = said(chosen, "position startpos", "go byoyomi 10000", *follow, f"{chosen}x")
+    assert best(lines)[0] == "7g7f"
+    assert "info string The book has 2 positions." in lines
+    assert lines[-1].startswith("info string The book")
+    assert "cannot be read" in lines[-1]
+
+
+def test_positions_are_kept_for_transpositions() -> None:
+    cache = EvaluationCache(1)
+    asked = 0
+
+    def counting(planes: NDArray[np.float32]) -> Outputs:
+        nonlocal asked
+        asked += len(planes)
+        return material(planes)
+
+    search = Search(counting, SearchSettings(cache=cache))
+    thought = search.think(ShogiGame(SHUFFLE), Limits(nodes=600))
+    assert cache.hits > 50
+    assert asked + cache.hits <= thought.nodes
+    assert sum(visits for _, visits in thought.visits) == 599
+    plain = Search(material).think(ShogiGame(SHUFFLE), Limits(nodes=600))
+    assert abs(plain.value - thought.value) < 0.2
+    for number in range(30_000):
+        cache.put((number, 0, 1), Evaluation(np.zeros(80, np.int32), np.zeros(80, np.float32), (0, 0, 0)))
+    assert 0.9 < cache.full <= 1
 
 
 def test_a_backend_that_is_missing_is_said() -> None:
@@ -187,14 +304,33 @@ def test_no_line_ends_the_engine(line: str) -> None:
     assert all("\x1b" not in line and len(line) < 1000 for line in lines)
 
 
-def test_random_lines_end_nothing() -> None:
+@pytest.mark.slow
+def test_five_thousand_malformed_lines_end_nothing_and_every_answer_is_of_the_protocol() -> None:
     dice = random.Random(7)
     words = "usi isready setoption name value Nodes position startpos sfen moves go nodes btime wtime byoyomi infinite"
-    words += " ponder mate stop 7g7f - -1 --5 1e9 9/9 b k 0 99 \ufffd"
-    script = [" ".join(dice.choices(words.split(), k=dice.randint(0, 8))) for _ in range(400)]
+    words += (
+        " ponder mate stop ponderhit usinewgame gameover depth movetime 7g7f 3c3d P*5e - -1 --5 1e9 9/9 b k 0 99 \ufffd"
+    )
+    words += " MultiPV Level BookFile USI_Hash ResignValue Backend Contempt /nowhere \x1b[2J <empty> " + "9" * 400
+    sound = ["position startpos moves 7g7f", "go nodes 3", "go infinite", "go ponder", "go mate 5", "go depth 2",
+             "setoption name MultiPV value 3", "setoption name Level value 1", "isready"]  # fmt: skip
+    script = []
+    for _ in range(5000):
+        line = (
+            " ".join(dice.choices(words.split(), k=dice.randint(0, 8))) if dice.random() < 0.8 else dice.choice(sound)
+        )
+        script.append(line.replace(dice.choice(line), "", 1) if line and dice.random() < 0.2 else line)
+        if dice.random() < 0.3:
+            script.append("stop")
     output = io.StringIO()
+    script = [line for line in script if line.split()[:1] != ["quit"]]
     UsiEngine(lambda _: (material, ""), output).run(io.StringIO("\n".join([*script, "stop", "usi"])))
-    assert "usiok" in output.getvalue().splitlines()[-8:]
+    lines = output.getvalue().splitlines()
+    assert lines[-1] == "usiok"
+    first = re.compile(r"(id|option|usiok|readyok|info|bestmove|checkmate)( [^\x00-\x1f\x7f]+)?")
+    assert [line for line in lines if not first.fullmatch(line)] == []
+    assert len(best(lines)) > 100
+    assert max(map(len, lines)) < 1000
 
 
 def test_the_memory_of_a_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,16 @@ def add_commands(commands: Any) -> None:
     _add_csa(commands)
     _add_check(commands)
     _add_learn_games(commands)
+    _add_make_book(commands)
+
+
+def _add_make_book(commands: Any) -> None:
+    book = commands.add_parser("make-book", help="make an opening book from game records (.csa, .kif, .kifu)")
+    book.add_argument("records", type=Path, nargs="+", metavar="FILE_OR_FOLDER", help="game records")
+    book.add_argument("--save", type=Path, required=True, metavar="FILE", help="the book, in YaneuraOu's format (.db)")
+    book.add_argument("--moves", type=count, default=24, metavar="N", help="moves from the start of each game")
+    book.add_argument("--least", type=count, default=2, metavar="N", help="leave out moves played less often")
+    book.set_defaults(run=_make_book)
 
 
 def _add_match(commands: Any) -> None:
@@ -175,7 +185,21 @@ def _usi(options: argparse.Namespace) -> int:
     torch.set_num_threads(1)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # bytes that are no text are no command
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     engine_of(options.checkpoint).run(sys.stdin)
+    return 0
+
+
+def _make_book(options: argparse.Namespace) -> int:
+    from understudy.games.shogi.book import make_book, write_book
+    from understudy.games.shogi.record_files import gather
+
+    records = gather(options.records, lambda text: print(f"understudy: {text}", file=sys.stderr))
+    book = make_book(records, options.moves, options.least)
+    write_book(options.save, book)
+    moves = sum(len(found) for found in book.values())
+    print(f"{len(records):,} games: {len(book):,} positions with {moves:,} moves. The book is {options.save}.")
     return 0
 
 

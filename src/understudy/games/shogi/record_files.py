@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from understudy.files.atomic import write_atomically
@@ -37,8 +38,26 @@ def read_records(path: Path) -> list[GameRecord]:
     raise GameError(f"{path}: games are read from .csa, .kif and .kifu files.")
 
 
+def gather(paths: Iterable[Path], say: Callable[[str], None]) -> list[GameRecord]:
+    """The games of files and folders, in the order of their names; a file that is no game is named and left out."""
+    files: list[Path] = []
+    for path in paths:
+        found = sorted(p for p in path.rglob("*") if p.suffix in (".csa", ".kif", ".kifu")) if path.is_dir() else [path]
+        files.extend(found)
+    records = []
+    for file in files:
+        try:
+            records.extend(read_records(file))
+        except GameError as error:
+            say(f"Left out: {error}")
+    return [record for record in records if record.moves]
+
+
 def _decode(path: Path) -> str:
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise GameError(f"{path} cannot be read: {error.strerror}.") from error
     for encoding in ("utf-8-sig", "cp932"):
         try:
             return data.decode(encoding)

@@ -75,6 +75,8 @@ class SearchLine(NamedTuple):
     moves: tuple[int, ...]
     value: float
     visits: int
+    mate: bool = False
+    """Whether the value is proved, not estimated."""
 
     @property
     def move(self) -> int:
@@ -171,7 +173,7 @@ class Search:
         in the result; `on_progress` gets the result so far every `every` seconds.
         """
         if mate := self._mate(game, limits):
-            return SearchResult(mate[0], 1.0, mate, 1, ((mate[0], 1),), (SearchLine(mate, 1.0, 1),), mate=True)
+            return SearchResult(mate[0], 1.0, mate, 1, ((mate[0], 1),), (SearchLine(mate, 1.0, 1, True),), mate=True)
         root, nodes = self._find_root(game)
         told, slowest, room = time.monotonic(), 0.0, len(self._planes)
         depth = len(game.moves)
@@ -194,9 +196,10 @@ class Search:
         return _result(root, nodes, lines)
 
     def _mate(self, game: ShogiGame, limits: Limits) -> tuple[int, ...]:
-        if move := self.settings.leaf_mate(game):
-            return (move,)
-        return () if self.settings.root_mate is None else tuple(self.settings.root_mate(game, limits))
+        if self.settings.root_mate is not None and (line := tuple(self.settings.root_mate(game, limits))):
+            return line
+        move = self.settings.leaf_mate(game)
+        return (move,) if move else ()
 
     def _find_root(self, game: ShogiGame) -> tuple[Node, int]:
         """The node of this position, from the last tree if it is in it; and how many positions were evaluated."""
@@ -344,6 +347,8 @@ def _result(root: Node, nodes: int, lines: int) -> SearchResult:
     if not ranked:
         move = int(root.moves[0])
         return SearchResult(move, -root.total / root.visits, (move,), nodes, visits)
-    found = tuple(SearchLine(tuple(child.line()), child.value, child.visits) for child in ranked[:lines])
+    found = tuple(
+        SearchLine(tuple(child.line()), child.value, child.visits, bool(child.proof)) for child in ranked[:lines]
+    )
     best = found[0]
     return SearchResult(best.move, best.value, best.moves, nodes, visits, found, mate=bool(ranked[0].proof))

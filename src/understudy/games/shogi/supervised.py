@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from understudy.games.shogi.checkpoint import Checkpoint, load_checkpoint, new_n
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.network.res_tower import ActorCriticResTower
 from understudy.games.shogi.record import GameRecord
-from understudy.games.shogi.record_files import read_records
+from understudy.games.shogi.record_files import gather
 from understudy.games.shogi.rules import MAX_MOVES, Ending, ShogiGame
 from understudy.learning.optimizers import Adam, clip_global_norm
 from understudy.settings import NetworkSettings
@@ -42,21 +42,6 @@ class Position(NamedTuple):
 
     record: int
     ply: int
-
-
-def gather(paths: Iterable[Path], say: Callable[[str], None]) -> list[GameRecord]:
-    """The games of files and folders, in the order of their names; a file that is no game is named and left out."""
-    files: list[Path] = []
-    for path in paths:
-        found = sorted(p for p in path.rglob("*") if p.suffix in (".csa", ".kif", ".kifu")) if path.is_dir() else [path]
-        files.extend(found)
-    records = []
-    for file in files:
-        try:
-            records.extend(read_records(file))
-        except GameError as error:
-            say(f"Left out: {error}")
-    return [record for record in records if record.moves]
 
 
 def learn_games(

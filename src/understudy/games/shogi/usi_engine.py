@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import sys
@@ -12,25 +13,46 @@ from pathlib import Path
 from typing import TextIO
 
 import cshogi
+import numpy as np
 
 from understudy import __version__
 from understudy.errors import UnderstudyError
 from understudy.files.printable import in_one_line
+from understudy.games.shogi.book import Book, book_move, read_book
 from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.inference import BACKENDS, Evaluator, make_evaluator, with_potential
+from understudy.games.shogi.evaluation_cache import EvaluationCache
+from understudy.games.shogi.inference import Evaluator, make_evaluator, with_potential
+from understudy.games.shogi.mate import mate_of, root_mate
 from understudy.games.shogi.rules import Ending, ShogiGame, game_of_position
-from understudy.games.shogi.search import LEAVES, Limits, Search, SearchResult, centipawns
+from understudy.games.shogi.search import LEAVES, Limits, Search, SearchResult, SearchSettings, centipawns
+from understudy.games.shogi.usi_info import checkmate, info_lines
+from understudy.games.shogi.usi_settings import MOST_NODES, NEVER, EngineSettings
 
-NETWORK_DELAY = (
-    300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
-)
-MOST_DELAY = 10_000
+NODES = 800  # of a search that nothing else limits
 _LONGEST_ANSWER = 300
-_RESERVE = 4  # such delays
-MOST_NODES = 300_000  # of one search, which takes about 2.8 KB of memory for each
+_RESERVE = 4  # network delays that stay on the clock
+_MATE_BYTES = 600  # of a position that the search for a mate looks at
+_EVERY = 1.0  # seconds between two reports
 _MOST_DIGITS = 12  # of a number in a command; a program with a board sends milliseconds
 _UNLIMITED = 1 << 20  # moves: the program with the board decides when a game is too long
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Order:
+    """What `go` asks for."""
+
+    given: dict[str, int]
+    """The numbers of the command, by the word before each."""
+    waits: bool = False
+    """Answer only when told to stop, even when the search has ended."""
+    ponders: bool = False
+    """Think in the opponent's time until `ponderhit` or `stop`."""
+    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    hit: threading.Event = dataclasses.field(default_factory=threading.Event)
+    """The opponent played the expected move."""
+    pause: threading.Event = dataclasses.field(default_factory=threading.Event)
+    """Ends the search in the opponent's time."""
 
 
 class UsiEngine:
@@ -42,10 +64,13 @@ class UsiEngine:
         self._output = output or sys.stdout
         self._talk = threading.Lock()
         self._game = ShogiGame(max_moves=_UNLIMITED)
+        self._evaluate: Evaluator | None = None
         self._search: Search | None = None
+        self._book: Book | None = None
         self._thinking: threading.Thread | None = None
-        self._stop = threading.Event()
-        self._options = {"Nodes": "800", "Backend": "fastest", "NetworkDelay": str(NETWORK_DELAY)}
+        self._order = _Order({})
+        self._rng = np.random.default_rng()
+        self._settings = EngineSettings()
 
     def run(self, lines: TextIO) -> None:
         """Obey until `quit` or the end of the lines."""
@@ -70,97 +95,166 @@ class UsiEngine:
                 self._prepare()
                 self._say("readyok")
             case "setoption":
-                self._set_option(words)
+                self._set_option(line)
+            case "usinewgame":
+                self._finish()
+                if self._search is not None:
+                    self._search.forget()
             case "position":
                 self._finish()
                 self._game = game_of_position(line, _UNLIMITED)
             case "go":
                 self._finish()
                 self._go(words[1:])
-            case "stop" | "ponderhit" | "gameover":
+            case "ponderhit":
+                self._order.hit.set()
+                self._order.pause.set()
+            case "stop" | "gameover":
                 self._finish()
 
     def _introduce(self) -> None:
         self._say(f"id name Understudy {__version__}", "id author The Understudy authors")
-        self._say(f"option name Nodes type spin default 800 min 1 max {MOST_NODES}")
-        self._say(f"option name NetworkDelay type spin default {NETWORK_DELAY} min 0 max {MOST_DELAY}")
-        self._say(f"option name Backend type combo default fastest var fastest var {' var '.join(BACKENDS)}")
-        self._say("usiok")
+        self._say(*(option.line() for option in self._settings.listed.values()), "usiok")
 
-    def _set_option(self, words: list[str]) -> None:
-        # setoption name NAME value VALUE
-        if len(words) != 5 or words[1] != "name" or words[3] != "value":
-            return
-        name, value = words[2], words[4]
-        most = {"Nodes": MOST_NODES, "NetworkDelay": MOST_DELAY}.get(name)
-        if most is not None:
-            number = _number(value)
-            if number is None or number < 0:
-                raise GameError(f"{name} must be a whole number, not {value[:20]!r}.")
-            value = str(min(max(number, int(name == "Nodes")), most))
-        if name in self._options:
-            self._options[name] = value
-            if name == "Backend":
-                self._search = None
+    def _set_option(self, line: str) -> None:
+        head, _, value = line.partition(" value ")
+        words = head.split()
+        if len(words) < 3 or words[1] != "name":
+            raise GameError("An option is set by `setoption name NAME value VALUE`.")
+        self._finish()
+        name, value = " ".join(words[2:]), value.strip()
+        self._settings.set(name, "" if value == "<empty>" else value)
+        self._search = None
+        if name == "Backend":
+            self._evaluate = None
+        if name == "BookFile":
+            self._book = None
+            if (path := self._settings.book) is not None:
+                self._book = read_book(path)
+                self._say(f"info string The book has {len(self._book):,} positions.")
 
     def _prepare(self) -> Search:
-        if self._search is None:
-            evaluate, about = self._load(self._options["Backend"])
-            self._search = Search(evaluate)
-            self._search.think(ShogiGame(), Limits(nodes=16))  # the first calls are slow: not on the game's clock
+        if self._evaluate is None:
+            self._evaluate, about = self._load(self._settings.text("Backend"))
+            Search(self._evaluate).think(ShogiGame(), Limits(nodes=16))  # the first calls are slow: not on the clock
             self._say(f"info string {about}")
+        if self._search is None:
+            nodes = 0 if self._settings.level else self._settings.number("MateNodes")
+            settings = SearchSettings(
+                root_mate=root_mate(nodes) if nodes else None,
+                cache=EvaluationCache(self._settings.number("USI_Hash")),
+            )
+            self._search = Search(self._evaluate, settings, self._rng)
         return self._search
 
     def _go(self, words: list[str]) -> None:
         if words[:1] == ["mate"]:
-            self._say("checkmate notimplemented")
+            self._order = _Order({"mate": _number(words[1]) or 0} if len(words) > 1 else {})
+            self._start(self._look_for_mate, self._game, self._order)
             return
         result = self._game.result
         if result is not None and result.ending in (Ending.MATE, Ending.DECLARATION):
             self._say("bestmove win" if result.winner == self._game.turn else "bestmove resign")
             return
+        given = _numbers(words)
+        self._order = _Order(given, waits="infinite" in words, ponders="ponder" in words)
+        plays = not (self._order.waits or self._order.ponders or given.keys() & {"nodes", "depth"})
+        if plays and self._plays_from_book():
+            return
         search = self._prepare()
-        self._stop = threading.Event()
-        waits = "infinite" in words or "ponder" in words
-        limits = self._limits(_numbers(words), waits)
-        # A search that nobody limited may not answer before it is told to stop, even when it has finished.
-        self._thinking = threading.Thread(target=self._think, args=(search, self._game, limits, waits))
+        draw = self._settings.draw_value(self._game.turn)
+        if search.settings.draw_value != draw:
+            search.settings = dataclasses.replace(search.settings, draw_value=draw)
+            search.forget()
+        self._start(self._think, search, self._game, self._order)
+
+    def _start(self, work: Callable[..., None], *about: object) -> None:
+        self._thinking = threading.Thread(target=work, args=about)
         self._thinking.start()
 
-    def _limits(self, given: dict[str, int], waits: bool) -> Limits:
-        if waits:
-            return Limits(nodes=MOST_NODES, stop=self._stop)
-        if "nodes" in given:
-            return Limits(nodes=min(max(given["nodes"], 1), MOST_NODES), stop=self._stop)
-        seconds = thinking_seconds(given, self._game.turn, int(self._options["NetworkDelay"]))
-        nodes = int(self._options["Nodes"])
-        return Limits(nodes, math.inf if seconds is None else time.monotonic() + seconds, self._stop)
+    def _plays_from_book(self) -> bool:
+        if self._book is None or len(self._game.moves) >= self._settings.number("BookMoves"):
+            return False
+        found = book_move(self._book, self._game, self._rng)
+        if found is None:
+            return False
+        self._say(
+            f"info string book, played {found.times} times", f"info depth 1 score cp {found.value} pv {found.usi}"
+        )
+        self._say(f"bestmove {found.usi}")
+        return True
 
-    def _think(self, search: Search, game: ShogiGame, limits: Limits, waits: bool) -> None:
-        begun = time.monotonic()
+    def _limits(self, order: _Order, turn: int) -> Limits:
+        given, most = order.given, self._settings.number("Nodes")
+        if level := self._settings.level:
+            most = min(most or level.nodes, level.nodes)
+        if order.waits:
+            return Limits(nodes=MOST_NODES, stop=order.stop)
+        if "nodes" in given:
+            return Limits(nodes=min(max(given["nodes"], 1), MOST_NODES), stop=order.stop)
+        if "depth" in given:
+            return Limits(nodes=most or MOST_NODES, stop=order.stop)
+        seconds = thinking_seconds(given, turn, self._settings.number("NetworkDelay"))
+        if seconds is None:
+            return Limits(nodes=most or NODES, stop=order.stop)
+        return Limits(most or MOST_NODES, time.monotonic() + seconds, order.stop)
+
+    def _think(self, search: Search, game: ShogiGame, order: _Order) -> None:
+        begun = told = time.monotonic()
+        lines, depth = self._settings.number("MultiPV"), order.given.get("depth", 0)
+        cache = search.settings.cache
+        assert cache is not None
 
         def show(thought: SearchResult) -> None:
-            elapsed = max(time.monotonic() - begun, 1e-3)
-            self._say(
-                f"info depth {len(thought.line)} nodes {thought.nodes} time {int(1000 * elapsed)} "
-                f"nps {int(thought.nodes / elapsed)} score cp {centipawns(thought.value)} "
-                f"pv {' '.join(cshogi.move_to_usi(move) for move in thought.line)}"
-            )
+            self._say(*info_lines(thought, game, time.monotonic() - begun, cache.full))
+
+        def look(thought: SearchResult) -> None:
+            nonlocal told
+            if time.monotonic() - told >= _EVERY:
+                told = time.monotonic()
+                show(thought)
+            if depth and len(thought.line) >= depth:
+                order.stop.set()
 
         try:
-            thought = search.think(game, limits, show)
+            if order.ponders:
+                thought = search.think(game, Limits(MOST_NODES, stop=order.pause), look, lines=lines, every=_EVERY)
+                order.pause.wait()
+            if not order.ponders or order.hit.is_set():
+                limits = self._limits(order, game.turn)
+                thought = search.think(game, limits, look, lines=lines, every=0.02 if depth else _EVERY)
         except Exception as error:  # noqa: BLE001 - a program that waits for a move gets one
             self._say(f"info string The search failed: {type(error).__name__}")
             self._say(f"bestmove {cshogi.move_to_usi(game.legal_moves[0])}")
             return
-        if waits:
-            self._stop.wait()
+        if order.waits:
+            order.stop.wait()
         show(thought)
-        self._say(f"bestmove {cshogi.move_to_usi(thought.move)}")
+        self._say(f"bestmove {self._answer(thought, plays=not order.waits)}")
+
+    def _answer(self, thought: SearchResult, *, plays: bool) -> str:
+        resigns = self._settings.number("ResignValue")
+        if plays and resigns < NEVER and centipawns(thought.value) <= -resigns:
+            return "resign"
+        level = self._settings.level
+        move = thought.drawn(level.temperature, self._rng) if level else thought.move
+        expected = thought.line[1:2] if self._settings.ponder and move == thought.move else ()
+        return " ponder ".join(cshogi.move_to_usi(one) for one in (move, *expected))
+
+    def _look_for_mate(self, game: ShogiGame, order: _Order) -> None:
+        begun = time.monotonic()
+        milliseconds = order.given.get("mate")
+        until = math.inf if not milliseconds else begun + milliseconds / 1000
+        nodes = (self._settings.number("USI_Hash") << 20) // _MATE_BYTES
+        answer = mate_of(game, nodes, Limits(deadline=until, stop=order.stop))
+        seconds = max(time.monotonic() - begun, 1e-3)
+        self._say(f"info time {int(1000 * seconds)} nodes {answer.nodes} nps {int(answer.nodes / seconds)}")
+        self._say(checkmate(answer))
 
     def _finish(self) -> None:
         """End the search that is under way, which then says its best move."""
-        self._stop.set()
+        self._order.stop.set()
+        self._order.pause.set()
         if self._thinking is not None:
             self._thinking.join()
             self._thinking = None
