@@ -20,7 +20,7 @@ from games.shogi.material import material
 from games.shogi.mates import positions
 from understudy.errors import SettingsError
 from understudy.games.shogi.book import make_book, write_book
-from understudy.games.shogi.evaluation_cache import Evaluation, EvaluationCache
+from understudy.games.shogi.evaluation_cache import EvaluationCache, Judgement
 from understudy.games.shogi.inference import Outputs
 from understudy.games.shogi.mate import mate_of
 from understudy.games.shogi.record import GameRecord
@@ -218,7 +218,7 @@ def test_positions_are_kept_for_transpositions() -> None:
     plain = Search(material).think(ShogiGame(SHUFFLE), Limits(nodes=600))
     assert abs(plain.value - thought.value) < 0.2
     for number in range(30_000):
-        cache.put((number, 0, 1), Evaluation(np.zeros(80, np.int32), np.zeros(80, np.float32), (0, 0, 0)))
+        cache.put((number, 0, 1), Judgement(np.zeros(80, np.int32), np.zeros(80, np.float32), (0, 0, 0)))
     assert 0.9 < cache.full <= 1
 
 

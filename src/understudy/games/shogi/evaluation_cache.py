@@ -13,7 +13,7 @@ _ENTRY = 500  # bytes of an entry beside its moves
 _MOVE = 8  # bytes of a move and its prior
 
 
-class Evaluation(NamedTuple):
+class Judgement(NamedTuple):
     """The legal moves, their probabilities, and the chances of a win, a draw and a loss for the player to move."""
 
     moves: NDArray[np.int32]
@@ -27,7 +27,7 @@ class EvaluationCache:
     def __init__(self, megabytes: int) -> None:
         self._most = megabytes << 20
         self._size = 0
-        self._known: dict[tuple[int, int, int], Evaluation] = {}
+        self._known: dict[tuple[int, int, int], Judgement] = {}
         self.hits = 0
 
     @staticmethod
@@ -35,13 +35,13 @@ class EvaluationCache:
         """All that the network sees of a position: pieces and player, the number of moves, earlier occurrences."""
         return game.key, len(game.moves), game.occurrences
 
-    def get(self, game: ShogiGame) -> Evaluation | None:
+    def get(self, game: ShogiGame) -> Judgement | None:
         """What is known of the position."""
         found = self._known.get(self.key(game))
         self.hits += found is not None
         return found
 
-    def put(self, key: tuple[int, int, int], evaluation: Evaluation) -> None:
+    def put(self, key: tuple[int, int, int], evaluation: Judgement) -> None:
         """Keep an evaluation."""
         if key in self._known:
             return
@@ -62,5 +62,5 @@ class EvaluationCache:
         return self._size / self._most
 
 
-def _bytes(evaluation: Evaluation) -> int:
+def _bytes(evaluation: Judgement) -> int:
     return _ENTRY + _MOVE * len(evaluation.moves)

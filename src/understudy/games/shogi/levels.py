@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Level(NamedTuple):
+class StrengthLevel(NamedTuple):
     """One of them."""
 
     nodes: int
@@ -13,15 +13,15 @@ class Level(NamedTuple):
 
 
 LEVELS = (
-    Level(2, 2.0),
-    Level(8, 1.5),
-    Level(16, 1.2),
-    Level(32, 1.0),
-    Level(64, 0.8),
-    Level(128, 0.6),
-    Level(256, 0.4),
-    Level(512, 0.2),
-    Level(1024, 0.0),
+    StrengthLevel(2, 2.0),
+    StrengthLevel(8, 1.5),
+    StrengthLevel(16, 1.2),
+    StrengthLevel(32, 1.0),
+    StrengthLevel(64, 0.8),
+    StrengthLevel(128, 0.6),
+    StrengthLevel(256, 0.4),
+    StrengthLevel(512, 0.2),
+    StrengthLevel(1024, 0.0),
 )
 """1 to 9. The level above them is all that the engine can do."""
 FULL = len(LEVELS) + 1

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.games.shogi.actions import actions_of_moves
 from understudy.games.shogi.batch import SHAPE, observe
-from understudy.games.shogi.evaluation_cache import Evaluation, EvaluationCache
+from understudy.games.shogi.evaluation_cache import EvaluationCache, Judgement
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.rules import ShogiGame
 from understudy.games.shogi.search_tree import LOSS, WIN, Node, back_up, expect_loss, prove
@@ -299,7 +299,7 @@ class Search:
             leaf.path[-1].expand(leaf.moves, priors)
             back_up(leaf.path, -self._value(chances, leaf.turn == turn), expected=True)
             if cache is not None:
-                cache.put(leaf.key, Evaluation(leaf.moves, priors, tuple(chances)))
+                cache.put(leaf.key, Judgement(leaf.moves, priors, tuple(chances)))
 
     def _recall(self, game: ShogiGame, path: list[Node], turn: int) -> bool:
         """Whether the network was asked about this position before; then its answer is backed up."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from understudy.games.shogi.actions import BLACK
 from understudy.games.shogi.inference import BACKENDS
-from understudy.games.shogi.levels import FULL, LEVELS, Level
+from understudy.games.shogi.levels import FULL, LEVELS, StrengthLevel
 from understudy.games.shogi.usi_options import UsiOption, setoption
 
 NETWORK_DELAY = (
@@ -72,7 +72,7 @@ class EngineSettings:
         return Path(self._values["BookFile"]) if self._values["BookFile"] else None
 
     @property
-    def level(self) -> Level | None:
+    def level(self) -> StrengthLevel | None:
         """A weaker level; None for full strength."""
         number = self.number("Level")
         return None if number == FULL else LEVELS[number - 1]
