@@ -1,6 +1,6 @@
 """PPO on CartPole in one file: the map of what the learner does, before its details.
 
-    python examples/ppo_in_one_file.py                # solves CartPole-v1 (a mean return of 475) in 5 to 10 seconds
+    python examples/ppo_in_one_file.py                # solves CartPole-v1 (a mean return of 475) in about 5 seconds
     python examples/ppo_in_one_file.py --env Acrobot-v1 --goal -100
 
 It uses the same pure functions as the learner (`understudy.learning`); comments name the file of each step. The learner

@@ -197,6 +197,18 @@ class Recommending(Bandit):
         return {"network": {"hidden": (7, 5)}, "training": {"gae_lambda": 0.5}}
 
 
+class Tiring(Bandit):
+    """Raises after a batch."""
+
+    steps = 0
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        self.steps += 1
+        if self.steps > 32:
+            raise RuntimeError("tired")
+        return super().step(actions)
+
+
 class Poisoned(Bandit):
     """Rewards that cannot be learned from."""
 

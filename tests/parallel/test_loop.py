@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,8 +21,9 @@ from numpy.typing import NDArray
 
 from parallel.small import settings
 from understudy.cli import main
-from understudy.errors import NonFiniteError
+from understudy.errors import NonFiniteError, WorkersFailed
 from understudy.games.tictactoe import LINES
+from understudy.learning.batch import Batch
 from understudy.learning.losses import chosen as chosen_entries
 from understudy.learning.losses import log_softmax
 from understudy.models.live import LiveModel
@@ -344,13 +347,34 @@ def test_a_machine_without_room_for_workers_runs_sequentially(
     assert "bytes of shared memory cannot be had: [Errno 28] only 7 bytes are free" in caplog.text
 
 
-def test_a_poisoned_batch_is_refused_and_the_model_stays_as_it_was() -> None:
-    loop = TrainingLoopManager("parallel.small:Poisoned", settings(), seed=1)
+def test_a_poisoned_batch_is_refused_and_the_model_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    def poisoned(rollouts: Sequence[Rollout], version: int) -> Batch:
+        batch = as_batch(rollouts, version)
+        return dataclasses.replace(batch, rewards=batch.rewards * np.float32("nan"))
+
+    monkeypatch.setattr("understudy.parallel.loop.as_batch", poisoned)
+    loop = TrainingLoopManager(BANDIT, settings(), seed=1)
     before = loop.model.network.parameters.copy()
     with pytest.raises(NonFiniteError, match="rewards"):
         loop.run(updates=20)
     np.testing.assert_array_equal(loop.model.network.parameters, before)
     assert loop.stats.refused_updates == 10
+
+
+def test_a_game_that_fails_in_this_process_is_opened_again(caplog: pytest.LogCaptureFixture) -> None:
+    loop = TrainingLoopManager("parallel.small:Tiring", settings(), seed=1)
+    assert loop.run(updates=4).restarts == 3
+    assert loop.stats.updates == 4
+    assert re.search(
+        r"Worker 0 failed: Tiring.step raised RuntimeError: tired \(.*small.py:\d+\); another one", caplog.text
+    )
+    assert "Traceback" in caplog.text
+
+
+def test_a_game_that_fails_at_once_ends_the_run_with_what_it_raised() -> None:
+    loop = TrainingLoopManager("parallel.small:Poisoned", settings(max_restarts=2), seed=1)
+    with pytest.raises(WorkersFailed, match=r"Worker 0 failed: Poisoned.step gave a reward of nan.*3 times in a row"):
+        loop.run(updates=4)
 
 
 @pytest.mark.parametrize("enabled", [False, True])

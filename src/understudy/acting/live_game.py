@@ -17,12 +17,11 @@ from understudy.errors import NonFiniteError
 from understudy.experience.episode import Episode
 from understudy.experience.journal import Journal
 from understudy.experience.notes import meta_notes
+from understudy.learning.finite import LARGEST_REWARD, zero_broken_features
 from understudy.learning.trainer import Trainer
 from understudy.networks.network import Network
 
 logger = logging.getLogger(__name__)
-
-_LARGEST_REWARD = 1e30  # many of them still add up to less than float32 can hold
 
 
 class Decision(NamedTuple):
@@ -89,7 +88,7 @@ class LiveGame:
 
     def credit(self, reward: float) -> None:
         """Credit the last decision with a reward; several add up."""
-        if not abs(reward) <= _LARGEST_REWARD:
+        if not abs(reward) <= LARGEST_REWARD:
             logger.warning("A reward of %s cannot be learned from; it is not counted.", reward)
         else:
             self._reward += float(reward)
@@ -104,11 +103,9 @@ class LiveGame:
 
     def _finite(self, state: NDArray[np.float32], what: str) -> NDArray[np.float32]:
         """The state with 0 where it is NaN or infinite, and a warning that names these features."""
-        broken = np.flatnonzero(~np.isfinite(state))
-        if len(broken):
-            names = ", ".join(map(self._feature_name, broken.tolist()))
+        if broken := zero_broken_features(state):
+            names = ", ".join(map(self._feature_name, broken))
             logger.warning("NaN or infinite in %s, and counted as 0: %s.", what, names)
-            state[broken] = 0
         return state
 
     def _step_without_broken_features(self) -> tuple[NDArray[Any], float]:

@@ -1,11 +1,24 @@
-"""Every number of an update is checked: what is not finite is an error, and the update is undone."""
+"""Checks that numbers are finite: in states and rewards they count as 0, in an update they are an error."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import NonFiniteError
 from understudy.networks.network import Floats
+
+LARGEST_REWARD = 1e30
+"""Many rewards of this size still add up to less than float32 can hold."""
+
+
+def zero_broken_features(states: NDArray[np.float32]) -> list[int]:
+    """Set values of states (…, S) that are NaN or infinite to 0; the features they belong to."""
+    finite = np.isfinite(states)
+    if finite.all():
+        return []
+    states[~finite] = 0
+    return np.flatnonzero(~finite.reshape(-1, states.shape[-1]).all(axis=0)).tolist()
 
 
 def quiet() -> np.errstate:

@@ -164,6 +164,8 @@ class TrainingLoopManager:
             try:
                 rollouts = self.workers.collect_experiences(self._interruption(request))
             except WorkersFailed as error:
+                if self.stats.mode == "sequential":
+                    raise
                 self.workers = self._fall_back(self.workers, error)
                 continue
             if rollouts:

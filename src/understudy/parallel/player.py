@@ -19,6 +19,7 @@ from understudy.learning.normalizers import StateNormalizer, ValueNormalizer
 from understudy.models.state import ModelSpec
 from understudy.networks.factory import model_factory
 from understudy.networks.network import Network
+from understudy.parallel.checked_game import CheckedGame
 from understudy.parallel.league import with_league
 from understudy.parallel.rollout import NO_RESULT, Rollout
 
@@ -66,6 +67,7 @@ class Player:
 
     def __init__(self, game: Game, network: Network, normalizer: StateNormalizer) -> None:
         self.game = game
+        self._game = CheckedGame(game)
         self.network = network
         self.normalizer = normalizer
         self.values = ValueNormalizer(enabled=not network.bounded_value)
@@ -90,7 +92,7 @@ class Player:
         """Begin new matches. The same seed, generation and incarnation give the same matches."""
         sequence = np.random.SeedSequence([self.seed, generation, self.incarnation])
         games, decisions, phases = sequence.spawn(3)
-        self.game.reset(games)
+        self._game.reset(games)
         self._rng = np.random.default_rng(decisions)
         self.generation = generation
         self._number = 0
@@ -170,10 +172,10 @@ class Player:
 
     def _step(self, rollout: Rollout, t: int, finals: int) -> tuple[int, int]:
         """Decide once in every match; how many ended, and how many last positions are written by now."""
-        game, states = self.game, rollout.states[t]
+        game, states = self._game, rollout.states[t]
         game.observe(states)
         legal = None
-        if game.masked:
+        if self.game.masked:
             game.legal(self._legal)
             rollout.legal[t] = np.packbits(self._legal, axis=1)
             legal = self._legal
@@ -192,7 +194,7 @@ class Player:
             rollout.returns[t], rollout.lengths[t] = self._returns, self._lengths
             self._returns[ended], self._lengths[ended] = 0, 0
             cut = np.flatnonzero(step.cut)
-            after = t * game.matches + cut
+            after = t * self.game.matches + cut
             finals = self._write_finals(rollout, finals, step.finals[cut], step.final_sides[cut], after)
             self._in_play.forget(ended)
         self._steps += 1
@@ -205,9 +207,9 @@ class Player:
         due = (self._anew_at == self._steps) & ~rollout.ended[t]
         if not due.any():
             return finals
-        self.game.observe(self._inputs)
-        states, sides = self._inputs.copy(), self.game.to_move().copy()
-        restarted = np.flatnonzero(self.game.begin_anew(due) & ~rollout.ended[t])
+        self._game.observe(self._inputs)
+        states, sides = self._inputs.copy(), self._game.to_move().copy()
+        restarted = np.flatnonzero(self._game.begin_anew(due) & ~rollout.ended[t])
         rollout.ended[t, restarted], rollout.lengths[t, restarted] = True, NO_RESULT
         self._returns[restarted], self._lengths[restarted] = 0, 0
         cut = t * self.game.matches + restarted
@@ -229,8 +231,8 @@ class Player:
     def _write_tails(self, rollout: Rollout, t: int, finals: int) -> int:
         """The positions of the matches that go on in the next rollout."""
         going = np.flatnonzero(~rollout.ended[t])
-        self.game.observe(self._inputs)
-        sides = self.game.to_move()[going]
+        self._game.observe(self._inputs)
+        sides = self._game.to_move()[going]
         return self._write_finals(rollout, finals, self._inputs[going], sides, t * self.game.matches + going)
 
     def _write_finals(

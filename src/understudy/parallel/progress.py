@@ -59,7 +59,7 @@ def _line(stats: LoopStats) -> str:
     speed = stats.decisions / stats.seconds if stats.seconds else 0.0
     line = (
         f"{stats.updates:>6} updates  {stats.decisions:>10,} decisions ({speed:,.0f}/s)  {stats.games:>8,} games  "
-        f"mean return {stats.mean_return:8.2f}  "
+        f"mean return {f'{stats.mean_return:8.2f}' if stats.returns else '       -'}  "
         f"staleness {stats.staleness:.1f} (effective sample {stats.effective_sample_size:.0%})"
     )
     return line if stats.mode == "parallel" else f"{line}  sequential"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 
+from understudy.errors import GameError
 from understudy.models.live import LiveModel
 from understudy.parallel.player import Player, PlayerSpec
 from understudy.parallel.pool import WorkerPool
@@ -14,11 +17,14 @@ from understudy.parallel.saved_matches import whole
 from understudy.parallel.shared import Block
 from understudy.settings import ParallelSettings
 
+logger = logging.getLogger(__name__)
+
 
 class SequentialWorkers(WorkerPool):
     """As many players as there would be worker processes. They play what synchronous worker processes would play.
 
-    `incarnation` gives them other matches than worker processes had before them.
+    A player whose game fails is replaced, as a worker process is. `incarnation` gives the players other matches than
+    worker processes had before them.
     """
 
     def __init__(
@@ -44,8 +50,30 @@ class SequentialWorkers(WorkerPool):
         def go_on() -> bool:
             return stop is None or not stop.is_set()
 
-        played = [p.play(rollout, go_on) for p, rollout in zip(self._opened, self._rollouts, strict=True)]
+        played = [self._play(*pair, go_on) for pair in enumerate(self._rollouts)]
         return self._rollouts if all(played) else []
+
+    def _play(self, worker: int, rollout: Rollout, go_on: Callable[[], bool]) -> bool:
+        while True:
+            try:
+                played = self._opened[worker].play(rollout, go_on)
+            except GameError as error:
+                self._replace(worker, error)
+            else:
+                self._deaths_in_a_row[worker] = 0
+                return played
+
+    def _replace(self, worker: int, error: GameError) -> None:
+        """A new player with new matches, as for a worker process that died."""
+        failed = self._opened[worker]
+        if error.__cause__ is not None:
+            logger.warning("The game failed:", exc_info=error.__cause__)
+        self._count_death(worker, f"failed: {error}")
+        with contextlib.suppress(Exception):  # the code of a game that failed already
+            failed.game.close()
+        player = self._opened[worker] = self._players.open(worker, failed.incarnation + 1)
+        self._synchronizer.restore(self._block, player)
+        player.begin(failed.generation)
 
     def release_experiences(self) -> None:
         """Nothing to do: no worker waits."""
@@ -75,5 +103,6 @@ class SequentialWorkers(WorkerPool):
         return False
 
     def _deliver(self, block: Block) -> None:
+        self._block = block
         for player in self._opened:
             self._synchronizer.restore(block, player)
