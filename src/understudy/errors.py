@@ -5,7 +5,7 @@ UnderstudyError
 ├── RunDirError            the run directory cannot be used as it is (read-only, disk full, ledger damaged)
 │   └── RunReplaced        its files are no longer those that were opened
 ├── EpisodeError           experience that cannot be learned from
-├── GameError              the code of a game raised, or returned what does not fit
+├── GameFailed             the code of a game raised, or returned what does not fit
 ├── MatchesDamaged         saved matches of self-play that cannot be gone on with
 ├── ModelError
 │   ├── ModelMissing       there is no model here yet
@@ -43,7 +43,7 @@ class EpisodeError(UnderstudyError):
     """Experience that cannot be learned from; the message is the reason shown to people."""
 
 
-class GameError(UnderstudyError):
+class GameFailed(UnderstudyError):
     """The code of a game raised, or returned what does not fit; the message says which method and where."""
 
 

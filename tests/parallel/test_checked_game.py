@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from understudy.errors import GameError
+from understudy.errors import GameFailed
 from understudy.games.game import Bools, Game, Singles, Step
 from understudy.parallel.checked_game import CheckedGame
 
@@ -57,7 +57,7 @@ ALL = np.ones(MATCHES, np.bool_)
 
 def test_what_a_game_raises_names_the_method_the_error_and_the_line() -> None:
     with pytest.raises(
-        GameError, match=r"Wrong\.reset raised ZeroDivisionError: no seed \(.*test_checked_game\.py:\d+"
+        GameFailed, match=r"Wrong\.reset raised ZeroDivisionError: no seed \(.*test_checked_game\.py:\d+"
     ):
         checked().reset(np.random.SeedSequence(0))
 
@@ -74,7 +74,7 @@ def test_what_a_game_raises_names_the_method_the_error_and_the_line() -> None:
     ],
 )
 def test_a_step_that_does_not_fit_is_described(result: Any, message: str) -> None:
-    with pytest.raises(GameError, match=rf"Wrong\.step.*{message}"):
+    with pytest.raises(GameFailed, match=rf"Wrong\.step.*{message}"):
         checked(result=result).step(ACTIONS)
 
 
@@ -84,7 +84,7 @@ def test_last_states_are_only_needed_of_matches_that_were_cut() -> None:
 
 
 def test_a_match_without_a_legal_action_is_named() -> None:
-    with pytest.raises(GameError, match=r"Wrong\.legal allows no action in match 1\. "):
+    with pytest.raises(GameFailed, match=r"Wrong\.legal allows no action in match 1\. "):
         checked(allowed=np.array([[True, False], [False, False], [True, True]])).legal(np.ones((3, 2), np.bool_))
 
 
@@ -115,6 +115,6 @@ def test_rewards_and_last_states_that_are_not_finite_count_as_0(caplog: pytest.L
 
 def test_a_step_without_any_finite_reward_is_an_error() -> None:
     with pytest.raises(
-        GameError, match=r"Wrong\.step gave a reward of inf, which cannot be learned from, and no other"
+        GameFailed, match=r"Wrong\.step gave a reward of inf, which cannot be learned from, and no other"
     ):
         checked(result=step(rewards=np.full(3, np.inf))).step(ACTIONS)

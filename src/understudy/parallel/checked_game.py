@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import GameError, UnderstudyError
+from understudy.errors import GameFailed, UnderstudyError
 from understudy.games.game import Bools, Game, Sides, Singles, Step
 from understudy.learning.finite import LARGEST_REWARD, zero_broken_features
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class CheckedGame:
-    """Passes calls on to a game. What the game raises becomes a GameError, and so does a result that does not fit."""
+    """Passes calls on to a game. What the game raises becomes a GameFailed, and so does a result that does not fit."""
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -39,7 +39,7 @@ class CheckedGame:
         self._call(self._game.legal, out)
         stuck = np.flatnonzero(~out.any(axis=1))
         if len(stuck):
-            raise GameError(f"{self._name}.legal allows no action in match {stuck[0]}. A match without one is over.")
+            raise GameFailed(f"{self._name}.legal allows no action in match {stuck[0]}. A match without one is over.")
 
     def to_move(self) -> Sides:
         """See Game.to_move."""
@@ -56,7 +56,7 @@ class CheckedGame:
         """See Game.step."""
         step: Step = self._call(self._game.step, actions)
         if not isinstance(step, Step):
-            raise GameError(f"{self._name}.step returned {type(step).__name__}; it must return a Step.")
+            raise GameFailed(f"{self._name}.step returned {type(step).__name__}; it must return a Step.")
         each = (self._game.matches,)
         for name in ("rewards", "over", "cut"):
             self._fitting("step", name, getattr(step, name), each)
@@ -71,7 +71,7 @@ class CheckedGame:
         if not counts.all():
             wrong = f"{self._name}.step gave a reward of {step.rewards[~counts][0]:g}, which cannot be learned from"
             if not counts.any():
-                raise GameError(f"{wrong}, and no other reward in any match.")
+                raise GameFailed(f"{wrong}, and no other reward in any match.")
             self._warn(f"{wrong}; it counts as 0.")
             step = step._replace(rewards=np.where(counts, step.rewards, 0))
         return step
@@ -87,14 +87,14 @@ class CheckedGame:
             raise
         except (Exception, SystemExit) as error:  # the boundary to the code of a game
             at = traceback.extract_tb(error.__traceback__)[-1]
-            raise GameError(
+            raise GameFailed(
                 f"{self._name}.{method.__name__} raised {type(error).__name__}: {error} ({at.filename}:{at.lineno})."
             ) from error
 
     def _fitting(self, method: str, what: str, array: Any, shape: tuple[int, ...]) -> Any:
         if not isinstance(array, np.ndarray) or array.shape != shape:
             found = f"has shape {array.shape}" if isinstance(array, np.ndarray) else f"is a {type(array).__name__}"
-            raise GameError(f"{self._name}.{method}: {what} {found}; it must be an array of shape {shape}.")
+            raise GameFailed(f"{self._name}.{method}: {what} {found}; it must be an array of shape {shape}.")
         return array
 
     def _clean(self, states: Singles, method: str) -> bool:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from itertools import repeat
 
-from understudy.errors import GameError
+from understudy.errors import GameFailed
 from understudy.models.live import LiveModel
 from understudy.parallel.player import Player, PlayerSpec
 from understudy.parallel.pool import WorkerPool
@@ -57,13 +57,13 @@ class SequentialWorkers(WorkerPool):
         while True:
             try:
                 played = self._opened[worker].play(rollout, go_on)
-            except GameError as error:
+            except GameFailed as error:
                 self._replace(worker, error)
             else:
                 self._deaths_in_a_row[worker] = 0
                 return played
 
-    def _replace(self, worker: int, error: GameError) -> None:
+    def _replace(self, worker: int, error: GameFailed) -> None:
         """A new player with new matches, as for a worker process that died."""
         failed = self._opened[worker]
         if error.__cause__ is not None:
