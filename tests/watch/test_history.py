@@ -102,8 +102,8 @@ def test_the_win_rate_is_over_the_last_games_not_over_all(ledger: Ledger) -> Non
 
 
 def test_practice_trials_and_evaluation_are_series_of_their_own(tmp_path: Path) -> None:
-    own = [game(i, "Victory", played_by=1, axes={"map": "A"}, actions={"LEFT": 1}) for i in range(10)]
-    other = {"played_by": 1, "axes": {"purpose": "practice", "map": "B"}, "actions": {"RIGHT": 1}}
+    own = [game(i, "Victory", played_by=1, axes={"map": "A", "a b": "C"}, actions={"LEFT": 1}) for i in range(10)]
+    other = {"played_by": 1, "axes": {"purpose": "practice", "map": "B", "my <b> note": "C"}, "actions": {"RIGHT": 1}}
     practice = [game(10 + i, "Defeat", **other) for i in range(30)]
     trial = [game(40 + i, "Tie", played_by=2, axes={"purpose": "trial"}) for i in range(5)]
     with JobLedger(tmp_path / "l.sqlite") as ledger:
@@ -114,12 +114,12 @@ def test_practice_trials_and_evaluation_are_series_of_their_own(tmp_path: Path) 
         history = read_history(ledger)
     assert (history.win_rate.value[-1], history.win_rate.games[-1]) == (1.0, 10)
     assert (history.by_version.x, history.by_version.games) == ([1], [10])
-    assert {axis: set(values) for axis, values in history.by_axis.items()} == {"map": {"A"}}
+    assert {axis: set(values) for axis, values in history.by_axis.items()} == {"map": {"A"}, "a b": {"C"}}
     assert history.mix.shares.keys() == {"LEFT"}
     assert history.others.keys() == {"practice", "trial", "evaluation"}
     practised = history.others["practice"]
     assert (practised.rate.value[-1], practised.rate.games[-1], practised.by_version.games) == (0.0, 30, [30])
-    assert {axis: set(values) for axis, values in practised.by_axis.items()} == {"map": {"B"}}
+    assert {axis: set(values) for axis, values in practised.by_axis.items()} == {"map": {"B"}, "my <b> note": {"C"}}
     assert history.others["trial"].rate.value[-1] == 0.5
     evaluated = history.others["evaluation"].by_version
     assert (evaluated.x, evaluated.games, evaluated.value) == ([1, 2], [4, 3], [0.25, 2.5 / 3])

@@ -72,11 +72,9 @@ def read_results(ledger: Ledger, games: int, points: int, since: float) -> dict[
         for purpose in _purposes(ledger)
     }
     for axis, values in _rates_by_axis(ledger, (size, group, games), since, window).items():
-        purpose, _, note = axis.rpartition(" ")
-        if purpose in found:
-            found[purpose].by_axis[note] = values
-        else:  # a note of the bot's own games with a space in its name
-            found.setdefault("", Results()).by_axis[axis] = values
+        # A purpose and a note; both may contain spaces.
+        purpose = max((name for name in found if name and axis.startswith(f"{name} ")), key=len, default="")
+        found.setdefault(purpose, Results()).by_axis[axis.removeprefix(purpose).lstrip()] = values
     if evaluated := _evaluations(ledger, since):
         rate = _trailing(evaluated, 0)
         found[EVALUATION] = Results(rate, rate, found.get(EVALUATION, Results()).by_axis)

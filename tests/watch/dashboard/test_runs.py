@@ -18,6 +18,10 @@ def watched(tmp_path: Path) -> Watched:
     return Watched("run", run, 0.0)
 
 
+def test_a_run_that_nobody_has_looked_at_is_not_called_broken(watched: Watched) -> None:
+    assert (watched.health.light, watched.health.sentence) == ("grey", "Not read yet.")
+
+
 def test_a_game_is_found_in_its_folder_only(watched: Watched) -> None:
     game = put_game(watched.run.archive)
     assert watched.file("archive", game.name) == game.resolve()

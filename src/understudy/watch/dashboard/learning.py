@@ -16,7 +16,7 @@ from understudy.watch.dashboard.parts import Update, box, chart_card
 from understudy.watch.dashboard.runs import Watched
 from understudy.watch.win_rates import Rates, Results
 
-_UNKNOWN = "No finished game says it yet."
+_UNKNOWN = "It appears with the first finished game that has a result."
 
 # Metric, how its values read, and the bounds of its axis.
 _METRICS: tuple[tuple[str, Form, float | None, float | None], ...] = (

@@ -75,7 +75,9 @@ def metric_card(
             zoom=view is not None,
         )
 
-    return chart_card(metric, options, empty="It appears with the first batch that is learned from.")
+    return chart_card(
+        metric, options, empty=f"It appears with the first {'finished game' if metric == 'mean_return' else 'update'}."
+    )
 
 
 def normal_range(about: Metric, settings: Mapping[str, object]) -> tuple[float, float] | None:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,7 +37,7 @@ class Watched:
         self.name = name
         self.run = run
         self.snapshot = RunSnapshot(str(run.root), time.time())
-        self.health = judge(self.snapshot)
+        self.health = replace(judge(self.snapshot), light="grey", sentence="Not read yet.")
         self.history = RunHistory()
         self.loads: list[Load] = []
         self.remarks_stamp: object = None
