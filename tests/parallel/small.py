@@ -190,6 +190,21 @@ class Raising(Bandit):
         return super().step(actions)
 
 
+class Hungry(Bandit):
+    """Takes memory until it is stopped, unless the file named in the environment says that this has happened."""
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        try:
+            Path(os.environ["UNDERSTUDY_TEST_EATEN"]).touch(exist_ok=False)
+        except FileExistsError:
+            return super().step(actions)
+        held = []
+        for _ in range(50):
+            held.append(np.ones(10_000_000))
+            time.sleep(0.1)
+        raise RuntimeError("nobody has stopped it")
+
+
 class Recommending(Bandit):
     """Recommends settings of network and training."""
 

@@ -75,6 +75,37 @@ def test_synchronous_workers_on_three_nodes_play_and_learn_what_the_sequential_m
 
 
 @on_ray
+def test_weights_go_out_once_per_node_and_rollouts_are_not_pickled(cluster: Any) -> None:
+    from ray._private.internal_api import node_stats  # noqa: PLC0415 - what the object store of each node has counted
+
+    def objects(node: Any) -> tuple[int, int]:
+        store = node_stats(node.node_ip_address, node.node_manager_port).store_stats
+        return store.cumulative_created_objects, store.cumulative_created_bytes
+
+    def look(loop: TrainingLoopManager, stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        counted.append([objects(node) for node in (cluster.head_node, *cluster.extra)])
+        sent.append((loop.workers.get_parallel_stats()["sync"]["bytes"], rollouts[0].shape.nbytes))  # type: ignore[union-attr]
+        arrays.extend(rollout.states for rollout in rollouts)
+
+    counted: list[list[tuple[int, int]]] = []
+    sent: list[tuple[int, int]] = []
+    arrays: list[Any] = []
+    train(
+        "drift", look, limit=4, num_workers=6, worker_cpus=0.5, batch_size=2048, max_staleness=0
+    )  # 2 workers per node
+    weights, rollout = sent[-1]
+    head, *others = np.diff(counted, axis=0)[1:].transpose(1, 0, 2).tolist()
+    for changes in others:
+        for number, size in changes:
+            assert number == 3, "one block of weights for two workers, and a rollout of each"
+            assert 0 <= size - weights - 2 * rollout < 3 * 1024, "no byte of a rollout or of weights is there twice"
+    for number, size in head:
+        assert number == 7, "the weights, two rollouts that were played here, and four from the other nodes"
+        assert 0 <= size - weights - 6 * rollout < 7 * 1024
+    assert not any(array.flags.writeable for array in arrays), "arrays are views of the object store, not copies"
+
+
+@on_ray
 def test_a_dead_worker_is_replaced_and_only_its_rollout_is_lost(cluster: Any) -> None:
     seen: list[tuple[int, int]] = []
     killed_at: list[int] = []
@@ -196,10 +227,11 @@ def test_without_ray_the_error_says_what_to_install() -> None:
 
 
 @on_ray
-def test_the_reason_of_a_loss_is_what_comes_after_the_traceback() -> None:
+def test_the_reason_of_a_loss_is_the_line_that_says_what_happened() -> None:
     from understudy.parallel.ray_cluster import reason  # noqa: PLC0415
 
-    assert reason("ray::play()\n  File x\n\x1b[36mRuntimeError: the board is on fire\x1b[0m\n") == (
-        "RuntimeError: the board is on fire"
-    )
-    assert reason(" ") == "no reason given"
+    failed = "ray::play()\n  File x\n\x1b[36mRuntimeError: the board is on fire\x1b[0m\n"
+    assert reason(ray.exceptions.RayError(failed)) == "RuntimeError: the board is on fire"
+    killed = "Memory on the node was 9 GB used / 9 GB limit\nTop 10 memory users\nRefer to the documentation"
+    assert reason(ray.exceptions.OutOfMemoryError(killed)) == "Memory on the node was 9 GB used / 9 GB limit"
+    assert reason(ray.exceptions.RayError(" ")) == "no reason given"

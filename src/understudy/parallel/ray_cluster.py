@@ -39,10 +39,11 @@ def kill(actor: Any) -> None:
         ray.kill(actor)
 
 
-def reason(trouble: str) -> str:
-    """The last line of what Ray says: after the traceback comes the exception."""
-    lines = [line.strip() for line in _COLOURS.sub("", trouble).splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no reason given"
+def reason(error: Exception) -> str:
+    """The line that says what happened: the last one, after a traceback; of a lack of memory, the first one."""
+    lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
+    line = 0 if isinstance(error, ray.exceptions.OutOfMemoryError) else -1
+    return lines[line][:200] if lines else "no reason given"
 
 
 def cause(error: Exception) -> str:
@@ -60,4 +61,4 @@ def ray_errors() -> Iterator[None]:
     try:
         yield
     except (ray.exceptions.RayError, ConnectionError) as error:
-        raise WorkersFailed(f"Ray failed: {reason(str(error))}.") from error
+        raise WorkersFailed(f"Ray failed: {reason(error)}.") from error

@@ -96,14 +96,15 @@ class RayWorkers(WorkerPool):
         """Wait for a rollout of each worker that plays; nobody waits for one that is being replaced."""
         with ray_errors():
             self._admit()
+            self._listen()
             while stop is None or not stop.is_set():
-                self._look_after_workers()
                 playing = [slot for slot in self._slots.values() if slot.playing is not None]
-                if not playing:
+                if playing:
+                    self._room_at = time.monotonic()
+                    self._take(playing)
+                else:
                     self._wait_for_room()
-                    continue
-                self._room_at = time.monotonic()
-                self._take(playing)
+                self._look_after_workers()
                 played = {worker: slot for worker, slot in sorted(self._slots.items()) if slot.playing is not None}
                 if played and all(slot.rollout is not None for slot in played.values()):
                     return self._hand_over(played)
@@ -221,6 +222,12 @@ class RayWorkers(WorkerPool):
             if slot.playing is None and slot.started:
                 self._play(slot)
 
+    def _listen(self) -> None:
+        """Measure from now on how long a worker is silent: during an update nobody listened."""
+        for slot in self._slots.values():
+            if slot.started:
+                slot.seen = time.monotonic()
+
     def _take(self, playing: Sequence[_Slot]) -> None:
         """Take the rollouts that are there, and replace workers that will not hand one over."""
         awaited = [slot for slot in playing if slot.rollout is None]
@@ -233,7 +240,7 @@ class RayWorkers(WorkerPool):
                 slot.rollout = Rollout(self._shape, ray.get(slot.playing))
                 slot.started = True
             except ray.exceptions.RayError as error:
-                self._replace(worker, cause(error), str(error))
+                self._replace(worker, cause(error), reason(error))
             else:
                 self._deaths_in_a_row[worker] = 0
 
@@ -273,7 +280,7 @@ class RayWorkers(WorkerPool):
                 facts = ray.get(slot.report)
             except ray.exceptions.RayError as error:
                 if slot.rollout is None:
-                    self._replace(worker, cause(error), str(error))
+                    self._replace(worker, cause(error), reason(error))
                 else:
                     slot.report = None  # what it has played is here; it is replaced when that is handed over
                 return
@@ -293,7 +300,7 @@ class RayWorkers(WorkerPool):
         slot = self._slots.pop(worker)
         kill(slot.actor)
         self.losses[why] += 1
-        brief = f"was lost ({why}: {reason(trouble)})"
+        brief = f"was lost ({why}: {trouble})"
         node = slot.facts.get("node")
         if node and not any(one["NodeID"] == node and one["Alive"] for one in ray.nodes()):
             self._incarnations[worker] += 1

@@ -89,13 +89,13 @@ def search(
         results = tuner.fit()
         found = [_trained(one) for one in results if one.checkpoint is not None and one.metrics]
         if not found:
-            reasons = {reason(str(one.error)) for one in results if one.error is not None}
+            reasons = {reason(one.error) for one in results if one.error is not None}
             raise WorkersFailed(f"No trial has finished a slice: {'; '.join(sorted(reasons)) or 'no reason given'}.")
         best = max(found, key=lambda one: (one.slices, one.score))
         slices, score, model = ray.get(reference)
         return TuneResult(best, TrialResult(unchanged, slices, score, model), len(found), len(results.errors))
     except ray.exceptions.RayError as error:
-        raise WorkersFailed(f"Ray failed: {reason(str(error))}.") from error
+        raise WorkersFailed(f"Ray failed: {reason(error)}.") from error
     finally:
         if started:
             ray.shutdown()
