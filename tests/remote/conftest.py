@@ -1,4 +1,4 @@
-"""Every kind of store that this machine can have."""
+"""Every kind of store that this machine can have, and machines that share one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import itertools
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from remote.azurite import COMMAND as AZURITE
 from remote.azurite import CONTAINER, azurite
+from remote.machines import Clock, Machine, Make
 from remote.s3_server import BUCKET, CREDENTIALS, s3_server
 from remote.storage_testbench import BUCKET as GOOGLE_BUCKET
 from remote.storage_testbench import TESTBENCH, google
@@ -75,3 +77,39 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "folder":
         return open_store(str(tmp_path / "bucket"))
     return open_store(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture
+def shared() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, shared: MemoryStore, clock: Clock) -> Iterator[Make]:
+    made: list[Machine] = []
+
+    def make(**remote: Any) -> Machine:
+        made.append(Machine(tmp_path / str(len(made)), shared, clock, **remote))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.sync.close()
+
+
+@pytest.fixture
+def player(machine: Make) -> Machine:
+    return machine(role="player")
+
+
+@pytest.fixture
+def learner(machine: Make) -> Machine:
+    made = machine(role="learner")
+    made.create_model()
+    made.step()
+    return made

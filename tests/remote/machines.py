@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,10 @@ class Machine:
     def learned(self) -> set[str]:
         with Ledger(self.run.ledger) as ledger:
             return {game.id for game, outcome, _ in ledger.games() if outcome == "learned"}
+
+
+Make = Callable[..., Machine]
+"""Makes a machine with these settings of `remote`."""
 
 
 def commits(bucket: Bucket) -> list[dict[str, Any]]:

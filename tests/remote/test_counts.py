@@ -32,11 +32,6 @@ def count(one: Machine, opponent: str, games: float, points: float) -> None:
 
 
 @pytest.fixture
-def shared() -> MemoryStore:
-    return MemoryStore()
-
-
-@pytest.fixture
 def machines(tmp_path: Path, shared: MemoryStore) -> Any:
     made = [Machine(tmp_path / str(n), shared, Clock(), role="player") for n in range(3)]
     yield made

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from remote.machines import Clock, Machine
+from remote.machines import Machine, Make
 from understudy.ledger.gate import GateLedger
 from understudy.models.evidence import Played
 from understudy.models.gate import Gate
@@ -18,7 +17,6 @@ from understudy.remote.memory import MemoryStore
 from understudy.remote.stage import SharedStage, digest_of
 from understudy.settings import GateSettings
 
-Make = Callable[..., Machine]
 Score = Callable[[str], float]
 
 
@@ -28,24 +26,6 @@ def line_is_better(role: str) -> float:
 
 def line_is_worse(role: str) -> float:
     return 1.0 - line_is_better(role)
-
-
-@pytest.fixture
-def shared() -> MemoryStore:
-    return MemoryStore()
-
-
-@pytest.fixture
-def machine(tmp_path: Path, shared: MemoryStore) -> Iterator[Make]:
-    made: list[Machine] = []
-
-    def make(**remote: Any) -> Machine:
-        made.append(Machine(tmp_path / str(len(made)), shared, Clock(), **remote))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.sync.close()
 
 
 @pytest.fixture

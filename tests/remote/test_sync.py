@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from remote.machines import LEASE, Clock, Machine, commits, learned_times
+from remote.machines import LEASE, Clock, Machine, Make, commits, learned_times
 from runs import outcomes
 from understudy.errors import RemoteError
 from understudy.files.locks import FileLock
@@ -20,44 +18,6 @@ from understudy.remote.head import read_head
 from understudy.remote.layout import CLAIMS, EXCLUDED, GAMES, to_json
 from understudy.remote.memory import MemoryStore
 from understudy.run.status import read_status
-
-Make = Callable[..., Machine]
-
-
-@pytest.fixture
-def shared() -> MemoryStore:
-    return MemoryStore()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def machine(tmp_path: Path, shared: MemoryStore, clock: Clock) -> Iterator[Make]:
-    made: list[Machine] = []
-
-    def make(**remote: Any) -> Machine:
-        made.append(Machine(tmp_path / str(len(made)), shared, clock, **remote))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.sync.close()
-
-
-@pytest.fixture
-def player(machine: Make) -> Machine:
-    return machine(role="player")
-
-
-@pytest.fixture
-def learner(machine: Make) -> Machine:
-    made = machine(role="learner")
-    made.create_model()
-    made.step()
-    return made
 
 
 def parameters(machine: Machine) -> Any:
@@ -355,7 +315,7 @@ def test_old_models_and_commits_are_deleted(
     monkeypatch.setattr("understudy.remote.head._KEPT_MODELS", 3)
     monkeypatch.setattr("understudy.remote.head._KEPT_COMMITS", 5)
     monkeypatch.setattr("understudy.remote.head._CLEAN_EVERY", 4)
-    shared._objects["models/0000000000-left.npz"] = b""
+    shared._objects[f"models/0000000000-{'0' * 32}.npz"] = b""  # left by a killed process
     for _ in range(11):
         learner.play(1)
         learner.learn()

@@ -24,8 +24,10 @@ from understudy.remote.layout import (
     GameKey,
     claim_key,
     from_json,
+    is_deletable,
     machine_key,
     machine_of,
+    number_in,
     parse_game_key,
     to_json,
 )
@@ -105,7 +107,7 @@ class Claims:
         for entry in self._bucket.list(MACHINES):
             if (machine := machine_of(entry.key)) is not None:
                 self._beats.note(machine, entry.tag)
-        entries = self._bucket.list(CLAIMS)
+        entries = [entry for entry in self._bucket.list(CLAIMS) if is_deletable(entry.key)]
         self._known = {entry.key: self._known[entry.key] for entry in entries if entry.key in self._known}
         for entry in entries:
             claim = self._read(entry)
@@ -114,7 +116,7 @@ class Claims:
             games = _games_of(claim)
             left = [(place, size) for place, size in games if not head.has(place)]
             owner = claim.get("owner")
-            expired = not owner or self._beats.silent_for(str(owner)) > float(claim.get("lease", self._lease))
+            expired = not owner or self._beats.silent_for(str(owner)) > (number_in(claim, "lease") or self._lease)
             if not left:
                 if owner == self._machine or expired:
                     self._bucket.delete(entry.key)
@@ -131,7 +133,7 @@ class Claims:
         games = self._state.claimed()
         for key in {game.claim for game in games}:
             found = self._bucket.get(key, DOCUMENT_BYTES)
-            claim = {} if found is None else from_json(found.data, key)
+            claim = {} if found is None else _parsed(found.data)
             if found is not None and claim.get("owner") == self._machine:
                 self._bucket.replace(key, to_json({**claim, "owner": "", "nonce": os.urandom(6).hex()}), found.tag)
         for game in games:
@@ -162,7 +164,7 @@ class Claims:
         """The last key that is claimed. All games before it are claimed or accounted for."""
         keys = [""]
         for entry in self._bucket.list(f"{CLAIMS}{machine}/"):
-            claim = self._read(entry)
+            claim = self._read(entry) if is_deletable(entry.key) else None
             keys += [place.key for place, _ in _games_of(claim or {})]
         return max(keys)
 
@@ -185,23 +187,28 @@ class Claims:
     def _claim(self, machine: str, games: Games) -> tuple[str, bool]:
         """Claim these games, or see who has: the last key of the claim that there is now, and whether it is new."""
         key = claim_key(machine, games[0][0].number)
-        if self._bucket.create(key, self._document(games, 1)):
-            self._state.claim(key, games)
-            return games[-1][0].key, True
-        found = self._bucket.get(key, DOCUMENT_BYTES)
-        if found is None:  # ended meanwhile: the next look at the head tells
-            return games[0][0].key, False
-        claim = from_json(found.data, key)
-        theirs = _games_of(claim) or games[:1]
-        if claim.get("owner") == self._machine:  # made before this process was killed
-            self._state.claim(key, theirs)
-        return theirs[-1][0].key, False
+        document = self._document(games, 1)
+        mine = self._bucket.create(key, document)
+        if not mine:
+            found = self._bucket.get(key, DOCUMENT_BYTES)
+            if found is None:  # ended meanwhile: the next look at the head tells
+                return games[0][0].key, False
+            claim = _parsed(found.data)
+            theirs = _games_of(claim)
+            if theirs and claim.get("owner") == self._machine:  # made before this process was killed
+                self._state.claim(key, theirs)
+            if theirs:
+                return theirs[-1][0].key, False
+            if not self._bucket.replace(key, document, found.tag):  # a damaged claim is nobody's
+                return games[0][0].key, False
+        self._state.claim(key, games)
+        return games[-1][0].key, True
 
     def _take_over(self, key: str, claim: dict[str, Any], left: Games) -> None:
         found = self._bucket.get(key, DOCUMENT_BYTES)
-        if found is None or from_json(found.data, key) != claim:
+        if found is None or _parsed(found.data) != claim:
             return
-        if self._bucket.replace(key, self._document(left, int(claim.get("term", 1)) + 1), found.tag):
+        if self._bucket.replace(key, self._document(left, int(number_in(claim, "term")) + 1), found.tag):
             logger.info(
                 "Took over %d games from %s, which sends no heartbeat.", len(left), claim.get("owner") or "nobody"
             )
@@ -237,15 +244,20 @@ class Claims:
             found = self._bucket.get(entry.key, DOCUMENT_BYTES)
             if found is None:
                 return None
-            known = self._known[entry.key] = (entry.tag, from_json(found.data, entry.key))
+            known = self._known[entry.key] = (entry.tag, _parsed(found.data))
         return known[1]
 
     def _read_complete(self, machine: str) -> int:
         found = self._bucket.get(machine_key(machine), DOCUMENT_BYTES)
-        try:
-            return 0 if found is None else int(from_json(found.data, machine).get("complete", 0))
-        except (RemoteError, TypeError, ValueError):
-            return 0
+        return 0 if found is None else int(number_in(_parsed(found.data), "complete"))
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    """A heartbeat or a claim; one that is damaged says nothing, and a claim that says nothing has ended."""
+    try:
+        return from_json(data, CLAIMS)
+    except RemoteError:
+        return {}
 
 
 def _reaches(cursor: str, complete: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import configparser
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -38,6 +39,14 @@ _ENDPOINTS = {
     "gs": ("GOOGLE_BASE_URL",),
     "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT", "AZURITE_BLOB_STORAGE_URL"),
 }
+_CREDENTIALS = {
+    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials",
+    "gs": "set GOOGLE_APPLICATION_CREDENTIALS, or log in with gcloud",
+    "az": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or log in with az",
+}
+_METADATA = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")  # servers that know a machine's role
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
+_CLOCK = ("RequestTimeTooSkewed", "RequestExpired")
 _AWS_KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token", "region", "endpoint_url")
 
 
@@ -48,13 +57,16 @@ def open_cloud(url: str) -> CloudStore:
         config = _aws_files()
         if os.environ.get("AWS_ENDPOINT_URL"):
             config["endpoint"] = os.environ["AWS_ENDPOINT_URL"]
+    for address in _addresses(url, config):
+        if not address.lower().startswith(("http://", "https://")):
+            raise SettingsError(f"The address of the server of {url} is {address!r}: it must begin with https://.")
     options = {"timeout": _TIMEOUT, "connect_timeout": _CONNECT, "allow_http": _without_tls(url, config)}
     try:
         # Retries are made and counted by Bucket, which knows what a repeated conditional write means.
         retries: Any = {"max_retries": 0, "retry_timeout": timedelta(seconds=30)}
         store = from_url(url, config=config or None, client_options=options, retry_config=retries)  # type: ignore[call-overload]
     except (BaseError, UnknownConfigurationKeyError, ValueError) as error:
-        raise SettingsError(f"The bucket {url} cannot be used: {error}") from error
+        raise SettingsError(f"The bucket {url} cannot be used: {_brief(error)}") from None
     return CloudStore(store, url)
 
 
@@ -79,7 +91,7 @@ class CloudStore:
 
         try:
             return self._call(load)
-        except _NOT_FOUND:
+        except FileNotFoundError:
             return None
 
     def put(self, key: str, data: bytes) -> None:
@@ -98,7 +110,7 @@ class CloudStore:
         """See Store."""
         try:
             self._call(lambda: obstore.put(self._store, checked_key(key), data, mode=json.loads(tag)))
-        except (PreconditionError, AlreadyExistsError, *_NOT_FOUND):
+        except (PreconditionError, AlreadyExistsError, FileNotFoundError):
             return False
         return True
 
@@ -114,27 +126,44 @@ class CloudStore:
         """See Store."""
         try:
             self._call(lambda: obstore.delete(self._store, checked_key(key)))
-        except _NOT_FOUND:
+        except FileNotFoundError:
             return
 
     def _call(self, action: Callable[[], T]) -> T:
         try:
             return action()
-        except (AlreadyExistsError, PreconditionError, *_NOT_FOUND):
+        except (AlreadyExistsError, PreconditionError):
             raise
-        except (PermissionDeniedError, UnauthenticatedError) as error:
-            raise RemoteError(
-                f"The bucket {self._url} refuses access. Check the credentials in the environment: {_brief(error)}"
-            ) from None
-        except BaseError as error:
-            raise OSError(_brief(error)) from None
+        except (BaseError, FileNotFoundError) as error:
+            raise _translated(error, self._url) from None
+
+
+def _translated(error: Exception, url: str) -> Exception:
+    """What an error means: the object is not there, the store refuses, or (OSError) it may do it later."""
+    text, brief = str(error), _brief(error)
+    if any(code in text for code in _NO_BUCKET):
+        return RemoteError(f"There is no bucket for {url}. Create it, or correct the name.")
+    if any(code in text for code in _CLOCK):
+        return RemoteError(f"The bucket {url} refuses requests of this time: set the clock of this machine. {brief}")
+    if isinstance(error, _NOT_FOUND):
+        return FileNotFoundError(brief)
+    how = _CREDENTIALS[url[:2].lower()]
+    if any(server in text for server in _METADATA):
+        return OSError(f"there are no credentials: {how}. Nor does this machine have a role: {brief}")
+    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)) or re.search(r"status code: 40[13]\b", text):
+        return RemoteError(f"The bucket {url} refuses access. Check the credentials: {how}. {brief}")
+    return OSError(brief)
+
+
+def _addresses(url: str, config: dict[str, Any]) -> list[str]:
+    """The servers that the user names."""
+    named = (config.get("endpoint", ""), *(os.environ.get(name, "") for name in _ENDPOINTS[url[:2].lower()]))
+    return [str(address) for address in named if address]
 
 
 def _without_tls(url: str, config: dict[str, Any]) -> bool:
     """Only a server that the user names by an address with http:// is spoken to without TLS."""
-    names = _ENDPOINTS[url[:2].lower()]
-    addresses = [str(config.get("endpoint", "")), *(os.environ.get(name, "") for name in names)]
-    return any(address.lower().startswith("http://") for address in addresses)
+    return any(address.lower().startswith("http://") for address in _addresses(url, config))
 
 
 def _tag(meta: Any) -> str:
@@ -143,13 +172,19 @@ def _tag(meta: Any) -> str:
 
 
 def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+    """What the server says, or else obstore; without its source, headers and keys."""
+    text = " ".join(str(error).partition("Debug source")[0].split())
+    code, message = (re.search(f"<{tag}>([^<]*)</{tag}>", text) for tag in ("Code", "Message"))
+    if code is not None:
+        return f"{code[1]}: {message[1]}"[:300] if message is not None else code[1]
+    return re.split(r" in [\d.]+(?:ns|µs|ms|s) - ", text)[-1][:300]
 
 
 def _aws_files() -> dict[str, Any]:
     """What ~/.aws/config and ~/.aws/credentials say of the profile in use; the environment goes before them."""
     profile = os.environ.get("AWS_PROFILE", "default")
     found: dict[str, Any] = {}
+    known = False
     for variable, default, section in (
         ("AWS_CONFIG_FILE", "config", profile if profile == "default" else f"profile {profile}"),
         ("AWS_SHARED_CREDENTIALS_FILE", "credentials", profile),
@@ -159,8 +194,11 @@ def _aws_files() -> dict[str, Any]:
             parser.read(Path(os.environ.get(variable) or Path.home() / ".aws" / default), encoding="utf-8")
         except configparser.Error as error:
             raise SettingsError(f"The AWS file {default} cannot be read: {type(error).__name__}.") from None
+        known |= parser.has_section(section)
         if parser.has_section(section):
             found |= {name: parser[section][name] for name in _AWS_KEYS if name in parser[section]}
+    if "AWS_PROFILE" in os.environ and not known and "AWS_ACCESS_KEY_ID" not in os.environ:
+        raise SettingsError(f"AWS_PROFILE is {profile!r}; neither of the AWS files has such a profile.")
     if "AWS_ACCESS_KEY_ID" in os.environ:
         found = {name: value for name, value in found.items() if name in ("region", "endpoint_url")}
     if "AWS_REGION" in os.environ or "AWS_DEFAULT_REGION" in os.environ:

@@ -22,6 +22,7 @@ from understudy.run.lock import LOCK_NOTE
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
+_DOWNLOADS = 3  # of a game whose content is damaged: on the way, perhaps
 _HEADERS = 100_000  # bytes that a file may have beside its arrays
 
 
@@ -122,11 +123,14 @@ def download(
         limit = storage.episode_bytes + _HEADERS
         if game.size > limit:
             raise EpisodeError(f"it has {game.size:,} bytes; the limit is {limit:,} bytes.")
-        found = bucket.get(game.key, game.size)
-        if found is None:
-            raise EpisodeError("it is no longer in the bucket.")
-        data = found.data
-        if len(data) != game.size or hash_of(data) != game.place.hash:
+        for _ in range(_DOWNLOADS):
+            found = bucket.get(game.key, game.size)
+            if found is None:
+                raise EpisodeError("it is no longer in the bucket.")
+            data = found.data
+            if hash_of(data) == game.place.hash:
+                break
+        else:
             raise EpisodeError("its content is not what was sent: the hash differs.")
         write_atomically(part, lambda stream: stream.write(data))
         episode = read_episode(part, storage, expected)

@@ -12,9 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from understudy.errors import RemoteError
+from understudy.errors import RemoteError, RemoteUnavailable
 from understudy.remote.bucket import Bucket
-from understudy.remote.layout import COMMITS, DOCUMENT_BYTES, HEAD, MODELS, GameKey, from_json, hash_of, to_json
+from understudy.remote.layout import (
+    COMMITS,
+    DOCUMENT_BYTES,
+    HEAD,
+    MODELS,
+    GameKey,
+    check_schema,
+    damaged,
+    from_json,
+    hash_of,
+    is_deletable,
+    to_json,
+)
 from understudy.remote.ranges import Ranges, contains, union
 
 SCHEMA = 1
@@ -124,11 +136,11 @@ def commit(bucket: Bucket, head: Head | None, step: CommitStep) -> bool:
 def _clean(bucket: Bucket, number: int, oldest_model: str) -> None:
     """Delete old models and commits, also those that a killed process left behind."""
     for entry in bucket.list(MODELS):
-        if entry.key < oldest_model:
+        if entry.key < oldest_model and is_deletable(entry.key):
             bucket.delete(entry.key)
     oldest = f"{COMMITS}{max(number - _KEPT_COMMITS, 0):010d}"
     for entry in bucket.list(COMMITS, most=2 * _CLEAN_EVERY):
-        if entry.key < oldest:
+        if entry.key < oldest and is_deletable(entry.key):
             bucket.delete(entry.key)
 
 
@@ -138,7 +150,7 @@ def load_model(bucket: Bucket, ref: ModelRef, most: int) -> bytes | None:
         raise RemoteError(f"{ref.key} in the bucket has {ref.size:,} bytes; the limit is {most:,} bytes.")
     found = bucket.get(ref.key, ref.size)
     if found is not None and hash_of(found.data) != ref.hash:
-        raise RemoteError(f"{ref.key} in the bucket is damaged: its hash is not {ref.hash}.")
+        raise RemoteUnavailable(f"{ref.key} did not arrive whole: its hash is not {ref.hash}.")
     return None if found is None else found.data
 
 
@@ -171,10 +183,7 @@ def _by_machine(games: Iterable[GameKey]) -> dict[str, Ranges]:
 
 
 def _parsed(values: dict[str, Any], tag: str) -> Head:
-    if values.get("schema") != SCHEMA:
-        raise RemoteError(
-            f"{HEAD} in the bucket has schema {values.get('schema')!r}, not {SCHEMA}: upgrade understudy."
-        )
+    check_schema(values, HEAD, SCHEMA)
     try:
         return Head(
             commit=str(values["commit"]),
@@ -194,7 +203,7 @@ def _parsed(values: dict[str, Any], tag: str) -> Head:
             tag=tag,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RemoteError(f"{HEAD} in the bucket cannot be understood: {error!r}.") from error
+        raise damaged(HEAD, f"{error!r}") from error
 
 
 def _ref(values: Any) -> ModelRef:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from typing import Any, NamedTuple
 
@@ -28,9 +29,18 @@ HEAD, STAGE, RUN, EXCLUDED = "head.json", "stage.json", "run.json", "excluded.js
 GAMES, MACHINES, CLAIMS, COMMITS, MODELS = "games/", "machines/", "claims/", "commits/", "models/"
 STAGED, COUNTS = "stage/", "counts/"
 DOCUMENT_BYTES = 16_000_000
+_REPAIRS = {
+    HEAD: f"Copy the newest object of {COMMITS} to {HEAD}.",
+    STAGE: "Delete it: the machines make another one.",
+    RUN: "Delete it, and name the game once with `understudy work --game`.",
+    EXCLUDED: "Delete it, and exclude the machines again.",
+}
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
 _GAME = re.compile(
     r"games/([a-z0-9][a-z0-9-]{0,47})/(\d{4}-\d\d-\d\d)/(\d{10})-([A-Za-z0-9-]{1,64})-([0-9a-f]{32})\.npz"
+)
+_DELETABLE = re.compile(
+    r"claims/[a-z0-9][a-z0-9-]{0,47}/\d{10}\.json|(models|stage)/\d{10}-[0-9a-f]{32}\.npz|commits/\d{10}-[0-9a-f]{12}\.json"
 )
 
 
@@ -71,6 +81,11 @@ def claim_key(machine: str, number: int) -> str:
     return f"{CLAIMS}{machine}/{number:010d}.json"
 
 
+def is_deletable(key: str) -> bool:
+    """Whether an object is a claim, a model or a commit: nothing else in the bucket is ever deleted."""
+    return _DELETABLE.fullmatch(key) is not None
+
+
 def hash_of(data: bytes) -> str:
     """32 hex digits by which content is recognised."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
@@ -86,7 +101,31 @@ def from_json(data: bytes, key: str) -> dict[str, Any]:
     try:
         values = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise RemoteError(f"{key} in the bucket is no JSON: {error}.") from error
+        raise damaged(key, f"it is no JSON ({error})") from None
     if not isinstance(values, dict):
-        raise RemoteError(f"{key} in the bucket is no JSON object.")
+        raise damaged(key, "it is no JSON object")
     return values
+
+
+def number_in(values: dict[str, Any], name: str) -> float:
+    """A number of a document; 0 if it has none of this name."""
+    value = values.get(name)
+    return value if isinstance(value, (int, float)) and math.isfinite(value) else 0
+
+
+def check_schema(values: dict[str, Any], key: str, schema: int) -> None:
+    """RemoteError if a document was written by a newer version of Understudy, or by something else."""
+    found = values.get("schema")
+    if isinstance(found, int) and found > schema:
+        raise RemoteError(
+            f"{key} in the bucket was written by a newer version of Understudy (schema {found}, here {schema}): "
+            "upgrade Understudy on this machine."
+        )
+    if found != schema:
+        raise damaged(key, f"its schema is {found!r}, not {schema}")
+
+
+def damaged(key: str, why: str) -> RemoteError:
+    """The error that a document cannot be read, with what to do."""
+    folder = key.partition("/")[0]
+    return RemoteError(f"{key} in the bucket is damaged: {why}. {_REPAIRS.get(folder, 'Delete it.')}")

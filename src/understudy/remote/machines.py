@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from understudy import __version__
 from understudy.errors import RemoteError
 from understudy.remote.bucket import Bucket
 from understudy.remote.head import read_head
-from understudy.remote.layout import DOCUMENT_BYTES, EXCLUDED, MACHINES, from_json, machine_of, to_json
+from understudy.remote.layout import DOCUMENT_BYTES, EXCLUDED, MACHINES, from_json, machine_of, number_in, to_json
 from understudy.remote.profiles import Profile, Tally, deviations
 from understudy.remote.ranges import size_of
 
@@ -31,22 +32,29 @@ def load_machines(bucket: Bucket) -> list[MachineFacts]:
     for entry in bucket.list(MACHINES):
         machine, found = machine_of(entry.key), bucket.get(entry.key, DOCUMENT_BYTES)
         if machine is not None and found is not None:
-            beats[machine] = from_json(found.data, entry.key)
+            try:
+                beats[machine] = from_json(found.data, entry.key)
+            except RemoteError:
+                beats[machine] = {}
     head = read_head(bucket)
     consumed = {} if head is None else head.consumed
     differing = deviations(_profiles(beats))
     excluded = load_excluded(bucket)
-    return [
-        MachineFacts(
-            name,
-            str(beat.get("role", "?")),
-            float(beat.get("at", 0)),
-            int(beat.get("complete", 0)),
-            size_of(consumed[name].ranges) if name in consumed else 0,
-            [*([f"excluded: {excluded[name]}"] if name in excluded else []), *differing.get(name, [])],
-        )
-        for name, beat in beats.items()
-    ]
+    learned = {name: size_of(part.ranges) for name, part in consumed.items()}
+    facts = []
+    for name, beat in beats.items():
+        notes = [f"excluded: {excluded[name]}"] if name in excluded else []
+        notes += differing.get(name, []) + _version_note(beat)
+        role, at, complete = str(beat.get("role", "?")), number_in(beat, "at"), int(number_in(beat, "complete"))
+        facts.append(MachineFacts(name, role, at, complete, learned.get(name, 0), notes))
+    return facts
+
+
+def _version_note(beat: dict[str, Any]) -> list[str]:
+    version = beat.get("understudy")
+    if version == __version__:
+        return []
+    return [f"Understudy {str(version)[:20]}, here {__version__}" if version else "heartbeat is damaged"]
 
 
 def load_excluded(bucket: Bucket) -> dict[str, str]:
@@ -57,8 +65,6 @@ def load_excluded(bucket: Bucket) -> dict[str, str]:
 
 def exclude(bucket: Bucket, machine: str, reason: str | None) -> None:
     """Learn no more games of a machine, or learn them again (None). Games that are learned already stay learned."""
-    if machine_of(f"{MACHINES}{machine}.json") is None:
-        raise RemoteError(f"{machine!r} cannot be the name of a machine.")
     while True:
         found = bucket.get(EXCLUDED, DOCUMENT_BYTES)
         excluded = {} if found is None else from_json(found.data, EXCLUDED)
@@ -74,7 +80,8 @@ def _profiles(beats: dict[str, dict[str, Any]]) -> dict[str, Profile]:
     """What the learners have seen of each machine's games, together."""
     found: dict[str, Profile] = {}
     for beat in beats.values():
-        for machine, numbers in dict(beat.get("seen", {})).items():
+        listed = beat.get("seen")
+        for machine, numbers in listed.items() if isinstance(listed, dict) else ():
             try:
                 seen = Profile(*(Tally(*(float(n) for n in tally)) for tally in numbers))
             except (TypeError, ValueError):

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from understudy.errors import ModelError, ModelMissing, RemoteError
+from understudy.errors import ModelError, ModelMissing
 from understudy.files.atomic import write_atomically
 from understudy.ledger.gate import GateLedger
 from understudy.models.contest import Contest, contest_from
@@ -28,7 +28,17 @@ from understudy.models.state import MAX_BYTES, ModelState, read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.remote.bucket import Bucket
 from understudy.remote.head import ModelRef, load_model
-from understudy.remote.layout import DOCUMENT_BYTES, STAGE, STAGED, from_json, hash_of, to_json
+from understudy.remote.layout import (
+    DOCUMENT_BYTES,
+    STAGE,
+    STAGED,
+    check_schema,
+    damaged,
+    from_json,
+    hash_of,
+    is_deletable,
+    to_json,
+)
 from understudy.remote.state import SyncState
 from understudy.rundir import RunDir
 
@@ -253,8 +263,9 @@ class SharedStage:
     def _clean(self, used: Any) -> None:
         """Delete the oldest models if very many were on stage."""
         keys = {ref.key for ref in used}
-        entries = [entry.key for entry in self._bucket.list(STAGED) if entry.key not in keys]
-        for key in entries[:-_KEPT_MODELS]:
+        entries = [entry.key for entry in self._bucket.list(STAGED)]
+        unused = [key for key in entries if key not in keys and is_deletable(key)]
+        for key in unused[:-_KEPT_MODELS]:
             self._bucket.delete(key)
 
     def _read(self) -> StageDocument | None:
@@ -262,8 +273,7 @@ class SharedStage:
         if found is None:
             return None
         values = from_json(found.data, STAGE)
-        if values.get("schema") != SCHEMA:
-            raise RemoteError(f"{STAGE} in the bucket has schema {values.get('schema')!r}, not {SCHEMA}: upgrade.")
+        check_schema(values, STAGE, SCHEMA)
         try:
             return StageDocument(
                 key=list(values["key"]),
@@ -275,7 +285,7 @@ class SharedStage:
                 tag=found.tag,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RemoteError(f"{STAGE} in the bucket cannot be understood: {error!r}.") from error
+            raise damaged(STAGE, f"{error!r}") from error
 
 
 def digest_of(model: ModelState) -> str:

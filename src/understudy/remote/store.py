@@ -15,6 +15,7 @@ from understudy.errors import SettingsError
 from understudy.remote.folder import FolderStore
 from understudy.remote.memory import memory_store
 from understudy.remote.objects import Store
+from understudy.rundir import RunDir
 
 _CLOUDS = ("s3", "gs", "az")
 
@@ -31,7 +32,8 @@ def open_store(url: str) -> Store:
         )
     scheme = parts.scheme.lower()
     if scheme == "file":
-        return _folder(Path(url2pathname(parts.path)), url)
+        host = parts.netloc if parts.netloc.lower() != "localhost" else ""
+        return _folder(Path(url2pathname(f"//{host}{parts.path}" if host else parts.path)), url)
     if scheme == "memory":
         return memory_store(parts.netloc)
     if scheme in _CLOUDS:
@@ -48,6 +50,8 @@ def _folder(folder: Path, given: str) -> FolderStore:
         raise SettingsError(f"{given!r} names no object store: a bucket is written {scheme}://BUCKET/PREFIX.")
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Name a folder, or a bucket such as s3://BUCKET/PREFIX.")
+    if folder.exists() and RunDir.at(folder).ledger.exists():
+        raise SettingsError(f"{folder} is a run directory. Name another folder for what machines share.")
     if not folder.absolute().parent.is_dir():
         raise SettingsError(f"There is no folder {folder.absolute().parent}. Is it mounted, and the name right?")
     return FolderStore(folder.absolute())

@@ -108,19 +108,21 @@ class Sync:
         self.close()
 
     def run(self) -> None:
-        """Synchronise until asked to stop. While the bucket does not answer, games wait here."""
-        offline = 0.0
+        """Synchronise until asked to stop. While the bucket does not answer, or fails after a good pass, games wait."""
+        offline, reached = 0.0, False
         while not self._stop.is_set():
             more = False
             try:
                 more = self.once()
-                offline = 0.0
+                offline, reached = 0.0, True
                 self._report("in step")
-            except RemoteUnavailable as error:
+            except RemoteError as error:
                 if self._stop.is_set():
                     break
+                if not (reached or isinstance(error, RemoteUnavailable)):
+                    raise
                 if not offline:
-                    logger.warning("%s Trying again; games wait here until it answers.", error)
+                    logger.warning("%s Trying again; games wait here meanwhile.", error)
                 offline = min(2 * offline + self._settings.poll_seconds, _OFFLINE_SECONDS)
                 self._report(f"offline: {error}")
             if not more:

@@ -21,7 +21,7 @@ from understudy.learner.process import BackgroundParallelLearner
 from understudy.models.live import Interface, new_model
 from understudy.models.store import ModelStore
 from understudy.remote.bucket import Bucket
-from understudy.remote.layout import DOCUMENT_BYTES, RUN, from_json, to_json
+from understudy.remote.layout import DOCUMENT_BYTES, RUN, damaged, from_json, to_json
 from understudy.remote.state import SyncState
 from understudy.remote.sync import Sync
 from understudy.rundir import RunDir
@@ -34,15 +34,21 @@ _GAME = "game"  # the fact that names it
 _LAST_SECONDS = 30.0  # to send the last games when the work ends
 
 
-def game_of(bucket: Bucket, game: str | None) -> str:
-    """The game that is played in a bucket. The first machine names it; RemoteError if another one is meant."""
-    if game is not None:
-        bucket.create(RUN, to_json({"game": game}))
+def game_of(bucket: Bucket, game: str | None, known: str = "") -> str:
+    """The game that is played in a bucket. The first machine names it; RemoteError if another one is meant.
+
+    `known` is what this machine has played for the bucket before: it is named again if the bucket was emptied.
+    """
     found = bucket.get(RUN, DOCUMENT_BYTES)
+    if found is None and (game or known):
+        bucket.create(RUN, to_json({"game": game or known}))
+        found = bucket.get(RUN, DOCUMENT_BYTES)
     if found is None:
         raise RemoteError("No game is named in this bucket yet: add --game GAME on the first machine.")
     named = from_json(found.data, RUN).get("game")
-    if not isinstance(named, str) or game not in (None, named):
+    if not isinstance(named, str):
+        raise damaged(RUN, "it names no game")
+    if game not in (None, named):
         raise RemoteError(f"The game of this bucket is {named!r}, not {game!r}. Use another prefix for another game.")
     return named
 
@@ -52,15 +58,15 @@ def _known_game(run: RunDir, url: str, game: str | None, stop: threading.Event) 
     bucket = Bucket(url, stop=stop)
     run.create()
     with SyncState(run.ledger) as state:
+        known = state.fact(_GAME)
         try:
-            name = game_of(bucket, game)
+            name = game_of(bucket, game, known)
         except RemoteUnavailable as error:
-            name = state.fact(_GAME)
-            if not name or not run.model.exists() or stop.is_set():
+            if not known or not run.model.exists() or stop.is_set():
                 raise
-            logger.warning("%s Playing %s with the model that is here; games wait until it answers.", error, name)
-        else:
-            state.remember(**{_GAME: name})
+            logger.warning("%s Playing %s with the model that is here; games wait until it answers.", error, known)
+            return known
+        state.remember(**{_GAME: name})
     return name
 
 
