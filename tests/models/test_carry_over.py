@@ -130,6 +130,8 @@ def test_networks_with_a_value_of_their_own(tmp_path: Path) -> None:
     state = trained(tmp_path)
     network = dataclasses.replace(state.spec.network, separate=not state.spec.network.separate)
     other = new_model(Interface(4, ACTIONS, None, FEATURES), network, state.training, seed=5)
+    noise = np.random.default_rng(5).normal(0, 0.3, other.arrays["parameters"].size).astype(np.float32)
+    other = dataclasses.replace(other, arrays={**other.arrays, "parameters": noise})
     new, _ = carried_over(other, FEATURES[::-1], ACTIONS[::-1])
     rows = states(20, 2)
     np.testing.assert_allclose(probabilities(new, rows[:, ::-1])[0], probabilities(other, rows)[0][:, ::-1], atol=1e-6)

@@ -46,9 +46,11 @@ def _convolved(network: ConvNet, weights: dict[str, torch.Tensor], x: torch.Tens
 
 
 def _mlp(network: Mlp | ConvNet, weights: dict[str, torch.Tensor], x: torch.Tensor, prefix: str = "") -> torch.Tensor:
+    inputs, skip = x, weights.get(f"{prefix}skip")
     for i in range(len(network.settings.hidden)):
         x = torch.relu(_affine(x, weights[f"{prefix}hidden{i}"]))
-    return _affine(x, weights[f"{prefix}head"])
+    outputs = _affine(x, weights[f"{prefix}head"])
+    return outputs if skip is None else outputs + inputs @ skip
 
 
 def flat_gradient(network: Network, weights: dict[str, torch.Tensor]) -> Floats:

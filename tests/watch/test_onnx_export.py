@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,8 @@ def test_the_command_writes_what_the_bot_plays(tmp_path: Path, given: dict[str, 
 def test_value_networks_of_their_own_and_shared_ones(separate: bool) -> None:
     network = NetworkSettings(separate=separate)
     state = new_model(Interface(3, ACTIONS, None, FEATURES), network, TrainingSettings(), seed=3)
+    noise = np.random.default_rng(5).normal(0, 0.3, state.arrays["parameters"].size).astype(np.float32)
+    state = dataclasses.replace(state, arrays={**state.arrays, "parameters": noise})
     assert_same(state, states(20, 5), onnx_bytes(state))
 
 

@@ -20,7 +20,7 @@ from understudy.experience.episode import features_hash
 from understudy.learning.normalizers import EARLY
 from understudy.models.state import Layout, ModelSpec, ModelState
 
-_INPUTS = ("hidden0", "policy.hidden0", "value.hidden0", "input")
+_INPUTS = ("hidden0", "policy.hidden0", "value.hidden0", "skip", "policy.skip", "value.skip", "input")
 _SUPPORTED = ("mlp", "transformer")
 
 Array = NDArray[Any]
@@ -133,14 +133,24 @@ def _follow(old: Sequence[str], new: Sequence[str], renamed: Mapping[str, str]) 
 
 
 def _is_input(name: str, layout: Layout) -> bool:
-    """Whether a matrix takes in the features: the first of a network, which without hidden layers is its head."""
+    """Whether a matrix takes in the features: those of a network that do, which without hidden layers is its head."""
     prefix = name.rpartition(".")[0]
     first = next(other for other, _ in layout if other.rpartition(".")[0] == prefix)
     return name in _INPUTS or (name.endswith("head") and first == name)
 
 
 def _has_actions(name: str) -> bool:
-    return name in ("head", "policy.head")
+    return name in ("head", "policy.head", "skip", "policy.skip")
+
+
+def _has_both(name: str) -> bool:
+    """Whether the last column is the value's."""
+    return name in ("head", "skip")
+
+
+def _has_bias(name: str) -> bool:
+    """Whether the last row is a bias."""
+    return not name.endswith("skip")
 
 
 def _shape(
@@ -148,9 +158,9 @@ def _shape(
 ) -> tuple[int, ...]:
     height, width = shape
     if _is_input(name, layout):
-        height = len(rows) + 1
+        height = len(rows) + _has_bias(name)
     if _has_actions(name):
-        width = len(columns) + (name == "head")
+        width = len(columns) + _has_both(name)
     return height, width
 
 
@@ -162,9 +172,9 @@ def _vector(old: Array, layout: Layout, rows: Sequence[int], columns: Sequence[i
         offset += height * width
         unknown = float(matrix.flat[0]) if kind == "adam_v" else 0.0  # all parameters of a part have one scale
         if _is_input(name, layout):
-            matrix = _taken(matrix, [*rows, height - 1], unknown)
+            matrix = _taken(matrix, [*rows, *([height - 1] if _has_bias(name) else [])], unknown)
         if _has_actions(name):
-            matrix = _with_actions(matrix, columns, shared=name == "head", kind=kind, unknown=unknown)
+            matrix = _with_actions(matrix, columns, shared=_has_both(name), kind=kind, unknown=unknown)
         parts.append(matrix.ravel())
     return np.concatenate(parts)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
 from understudy.files.npz import read_npz, write_npz
 from understudy.learning.merge import Learned, merged
+from understudy.models.older import completed
 from understudy.settings import NetworkSettings, TrainingSettings, section_from
 
 SCHEMA = 1
@@ -137,13 +138,14 @@ def read_model(path: Path) -> ModelState:
             raise ModelMismatch(
                 f"The model {path} has schema {meta['schema']}; this version of Understudy reads {SCHEMA}."
             )
+        layout, arrays = completed(tuple((name, tuple(shape)) for name, shape in meta["layout"]), arrays)
         return ModelState(
             spec=ModelSpec(
                 state_dim=int(meta["state_dim"]),
                 actions=tuple(meta["actions"]),
                 features_hash=meta["features_hash"],
                 network=section_from("network", meta["network"], f"{path}"),
-                layout=tuple((name, tuple(shape)) for name, shape in meta["layout"]),
+                layout=layout,
             ),
             training=section_from("training", meta["training"], f"{path}"),
             arrays=arrays,
@@ -155,7 +157,7 @@ def read_model(path: Path) -> ModelState:
             agent=meta["agent"],
             features=_names(meta.get("features")),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, SettingsError) as error:
         raise ModelDamaged(
             f"The model {path} cannot be understood ({error}). Roll back to an earlier version."
         ) from error

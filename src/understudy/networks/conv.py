@@ -10,15 +10,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from understudy.errors import SettingsError
 from understudy.networks.affine import affine, affine_backward, affine_gradient
-from understudy.networks.layers import Layers
-from understudy.networks.mlp import dense_layout
+from understudy.networks.mlp import dense_layers, dense_layout, initialise_dense, last_matrices
 from understudy.networks.network import (
     Floats,
     Integers,
     Layout,
     Network,
-    initialise_head,
-    orthogonal,
     rescale_column,
 )
 from understudy.networks.workspace import Workspace
@@ -73,14 +70,10 @@ class ConvNet(Network):
         widths = (self._convolutions[-1].outputs, *settings.hidden)
         filters: Layout = tuple((f"conv{i}", (c.patch + 1, c.filters)) for i, c in enumerate(self._convolutions))
         super().__init__(state_dim, n_actions, settings, filters + dense_layout("", widths, n_actions + 1), dtype)
-        weights, gradients = (list(self.views(vector).values()) for vector in (self.parameters, self.gradients))
-        for matrix in weights[:-1]:
-            matrix[:-1] = orthogonal(rng, matrix.shape[0] - 1, matrix.shape[1], math.sqrt(2))
-        initialise_head(rng, weights[-1], n_actions)
-        self._head = weights[-1]
-        depth = len(filters)
-        self._filters, self._d_filters = weights[:depth], gradients[:depth]
-        self._dense = Layers(weights[depth:], gradients[depth:])
+        parameters, gradients = self.views(self.parameters), self.views(self.gradients)
+        initialise_dense(rng, parameters, n_actions)
+        self._filters, self._d_filters = ([views[name] for name, _ in filters] for views in (parameters, gradients))
+        self._dense = dense_layers("", parameters, gradients)
         self._space, self._play_space = Workspace(dtype), Workspace(dtype)
 
     def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
@@ -109,11 +102,11 @@ class ConvNet(Network):
 
     def policy_part(self, vector: Floats) -> Floats:
         """See Network.policy_part."""
-        return self.views(vector)["head"][:, :-1]
+        return last_matrices(self.layout, vector)[:, :-1]
 
     def rescale_value(self, gain: float, offset: float) -> None:
         """See Network.rescale_value."""
-        rescale_column(self._head, gain, offset)
+        rescale_column(last_matrices(self.layout, self.parameters), gain, offset)
 
     def begin_episode(self) -> None:
         """Nothing to forget: every state stands alone."""

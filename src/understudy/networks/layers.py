@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.networks.network import Floats
+from understudy.networks.network import Floats, absorb_into
 from understudy.networks.workspace import ALIGNMENT, aligned
 
 _ZERO = np.zeros((), np.float32)
@@ -34,11 +34,17 @@ class _Hidden:
 
 
 class Layers:
-    """Every matrix carries its bias as its last row; all but the last are followed by a ReLU."""
+    """Every matrix carries its bias as its last row; all but the last are followed by a ReLU.
 
-    def __init__(self, weights: Sequence[Floats], gradients: Sequence[Floats]) -> None:
+    A `skip` matrix and its gradient, without a bias, lead from the inputs straight to the outputs.
+    """
+
+    def __init__(
+        self, weights: Sequence[Floats], gradients: Sequence[Floats], skip: tuple[Floats, Floats] | None = None
+    ) -> None:
         *self._hidden_weights, self._head_weights = weights
         *self._hidden_gradients, self._head_gradients = gradients
+        self._skip_weights, self._skip_gradients = skip or (None, None)
         self._widths = [len(matrix) - 1 for matrix in weights]
         self._columns = self._head_weights.shape[1]
         self._dtype = self._head_weights.dtype
@@ -56,7 +62,10 @@ class Layers:
             np.matmul(inputs, weights, out=layer.sums)
             np.maximum(layer.blocks, layer.zeros, out=layer.blocks)
             inputs = layer.outputs
-        return np.matmul(inputs, self._head_weights, out=self._outputs)
+        np.matmul(inputs, self._head_weights, out=self._outputs)
+        if self._skip_weights is not None:
+            np.add(self._outputs, self._inputs[:, :-1] @ self._skip_weights, out=self._outputs)
+        return self._outputs
 
     @property
     def d_outputs(self) -> Floats:
@@ -65,6 +74,8 @@ class Layers:
 
     def backward(self) -> None:
         """Overwrite the gradients."""
+        if self._skip_gradients is not None:
+            np.matmul(self._inputs[:, :-1].T, self._d_outputs, out=self._skip_gradients)
         d_sums, weights, gradients = self._d_outputs, self._head_weights, self._head_gradients
         for i in reversed(range(len(self._hidden))):
             layer = self._hidden[i]
@@ -79,7 +90,17 @@ class Layers:
         """Write the derivatives (N, I) by the inputs into `out`; after `backward`."""
         if not self._hidden_weights:
             return np.matmul(self._d_outputs, self._head_weights[:-1].T, out=out)
-        return np.matmul(self._hidden[0].d_sums, self._hidden_weights[0][:-1].T, out=out)
+        np.matmul(self._hidden[0].d_sums, self._hidden_weights[0][:-1].T, out=out)
+        if self._skip_weights is not None:
+            out += self._d_outputs @ self._skip_weights.T
+        return out
+
+    def absorb(self, gain: Floats, offset: Floats) -> None:
+        """Change the weights so that inputs x, which were gain·x + offset before, mean what they meant."""
+        absorb_into((*self._hidden_weights, self._head_weights)[0], gain, offset)
+        if self._skip_weights is not None:
+            self._head_weights[-1] += offset @ self._skip_weights
+            self._skip_weights *= gain[:, None]
 
     def step(self, inputs: Floats) -> Floats:
         """Outputs (O,) of one row; a forward is not disturbed. The method `dot` spares the dispatch of `np.dot`."""
@@ -89,6 +110,8 @@ class Layers:
             np.maximum(outputs, _ZERO, out=outputs)
         row, weights, outputs = self._play_head
         row.dot(weights, outputs)
+        if self._skip_weights is not None:
+            np.add(outputs, self._play_inputs.dot(self._skip_weights, self._play_skipped), outputs)
         return outputs
 
     def _prepare_play(self) -> None:
@@ -99,6 +122,7 @@ class Layers:
             for inputs, weights, outputs in zip(ones, self._hidden_weights, ones[1:], strict=False)
         ]
         self._play_head = (ones[-1], self._head_weights, np.zeros(self._columns, self._dtype))
+        self._play_skipped = np.zeros(self._columns, self._dtype)
 
     def _prepare_rows(self, rows: int) -> None:
         """Point the views at `rows` rows of the buffers, which grow to the largest batch seen."""

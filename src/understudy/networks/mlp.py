@@ -14,7 +14,6 @@ from understudy.networks.network import (
     Integers,
     Layout,
     Network,
-    absorb_into,
     initialise_head,
     orthogonal,
     rescale_column,
@@ -23,7 +22,11 @@ from understudy.settings import NetworkSettings
 
 
 class Mlp(Network):
-    """ReLU layers. On a shared trunk the last matrix gives logits and value together."""
+    """ReLU layers, and beside them a matrix that leads from the states straight to the outputs, at first 0.
+
+    Through that matrix, what is simple is learned as fast as by a linear learner; the layers add the rest. On a shared
+    trunk the last matrices give logits and value together.
+    """
 
     sequential = False
 
@@ -41,17 +44,10 @@ class Mlp(Network):
         else:
             layout = dense_layout("", widths, n_actions + 1)
         super().__init__(state_dim, n_actions, settings, layout, dtype)
-        weights, gradients = (list(self.views(vector).values()) for vector in (self.parameters, self.gradients))
-        for (name, _), matrix in zip(layout, weights, strict=True):
-            if name.endswith("head"):
-                initialise_head(rng, matrix, n_actions=0 if name == "value.head" else n_actions)
-            else:
-                matrix[:-1] = orthogonal(rng, matrix.shape[0] - 1, matrix.shape[1], math.sqrt(2))
-        depth = len(widths)
-        self._first = [weights[0], *weights[depth : depth + 1]]
-        self._last = weights[-1]
-        self._trunk = Layers(weights[:depth], gradients[:depth])
-        self._value = Layers(weights[depth:], gradients[depth:]) if settings.separate else None
+        initialise_dense(rng, self.views(self.parameters), n_actions)
+        prefixes = ("policy.", "value.") if settings.separate else ("",)
+        stacks = [dense_layers(prefix, self.views(self.parameters), self.views(self.gradients)) for prefix in prefixes]
+        self._trunk, self._value = stacks[0], stacks[1] if settings.separate else None
 
     def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
         """See Network.forward; `starts` makes no difference."""
@@ -73,16 +69,17 @@ class Mlp(Network):
         """See Network.policy_part."""
         if self.settings.separate:
             return vector[: sum(math.prod(shape) for name, shape in self.layout if name.startswith("policy."))]
-        return self.views(vector)["head"][:, :-1]
+        return last_matrices(self.layout, vector)[:, :-1]
 
     def absorb(self, gain: Floats, offset: Floats) -> None:
         """See Network.absorb."""
-        for weights in self._first:
-            absorb_into(weights, gain, offset)
+        for layers in (self._trunk, self._value):
+            if layers is not None:
+                layers.absorb(gain, offset)
 
     def rescale_value(self, gain: float, offset: float) -> None:
         """See Network.rescale_value."""
-        rescale_column(self._last, gain, offset)
+        rescale_column(last_matrices(self.layout, self.parameters), gain, offset)
 
     def begin_episode(self) -> None:
         """Nothing to forget: every state stands alone."""
@@ -96,6 +93,37 @@ class Mlp(Network):
 
 
 def dense_layout(prefix: str, widths: tuple[int, ...], outputs: int) -> Layout:
-    """Hidden layers from width to width, then a head."""
+    """Hidden layers from width to width, then a matrix from the inputs to the outputs, and the head.
+
+    The last two lie side by side, so that they are one matrix (see last_matrices).
+    """
     hidden = [(f"{prefix}hidden{i}", (a + 1, b)) for i, (a, b) in enumerate(itertools.pairwise(widths))]
-    return (*hidden, (f"{prefix}head", (widths[-1] + 1, outputs)))
+    skip = [(f"{prefix}skip", (widths[0], outputs))] if hidden else []
+    return (*hidden, *skip, (f"{prefix}head", (widths[-1] + 1, outputs)))
+
+
+def initialise_dense(rng: np.random.Generator, parameters: dict[str, Floats], n_actions: int) -> None:
+    """Fill the matrices of a network that has nothing but layers; what skips them stays 0."""
+    for name, matrix in parameters.items():
+        if name.endswith("head"):
+            initialise_head(rng, matrix, n_actions=0 if name == "value.head" else n_actions)
+        elif not name.endswith("skip"):
+            matrix[:-1] = orthogonal(rng, matrix.shape[0] - 1, matrix.shape[1], math.sqrt(2))
+
+
+def dense_layers(prefix: str, parameters: dict[str, Floats], gradients: dict[str, Floats]) -> Layers:
+    """The layers of `dense_layout`."""
+    names = [name for name in parameters if name.startswith((f"{prefix}hidden", f"{prefix}head"))]
+    skip = f"{prefix}skip"
+    return Layers(
+        [parameters[name] for name in names],
+        [gradients[name] for name in names],
+        (parameters[skip], gradients[skip]) if skip in parameters else None,
+    )
+
+
+def last_matrices(layout: Layout, vector: Floats) -> Floats:
+    """Of parameters, or a vector like them: the last matrix that skips the layers, if any, and the head below it."""
+    columns = layout[-1][1][1]
+    rows = sum(shape[0] for name, shape in layout[-2:] if name.endswith(("skip", "head")))
+    return vector[-rows * columns :].reshape(rows, columns)

@@ -52,10 +52,10 @@ def onnx_bytes(state: ModelState) -> bytes:
     if policy == "transformer":
         graph.heads(model, graph.transformer(normalized, parts), parts["head"])
     elif state.spec.network.separate:
-        graph.heads(model, graph.layers(normalized, parts, "policy."), parts["policy.head"], policy_only=True)
-        graph.value(model, graph.affine(graph.layers(normalized, parts, "value."), parts["value.head"]))
+        graph.heads(model, *graph.layers(normalized, parts, "policy."), policy_only=True)
+        graph.value(model, graph.affine(*graph.layers(normalized, parts, "value.")))
     else:
-        graph.heads(model, graph.layers(normalized, parts, ""), parts["head"])
+        graph.heads(model, *graph.layers(normalized, parts, ""))
     return graph.finished()
 
 
@@ -96,12 +96,15 @@ class _Graph:
             "Clip", self.node("Mul", centred, normalizer.scale), *(_scalar(sign * normalizer.limit) for sign in (-1, 1))
         )
 
-    def layers(self, x: str, parts: dict[str, NDArray[Any]], prefix: str) -> str:
-        """The hidden layers of a perceptron."""
+    def layers(self, x: str, parts: dict[str, NDArray[Any]], prefix: str) -> tuple[str, NDArray[Any]]:
+        """What the last matrix of a perceptron takes in, and that matrix: the head, above it the one for the inputs."""
+        inputs, head, skip = x, parts[f"{prefix}head"], parts.get(f"{prefix}skip")
         for name, weights in parts.items():
             if name.startswith(f"{prefix}hidden"):
                 x = self.node("Relu", self.affine(x, weights))
-        return x
+        if skip is None:
+            return x, head
+        return self.node("Concat", inputs, x, axis=1), np.concatenate([skip, head])
 
     def transformer(self, states: str, parts: dict[str, NDArray[Any]]) -> str:
         """All blocks and the last norm."""
