@@ -21,6 +21,7 @@ from understudy.models.live import LiveModel
 from understudy.models.state import ModelState
 from understudy.models.store import ModelStore
 from understudy.networks.in_play import InPlay
+from understudy.parallel.checked_game import CheckedGame
 from understudy.rundir import RunDir
 
 _AT_ONCE = 64  # matches
@@ -169,19 +170,19 @@ class Play:
     def _play(
         self, seed: np.random.SeedSequence, own: NDArray[np.int64] | None, count: int
     ) -> tuple[NDArray[np.float64], Bools]:
-        matches, normalizer = self._matches, self._model.trainer.normalizer
-        size = matches.matches
+        matches, normalizer = CheckedGame(self._matches), self._model.trainer.normalizer
+        size, masked = self._matches.matches, self._matches.masked
         of_game, of_choice = seed.spawn(2)
         matches.reset(of_game)
         rng = np.random.default_rng(of_choice)
-        states = np.empty((size, matches.state_dim), np.float32)
-        legal = np.ones((size, len(matches.actions)), np.bool_)
+        states = np.empty((size, self._matches.state_dim), np.float32)
+        legal = np.ones((size, len(self._matches.actions)), np.bool_)
         totals, playing = np.zeros(size), np.arange(size) < count
         in_play = _in_play(self._model, size)
         others = None if self._other is None else _in_play(self._other, size)
         for _ in range(_MOST_STEPS):
             matches.observe(states)
-            if matches.masked:
+            if masked:
                 matches.legal(legal)
             logits, _values = in_play.decide(normalizer.apply(states))
             actions = draw_all(logits, legal, 0.0, rng)[0] if self._sample else best_all(logits, legal)

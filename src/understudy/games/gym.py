@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import logging
 from array import array
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import SettingsError
+from understudy.errors import GameFailed, SettingsError
 from understudy.games.game import Bools, Game, Singles, Step
 from understudy.games.images import image_of
 from understudy.games.saved import pack, unpack, unpacking
@@ -23,6 +24,10 @@ except ImportError as error:
     raise SettingsError("A Gymnasium environment needs Gymnasium: pip install 'understudy[gym]'.") from error
 
 logger = logging.getLogger(__name__)
+
+_MOST_FAILURES = 20  # one after the other, with at most
+_FAR_APART = 50  # steps between two of them
+_REPLAYED = 100_000  # actions of an episode that are remembered: a longer one begins again when a run is resumed
 
 
 def open_environment(matches: int, env_id: str = "") -> GymnasiumGame:
@@ -53,6 +58,9 @@ class GymnasiumGame(Game):
             raise SettingsError(
                 f"Gymnasium cannot make {env_id!r}: {error} If a package registers it, name that with --import."
             ) from error
+        self._env_id = env_id
+        self._failures = self._steps_since = 0
+        self._failed_before = False
         self._observation, space = self._envs[0].observation_space, self._envs[0].action_space
         self._image = image_of(self._observation, env_id)
         self._is_box = isinstance(self._observation, gymnasium.spaces.Box)
@@ -95,7 +103,12 @@ class GymnasiumGame(Game):
         rewards = np.zeros(self.matches, np.float32)
         over, cut = np.zeros(self.matches, np.bool_), np.zeros(self.matches, np.bool_)
         for match, action in enumerate(actions.tolist()):
-            seen, reward, terminated, truncated, info = self._act(match, action)
+            try:
+                seen, reward, terminated, truncated, info = self._act(match, action)
+            except Exception as error:  # noqa: BLE001 - it is somebody else's code, which may fail in any way
+                cut[match], self._finals[match] = True, self._states[match]
+                self._replace(match, error)
+                continue
             rewards[match] = reward
             if not (terminated or truncated):
                 self._show(match, seen, info)
@@ -138,9 +151,10 @@ class GymnasiumGame(Game):
         same &= ((self._states == states) | (np.isnan(self._states) & np.isnan(states))).all(axis=1)
         if not same.all():
             logger.warning(
-                "%s cannot be resumed exactly: the same seed and actions led to different observations. "
-                "%d of %d matches start again.",
+                "%s cannot be resumed exactly: the same seed and actions led to different observations, or an episode "
+                "is longer than %d decisions. %d of %d matches start again.",
                 self.name,
+                _REPLAYED,
                 self.matches - int(same.sum()),
                 self.matches,
             )
@@ -153,7 +167,9 @@ class GymnasiumGame(Game):
             env.close()
 
     def _replay(self, match: int, actions: list[int]) -> bool:
-        """Play the running episode of a match again; False if it ends on the way."""
+        """Play the running episode of a match again; False if it ends on the way, or is too long for that."""
+        if len(actions) >= _REPLAYED:
+            return False
         self._begin(match)
         for action in actions:
             seen, _, terminated, truncated, info = self._act(match, action)
@@ -163,9 +179,34 @@ class GymnasiumGame(Game):
         return True
 
     def _act(self, match: int, action: int) -> tuple[object, float, bool, bool, dict[str, object]]:
-        self._taken[match].append(action)
+        if len(self._taken[match]) < _REPLAYED:
+            self._taken[match].append(action)
         seen, reward, terminated, truncated, info = self._envs[match].step(action + self._first_action)
+        self._steps_since += 1
         return seen, float(reward), bool(terminated), bool(truncated), info
+
+    def _replace(self, match: int, error: Exception) -> None:
+        """Begin the next episode in a new environment; GameFailed if that is needed all the time."""
+        self._failures = 1 if self._steps_since > _FAR_APART else self._failures + 1
+        self._steps_since = 0
+        if self._failures >= _MOST_FAILURES:
+            raise GameFailed(
+                f"{self.name} failed {self._failures} times within {_FAR_APART} steps of each other; "
+                f"the last time: {type(error).__name__}: {error}."
+            ) from error
+        logger.warning(
+            "%s failed in match %d (%s: %s). The episode is cut there; the next one has a new environment.",
+            self.name,
+            match,
+            type(error).__name__,
+            error,
+            exc_info=None if self._failed_before else error,
+        )
+        self._failed_before = True
+        with contextlib.suppress(Exception):
+            self._envs[match].close()
+        self._envs[match] = gymnasium.make(self._env_id)
+        self._begin_next(match)
 
     def _begin_next(self, match: int) -> None:
         self._episodes[match] += 1

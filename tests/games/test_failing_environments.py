@@ -1,0 +1,108 @@
+"""Environments that break now and then do not end a run; those that always break do, with an explanation."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from understudy.check.evaluation import Play
+from understudy.errors import GameFailed
+from understudy.games.game import open_game
+from understudy.parallel.loop import TrainingLoopManager
+from understudy.settings import Settings
+
+
+class Shown(gymnasium.Env[Any, np.int64]):
+    """The right action is shown; ten decisions. Now and then something goes wrong."""
+
+    observation_space = gymnasium.spaces.Box(-1e6, 1e6, (3,), np.float32)
+    action_space = gymnasium.spaces.Discrete(3)
+    wrong: ClassVar[str] = ""
+    rare = 100
+
+    made = itertools.count()
+
+    def __init__(self) -> None:
+        self._steps = 7 * next(self.made)  # not all matches at once
+
+    def reset(self, *, seed: int | None = None, options: object = None) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        self._age = 0
+        return self._look(), {}
+
+    def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        reward = float(action == self._right)
+        self._age += 1
+        self._steps += 1
+        now = self._steps % self.rare == 0
+        if now and self.wrong == "step":
+            raise RuntimeError("the simulator died")
+        seen = self._look()
+        if now and self.wrong == "state":
+            seen[1] = np.nan
+        if now and self.wrong == "reward":
+            reward = float("inf")
+        return seen, reward, self._age == 10, False, {}
+
+    def _look(self) -> NDArray[np.float32]:
+        self._right = int(self.np_random.integers(3))
+        return np.eye(3, dtype=np.float32)[self._right]
+
+
+for kind in ("state", "reward", "step"):
+    gymnasium.register(f"Wrong/{kind}-v0", entry_point=type(kind, (Shown,), {"wrong": kind}))
+gymnasium.register("Wrong/always-v0", entry_point=type("always", (Shown,), {"wrong": "step", "rare": 1}))
+
+
+def learn(kind: str, decisions: int = 12_000) -> TrainingLoopManager:
+    loop = TrainingLoopManager(f"gym:Wrong/{kind}-v0", Settings(), seed=0)
+    loop.run(decisions=decisions)
+    return loop
+
+
+@pytest.mark.parametrize("kind", ["state", "reward", "step"])
+def test_a_game_that_breaks_now_and_then_is_learned_all_the_same(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        loop = learn(kind)
+    assert loop.stats.mean_return > 6
+    assert loop.stats.refused_updates == 0
+    said = {"state": "feature 1 of the states", "reward": "reward of inf", "step": "RuntimeError: the simulator died"}
+    assert said[kind] in caplog.text
+    assert loop.stats.restarts == 0
+    game = open_game(f"gym:Wrong/{kind}-v0", 4)
+    returns, _ = Play(game, loop.model, sample=False, seed=0).returns(8)
+    assert np.isfinite(returns).all()
+
+
+def test_an_environment_that_always_fails_ends_the_run_and_says_so() -> None:
+    game = open_game("gym:Wrong/always-v0", 4)
+    game.reset(np.random.SeedSequence(0))
+    for _ in range(4):
+        game.step(np.zeros(4, np.int64))
+    with pytest.raises(GameFailed, match=r"failed 20 times within .* RuntimeError: the simulator died"):
+        game.step(np.zeros(4, np.int64))
+
+
+def test_an_episode_too_long_to_play_again_begins_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("understudy.games.gym._REPLAYED", 5)
+    game = open_game("gym:CartPole-v1", 2)
+    game.reset(np.random.SeedSequence(0))
+    saved = []
+    for step in range(7):
+        game.step(np.array([step % 2, step % 2]))
+        saved.append(game.snapshot())
+    for steps, same in ((3, True), (7, False)):
+        with caplog.at_level(logging.WARNING):
+            found = open_game("gym:CartPole-v1", 2)
+            bytes_ = saved[steps - 1]
+            assert bytes_ is not None
+            assert found.restore(bytes_).tolist() == [same, same]
+    assert "an episode is longer than 5 decisions" in caplog.text
