@@ -28,7 +28,7 @@ class Shown(gymnasium.Env[Any, np.int64]):
 
     made = itertools.count()
 
-    def __init__(self) -> None:
+    def __init__(self, **_: object) -> None:
         self._steps = 7 * next(self.made)  # not all matches at once
 
     def reset(self, *, seed: int | None = None, options: object = None) -> tuple[NDArray[np.float32], dict[str, Any]]:
@@ -52,12 +52,30 @@ class Shown(gymnasium.Env[Any, np.int64]):
 
     def _look(self) -> NDArray[np.float32]:
         self._right = int(self.np_random.integers(3))
-        return np.eye(3, dtype=np.float32)[self._right]
+        seen: NDArray[np.float32] = np.eye(3, dtype=np.float32)[self._right]
+        return seen
 
 
-for kind in ("state", "reward", "step"):
-    gymnasium.register(f"Wrong/{kind}-v0", entry_point=type(kind, (Shown,), {"wrong": kind}))
-gymnasium.register("Wrong/always-v0", entry_point=type("always", (Shown,), {"wrong": "step", "rare": 1}))
+class WrongStates(Shown):
+    wrong = "state"
+
+
+class WrongRewards(Shown):
+    wrong = "reward"
+
+
+class WrongSteps(Shown):
+    wrong = "step"
+
+
+class NothingButWrong(Shown):
+    wrong, rare = "step", 1
+
+
+gymnasium.register("Wrong/state-v0", entry_point=WrongStates)
+gymnasium.register("Wrong/reward-v0", entry_point=WrongRewards)
+gymnasium.register("Wrong/step-v0", entry_point=WrongSteps)
+gymnasium.register("Wrong/always-v0", entry_point=NothingButWrong)
 
 
 def learn(kind: str, decisions: int = 12_000) -> TrainingLoopManager:

@@ -44,7 +44,10 @@ class Layers:
     ) -> None:
         *self._hidden_weights, self._head_weights = weights
         *self._hidden_gradients, self._head_gradients = gradients
-        self._skip_weights, self._skip_gradients = skip or (None, None)
+        self._skip_weights: Floats | None = None
+        self._skip_gradients: Floats | None = None
+        if skip is not None:
+            self._skip_weights, self._skip_gradients = skip
         self._widths = [len(matrix) - 1 for matrix in weights]
         self._columns = self._head_weights.shape[1]
         self._dtype = self._head_weights.dtype
