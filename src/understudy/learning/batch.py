@@ -58,7 +58,7 @@ class Batch:
         return slice(0, int(self.state_starts[np.searchsorted(self.starts, self.fresh)]))
 
     def of_decisions(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """The part of something computed for `states` that belongs to decisions."""
+        """The rows of an array (N, …) over all states that belong to decisions, (T, …)."""
         n = len(self.decisions)
         return rows[:n] if self.decisions[-1] == n - 1 else rows[self.decisions]  # a view where finals come last
 
@@ -81,10 +81,7 @@ class Batch:
 def lay_out(
     episodes: Sequence[Episode], state_dim: int, n_actions: int, replayed: Sequence[ReplayedGame] = ()
 ) -> Batch:
-    """Put episodes that are valid in themselves end to end; EpisodeError if they do not fit the network.
-
-    Games that are replayed come last.
-    """
+    """Concatenate valid episodes, replayed games last; raises EpisodeError if they do not fit the network."""
     first = len(episodes)
     episodes = [*episodes, *(game.episode for game in replayed)]
     lengths = np.array([len(e.actions) for e in episodes])
@@ -189,12 +186,12 @@ class Samples:
             )
 
     def thinned(self, rows: int) -> Samples:
-        """About `rows` of them, evenly spread, if there are twice as many and they are not parts of episodes."""
+        """About `rows` samples, evenly spread, if there are at least twice as many and rows stand alone."""
         every = len(self.actions) // rows
         return self if every < 2 or self.starts is not None else self.part(slice(0, None, every))
 
     def part(self, rows: slice) -> Samples:
-        """Some of them, as views; of samples whose rows stand alone."""
+        """A slice of the samples, as views; only if rows stand alone."""
         return Samples(
             states=self.states[rows],
             actions=self.actions[rows],
@@ -234,7 +231,7 @@ def _trial(episodes: Sequence[Episode]) -> NDArray[np.bool_] | None:
 
 
 def check_fit(batch: Batch, state_dim: int, n_actions: int) -> None:
-    """Refuse games of another network; an action out of range or masked would train the wrong one in silence."""
+    """Raise EpisodeError for games of another network: an action out of range or masked would train the wrong one."""
     if batch.states.shape[1] != state_dim:
         raise EpisodeError(
             f"These games have states of {batch.states.shape[1]} numbers; the network takes {state_dim}."

@@ -1,7 +1,7 @@
-"""The objectives and their gradients by logits and values, as pure functions; any network can use them.
+"""The objectives and their gradients with respect to logits and values, as pure functions for any network.
 
-Every loss is a mean over the rows of the batch. Policy losses come with their derivatives by log π of the actions;
-`through_softmax` makes them gradients by the logits.
+A batch has N rows; there are A actions. Every loss is a mean over the rows. Policy losses come with their derivatives
+with respect to log π of the chosen actions; `through_softmax` turns these into gradients with respect to the logits.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ class PolicyLoss(NamedTuple):
 
 
 def log_softmax(logits: Floats, legal: NDArray[np.bool_] | None = None, out: Floats | None = None) -> Floats:
-    """Log-probabilities of the actions (N, A); −inf for illegal ones. Every row needs a legal action.
+    """log p_j = z_j − log Σ exp z over the legal actions, (N, A); −inf for illegal ones.
 
-    The logits may lack the last actions where no row has them among its legal ones.
+    Each row needs a legal action. The logits may lack the last actions if these are legal in no row.
     """
     return _softmax(logits, legal, out)[0]
 
 
 def softmax(logits: Floats, legal: NDArray[np.bool_] | None = None) -> Policy:
-    """What `log_softmax` gives, and its exponential."""
+    """`log_softmax` and its exponential, both (N, A)."""
     log_probs, probs, total = _softmax(logits, legal, None)
     np.divide(probs, total, out=probs)
     return Policy(log_probs, probs)
 
 
 def chosen(log_probs: Floats, actions: Integers) -> Floats:
-    """The entry of each row's action."""
+    """The entries (N,) of `log_probs` (N, A) for one action per row, (N,)."""
     picked: Floats = log_probs[np.arange(len(actions)), actions]
     return picked
 
 
 def policy_gradient(log_probs: Floats, actions: Integers, advantages: Floats) -> PolicyLoss:
-    """REINFORCE (Williams 1992): −E[A·log π(a)]."""
+    """REINFORCE (Williams 1992): −E[A·log π(a)], from log π (N, A), actions (N,) and advantages A (N,)."""
     n = len(actions)
     return PolicyLoss(-float(np.dot(advantages, chosen(log_probs, actions))) / n, advantages * (-1 / n))
 
@@ -64,7 +64,10 @@ def policy_gradient(log_probs: Floats, actions: Integers, advantages: Floats) ->
 def ppo_clip(
     log_probs: Floats, actions: Integers, advantages: Floats, old_log_probs: Floats, clip: float
 ) -> PolicyLoss:
-    """PPO (Schulman et al. 2017): −E[min(r·A, clip(r, 1−ε, 1+ε)·A)] with r = π/π_old of the actions taken."""
+    """PPO (Schulman et al. 2017): −E[min(r·A, clip(r, 1−ε, 1+ε)·A)] with r = π(a)/π_old(a) and ε = `clip`.
+
+    From log π (N, A) and, each (N,), actions a, advantages A and log π_old of the actions.
+    """
     n = len(actions)
     log_ratio = chosen(log_probs, actions)
     log_ratio -= old_log_probs
@@ -88,10 +91,10 @@ def ppo_clip(
 def through_softmax(
     policy: Policy, actions: Integers, d_log_probs: Floats, entropy_weight: float = 0.0
 ) -> tuple[float, Floats]:
-    """The policy's mean entropy H, and the gradient by the logits of a loss less `entropy_weight` times H.
+    """The mean entropy H, and the gradient (N, A) of loss − `entropy_weight`·H with respect to the logits.
 
-    `d_log_probs` are the derivatives of the loss by log π of the actions a. ∂log π(a)/∂z_j = 1[j = a] − p_j, and
-    ∂H/∂z_j = −p_j·(log p_j + H).
+    `d_log_probs` (N,) are the derivatives of the loss with respect to log π of the actions a (N,).
+    ∂log π(a)/∂z_j = 1[j = a] − p_j, and ∂H/∂z_j = −p_j·(log p_j + H).
     """
     n = len(actions)
     out = np.maximum(policy.log_probs, _FINITE)
@@ -107,7 +110,7 @@ def through_softmax(
 
 
 def value_loss(values: Floats, targets: Floats) -> tuple[float, Floats]:
-    """½·E[(V − target)²] and its gradient by the values."""
+    """½·E[(V − target)²] and its gradient (N,) with respect to the values, from values and targets (N,)."""
     n = len(values)
     error = values - targets
     loss = 0.5 * float(np.dot(error, error)) / n
@@ -116,7 +119,7 @@ def value_loss(values: Floats, targets: Floats) -> tuple[float, Floats]:
 
 
 def _softmax(logits: Floats, legal: NDArray[np.bool_] | None, out: Floats | None) -> tuple[Floats, Floats, Floats]:
-    """Log-probabilities; what is in proportion to the probabilities, and its sums."""
+    """Log-probabilities (N, A), unnormalised probabilities (N, A), and the sums (N, 1) of the latter."""
     if legal is not None:
         logits = np.where(legal[:, : logits.shape[1]], logits, logits.dtype.type(-np.inf))
     # Reductions of ufuncs spare the Python layer of the methods: minibatches are small, and calls count.

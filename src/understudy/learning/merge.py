@@ -1,4 +1,4 @@
-"""Two trainers began from the same model, and one has published: what becomes of the other's update.
+"""Merging updates: two trainers began from the same model, and one has published already.
 
 `base` is what both began from, `head` what is published now, `trained` what the later one made of `base`. Every array
 of a model has a rule in `RULES`. One that has none is blended, which is safe for whatever it holds: the result lies
@@ -43,7 +43,7 @@ Rule = Callable[[Change], Array]
 
 
 def merged(head: Learned, base: Learned, trained: Learned) -> Learned:
-    """The head with what training made of `base` on top of it."""
+    """The head plus the changes that training made to `base`."""
     share = _share(head.counters, base.counters, trained.counters)
     kept = _kept(base, trained)
     arrays = dict(head.arrays)
@@ -56,7 +56,7 @@ def merged(head: Learned, base: Learned, trained: Learned) -> Learned:
 
 
 def damped_sum(change: Change) -> Array:
-    """Weights: what the head has not learned yet is added in full, what it has learned already only in part.
+    """Weights (P,): changes that the head does not have are added in full, changes that it has only in part.
 
     Let m and h be how far the later trainer and the head moved. m is added times |m|² / (|m|² + m·h): all of it where
     they learned different things, half of it where both made the same step, less where the head made several.
@@ -69,7 +69,7 @@ def damped_sum(change: Change) -> Array:
 
 
 def blend(change: Change) -> Array:
-    """Moments, and whatever is not known here: a mean, weighted by the decisions that either side learned from."""
+    """Moments and unknown arrays: the mean, weighted by the decisions that each side learned from."""
     return np.asarray((1 - change.share) * change.head + change.share * change.trained)
 
 
@@ -79,7 +79,7 @@ def faded_sum(change: Change) -> Array:
 
 
 def widest(change: Change) -> Array:
-    """Largest values seen so far."""
+    """The larger of both sides, for largest values seen."""
     return np.asarray(np.maximum(change.head, change.trained))
 
 

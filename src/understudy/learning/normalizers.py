@@ -1,7 +1,7 @@
-"""Running statistics of states and of value targets: scale-free learning that one wild number does not upset.
+"""Running statistics of states and value targets, so that learning does not depend on scale and survives outliers.
 
-All statistics are sums that fade: beyond a horizon of decisions the oldest count for less and less, so that neither
-last month's data nor a single value decides. What two processes saw can be added.
+All statistics are sums that fade: beyond a horizon of decisions, older ones count less and less. The sums of two
+processes can be added.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class StateNormalizer:
         self.restore(np.zeros(1), np.zeros(state_dim), np.zeros(state_dim))
 
     def update(self, states: Floats) -> Shift | None:
-        """Take the rows of `states` (N, S) into account; how normalised states moved, as far as it is to be absorbed.
+        """Include the states (N, S); returns the shift of normalised states if the network is to absorb it.
 
-        An outlier counts as if it were at the edge of the usual: no single value decides, but a new range is followed.
+        An outlier counts as if it were at the limit: a single value has little effect, but a new range is followed.
         """
         self.outliers = []
         if not self.enabled:
@@ -101,7 +101,7 @@ class StateNormalizer:
         return np.where(spread > 0, spread, 1.0)
 
     def restore(self, count: Wide, sums: Wide, squares: Wide) -> None:
-        """Go on from these sums; `count` has shape (1,)."""
+        """Continue from `count` (1,), `sums` (S,) and `squares` (S,)."""
         self.count, self.sums, self.squares = count, sums, squares
         mean = sums / np.maximum(count, 1)
         variance = squares / np.maximum(count, 1) - np.square(mean)
@@ -142,7 +142,7 @@ class ValueNormalizer:
         self.restore(self.sums)
 
     def update(self, targets: Floats, learned: bool = False) -> tuple[float, float]:
-        """Take targets into account; the (gain, offset) that turn the old v of a value into gain·v + offset.
+        """Include targets (N,); returns (gain, offset): the old output v of a value becomes gain·v + offset.
 
         `learned` says that v was learned before these statistics began.
         """
@@ -161,14 +161,13 @@ class ValueNormalizer:
 
     @property
     def far(self) -> float:
-        """How far from the mean a target is an outlier; early on none is."""
+        """The distance from the mean beyond which a target is an outlier; infinite at first."""
         return _FAR * self.spread if self.sums[0] >= EARLY else np.inf
 
     def scale_advantages(self, advantages: Floats, fresh: int | None = None) -> NDArray[np.float32]:
-        """Advantages in units of their usual size, and not centred: a won game stays a won game.
+        """Advantages (T,) divided by their usual size, and not centred: a won game remains a won game.
 
-        Only the first `fresh` of them tell what is usual.
-        A batch of larger ones than usual is brought to the usual size; one of smaller ones counts for less.
+        The usual size comes from the first `fresh` of each batch. If this batch has a larger size, that is used.
         """
         wide = advantages.astype(np.float64)
         usual = wide[:fresh]
@@ -187,13 +186,13 @@ class ValueNormalizer:
         self.peaks = np.maximum(self.peaks, [spread, size])
 
     def in_units(self, advantage: float) -> float:
-        """An advantage in units of their usual size."""
+        """An advantage divided by the usual size."""
         count, squares = self.sums[3:].tolist()
         size = max(math.sqrt(squares / count), LEAST_SHARE * float(self.peaks[1])) if count else 0.0
         return advantage / size if size > 0 else 0.0
 
     def restore(self, sums: Wide) -> None:
-        """Go on from `sums`: count, sum and squares of targets; count and squares of advantages."""
+        """Continue from `sums` (5,): count, sum and squares of targets; count and squares of advantages."""
         self.sums = sums
         assumed = _PRIOR * max(0.0, 1 - sums[0] / EARLY)
         count = sums[0] + assumed
@@ -204,11 +203,11 @@ class ValueNormalizer:
         self.spread = max(float(np.sqrt(variance)), LEAST_SHARE * float(self.peaks[0])) if varies else 1.0
 
     def normalize(self, values: Floats) -> NDArray[np.float32]:
-        """Values as the network should say them."""
+        """(value − mean) / spread, (N,): values as the network outputs them."""
         return ((values.astype(np.float64) - self.mean) / self.spread).clip(-LIMIT, LIMIT).astype(np.float32)
 
     def expand(self, outputs: Floats) -> Floats:
-        """What the network says, in units of the rewards."""
+        """mean + spread · v, (N,): outputs of the network as values."""
         if not self.enabled:
             return outputs
         expanded: Floats = (self.mean + self.spread * outputs.astype(np.float64)).astype(outputs.dtype)
@@ -227,15 +226,15 @@ class RewardRange:
         self.seen = NO_REWARDS.copy()
 
     def update(self, rewards: Floats, ended: bool) -> None:
-        """Take rewards (N,) into account; `ended` says that at least one of their games was over, not cut."""
+        """Include rewards (N,); `ended` says that at least one of their games was over, not cut."""
         self.seen = np.maximum(self.seen, [-float(rewards.min()), float(rewards.max()), float(ended)])
 
     def bounds(self, gamma: float) -> tuple[float, float]:
-        """The least and the most that a state can be worth, if at least one reward follows.
+        """The least and the greatest possible value of a state after which at least one reward follows.
 
         A game that goes on forever pays between lowest / (1 − γ) and highest / (1 − γ). A game that ends can also stop
-        after its first reward. That is assumed, too, as long as all rewards are equal: then only an end can make a
-        difference, and what has not been tried should seem worth a try.
+        after its first reward. This is also assumed while all rewards are equal: then only an end can make a
+        difference, and untried actions should have an optimistic value.
         """
         low, high, over = -float(self.seen[0]), float(self.seen[1]), bool(self.seen[2])
         if gamma >= 1 or low > high:
@@ -264,12 +263,12 @@ class ClockBaseline:
         self.sums = np.zeros((2, BINS))
 
     def of(self, numbers: Integers) -> Floats:
-        """What to add to the values of decisions with these numbers, counted from 0 in each game."""
+        """The mean of target − value (T,) for decisions with these numbers (T,), counted from 0 in each game."""
         table = self.sums[1] / (self.sums[0] + _SHRINK)
         return np.asarray(table[_bins(numbers)])
 
     def update(self, numbers: Integers, residuals: Floats) -> None:
-        """Take into account how far targets lie above the values."""
+        """Include differences target − value (T,) of decisions with these numbers (T,)."""
         bins = _bins(numbers)
         counts = np.bincount(bins, minlength=BINS)
         totals = np.bincount(bins, residuals, minlength=BINS)
@@ -290,5 +289,5 @@ def _small(shift: Shift) -> Shift:
 
 
 def fading(count: float, new: int, horizon: float) -> float:
-    """The factor by which `count` decisions seen before fade, so that with `new` ones there are `horizon` at most."""
+    """The factor for the sums of `count` earlier decisions, so that with `new` ones they cover at most `horizon`."""
     return min(1.0, max(horizon - new, 0.0) / count) if count > 0 else 1.0

@@ -69,9 +69,9 @@ def adam_step(
     rate: float,
     scratch: Floats,
 ) -> None:
-    """Let the running means `m` and `v` follow the gradients and their squares; then θ −= rate · m / (√v + ε).
+    """Adam (Kingma & Ba 2015): m and v are running means of g and g²; θ −= rate · m / (√v + ε).
 
-    All arrays have shape (P,).
+    All arrays have shape (P,). The caller includes the bias corrections in `rate` and ε.
     """
     _follow(m, gradients, beta1, scratch)
     np.multiply(gradients, gradients, out=scratch)
@@ -97,7 +97,7 @@ def adam_mini_step(
     bounds: Integers,
     scratch: Floats,
 ) -> None:
-    """The same with one `v` for each part: that from bounds[i] to bounds[i + 1] follows the mean of its squares."""
+    """Adam-mini (Zhang et al. 2024): one `v` per part bounds[i] … bounds[i + 1], the running mean of its mean g²."""
     _follow(m, gradients, beta1, scratch)
     for first, last in itertools.pairwise(bounds.tolist()):
         g = gradients[first:last]
@@ -115,12 +115,12 @@ def _follow(m: Floats, gradients: Floats, beta: float, scratch: Floats) -> None:
 
 
 def decayed(learning_rate: float, half_life: float, games: int) -> float:
-    """The step size after `games` games: learning_rate / (1 + games / half_life), and a tenth of it at least."""
+    """The learning rate after `games` games: learning_rate / (1 + games / half_life), at least a tenth of it."""
     return learning_rate * max(1 / (1 + games / half_life), LEAST_STEP) if half_life else learning_rate
 
 
 def clip_global_norm(gradients: Floats, max_norm: float) -> float:
-    """Shorten `gradients` in place to `max_norm` if they are longer (0 = leave them); the norm they had."""
+    """Scale `gradients` (P,) in place to the norm `max_norm` if theirs is larger (0 = never); returns their norm."""
     norm = math.sqrt(np.dot(gradients, gradients))
     if 0 < max_norm < norm < math.inf:
         np.multiply(gradients, max_norm / norm, out=gradients)

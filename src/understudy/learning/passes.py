@@ -71,9 +71,10 @@ class Passes:
         meter: SignalMeter,
         over: Callable[[], bool],
     ) -> list[list[GradientStep]]:
-        """REINFORCE: one step on everything. PPO: epochs of minibatches, until the KL goes beyond the limit.
+        """Make the gradient steps: one on everything for REINFORCE; for PPO up to `most` passes over minibatches.
 
-        There are `most` passes at most. `meter` sees the gradients of the first one. No step follows once it is `over`.
+        Passes end when the KL exceeds the limit, and no step begins once `over()` is true. `meter` gets the gradients
+        of the first pass.
         """
         if self._settings.algorithm == "reinforce":
             return [[self._gradient_step(samples, weights, meter)]]
@@ -141,7 +142,7 @@ class Passes:
         return d_logits, d_values, (objective.loss, value, mean_entropy, objective.kl, objective.clip_fraction)
 
     def stay_near(self, samples: Samples, before: Floats, limit: float) -> tuple[float, float]:
-        """Undo as much of the update as it takes for the KL to be within the limit; the KL, and the share kept."""
+        """Scale the change of the parameters down until the KL fits the limit; returns the KL and the share kept."""
         if not limit or self._settings.algorithm != "ppo":
             return 0.0, 1.0
         part, share = samples.thinned(_JUDGED), 1.0

@@ -1,8 +1,8 @@
-"""What a decision was worth: discounted returns, GAE and V-trace, as pure functions.
+"""The value of decisions: discounted returns, GAE and V-trace, as pure functions.
 
-All take one episode, or several end to end with `starts`, the indices at which they begin. `bootstrap` is the value of
-the state after an episode's last decision, one number or one per episode: 0 when the game was over.
-Everything is computed in float64 and returned as float32.
+All take T decisions: one episode, or E episodes end to end with `starts` (E,), the indices of their first decisions.
+`bootstrap` is the value of the state after an episode's last decision, a number or (E,): 0 if the game was over.
+Rewards, values, log-ratios and results have shape (T,). Computed in float64, returned as float32.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIDE_BY_SIDE = 30  # episodes that must run at the same time, on average, for a
 
 
 class Targets(NamedTuple):
-    """What the value head should say, and how much better each action was than expected."""
+    """Targets of the value head, and advantages of the actions; both (T,)."""
 
     values: Float32s
     advantages: Float32s
@@ -32,7 +32,7 @@ class Targets(NamedTuple):
 def discounted_returns(
     rewards: Floats, gamma: float, bootstrap: float | Floats = 0.0, starts: Integers | None = None
 ) -> Float32s:
-    """G_t = r_t + γ·G_{t+1}, where rewards[t] is what followed the decision at t."""
+    """Discounted returns: G_t = r_t + γ·G_{t+1}, where r_t is the reward after decision t."""
     ends = _ends(len(rewards), starts)
     terms = rewards.astype(np.float64)
     terms[ends] += gamma * np.asarray(bootstrap, np.float64)
@@ -47,7 +47,7 @@ def gae(
     lam: float,
     starts: Integers | None = None,
 ) -> Float32s:
-    """Generalised advantages (Schulman et al. 2016): A_t = δ_t + γλ·A_{t+1} with δ_t = r_t + γ·V_{t+1} − V_t."""
+    """GAE (Schulman et al. 2016): A_t = δ_t + γλ·A_{t+1} with δ_t = r_t + γ·V_{t+1} − V_t."""
     ends = _ends(len(rewards), starts)
     V = values.astype(np.float64)
     delta = rewards + gamma * _following(V, bootstrap, ends) - V
@@ -65,9 +65,11 @@ def vtrace(
     c_max: float = 1.0,
     starts: Integers | None = None,
 ) -> Targets:
-    """V-trace (Espeholt et al. 2018) for `log_ratios` = log π/μ of the actions taken under the policy μ.
+    """V-trace (Espeholt et al. 2018) for `log_ratios` = log π/μ of actions that the policy μ took.
 
-    On-policy (all zero, and ρ̄ = 1) the advantages are those of GAE.
+    v_t = V_t + Σ_{k≥t} γ^{k−t}·(Π_{i<k} c_i)·δ_k with δ_k = ρ_k·(r_k + γ·V_{k+1} − V_k), ρ = min(ρ̄, π/μ) and
+    c = λ·min(c̄, π/μ). The advantage is ρ_t·(r_t + γ·(λ·v_{t+1} + (1 − λ)·V_{t+1}) − V_t). On-policy with ρ̄ = 1 this
+    is GAE.
     """
     ends = _ends(len(rewards), starts)
     V = values.astype(np.float64)
@@ -82,10 +84,10 @@ def vtrace(
 
 
 def less_common_mode(advantages: Float32s, log_ratios: Floats, rho_max: float, starts: Integers) -> Float32s:
-    """Advantages less what all *other* games of the batch have in common: there the values were wrong, not an action.
+    """Advantages minus the mean advantage of the *other* games of the batch, which is an error of the values.
 
-    Nothing is taken off a game because of its own result. The mean of k other games counts for k / (k + 4), so that a
-    few games won do not become the norm they are judged by. Advantages are weighted by ρ = min(π/μ, ρ̄); so is the mean.
+    A_t − ρ_t·k/(k + 4)·(ΣA / Σρ over the k other games), ρ = min(ρ̄, π/μ). The result of a game itself is not
+    subtracted from its advantages; with few other games, little is subtracted.
     """
     games = len(starts)
     rho = _capped_exp(log_ratios, rho_max)
@@ -98,10 +100,10 @@ def less_common_mode(advantages: Float32s, log_ratios: Floats, rho_max: float, s
 
 
 def spare_improbable(advantages: Float32s, log_probs: Floats, floor: float) -> Float32s:
-    """Advantages without those that would make an action less probable still that is less probable than `floor`.
+    """Advantages (T,), with 0 for negative ones of actions that are less probable than `floor`.
 
-    Games that try an action out take it however improbable it is, and are mostly lost. Each of them would lower its
-    probability by another fifth, until nothing can raise it again.
+    Trials take an action however improbable it is, and most of them are lost. Each loss would lower its probability by
+    another fifth, until no later success could raise it again.
     """
     if not floor:
         return advantages
@@ -109,13 +111,13 @@ def spare_improbable(advantages: Float32s, log_probs: Floats, floor: float) -> F
 
 
 def effective_sample_size(log_ratios: Floats) -> float:
-    """Kish's (Σw)² / (N·Σw²) of w = π/μ: the share of the batch that is as good as fresh, 1 when on-policy."""
+    """(Σw)² / (T·Σw²) with w = π/μ (Kish 1965): the share of the batch that counts; 1 if it is on-policy."""
     w = np.exp(log_ratios.astype(np.float64) - log_ratios.max())  # the size is the same for any scale of w
     return float(w.sum() ** 2 / (len(w) * np.dot(w, w)))
 
 
 def explained_variance(values: Floats, targets: Floats) -> float:
-    """1 − Var(target − value) / Var(target): 1 is a perfect value head, 0 is no better than a constant."""
+    """1 − Var(target − value) / Var(target), both (T,): 1 for a perfect value head, 0 for a constant one."""
     spread = float(targets.var(dtype=np.float64))
     return 1 - float(np.subtract(targets, values, dtype=np.float64).var()) / spread if spread > 0 else 0.0
 

@@ -1,4 +1,4 @@
-"""What the decisions of a batch were worth: value targets and advantages, in games of one and of two players."""
+"""Value targets and advantages of a batch, for games of one and of two players."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def timed_targets(
     bootstraps: Floats,
     log_ratios: Floats,
 ) -> Targets:
-    """Targets for the value head, and advantages over what it and the number of the decision let expect."""
+    """Like `targets_of`, with the mean return by decision number (`clock`) added to the values (T,).
+
+    It is subtracted from the value targets again, so that the value head need not learn it.
+    """
     if batch.numbers is None:
         return targets_of(settings, batch, values, bootstraps, log_ratios)
     due = clock.of(batch.numbers)
@@ -36,7 +39,11 @@ def timed_targets(
 def targets_of(
     settings: TrainingSettings, batch: Batch, values: Floats, bootstraps: Floats, log_ratios: Floats
 ) -> Targets:
-    """PPO corrects for staleness here, once; its clip then limits only this update (Hilton et al. 2022)."""
+    """Value targets and advantages (T,): by V-trace for PPO, by discounted returns for REINFORCE.
+
+    `values` and `log_ratios` have shape (T,), `bootstraps` (E,). PPO corrects for staleness here only; its clip then
+    limits this update (Hilton et al. 2022).
+    """
     if batch.sides is None or batch.final_sides is None:
         return _of_one_player(settings, batch, batch.rewards, values, bootstraps, log_ratios)
     # What one player gains the other loses: seen by the first player throughout, two players are one.

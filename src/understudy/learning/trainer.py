@@ -86,11 +86,11 @@ class Trainer:
         interrupted: Callable[[], bool] | None = None,
         replayed: Sequence[ReplayedGame] = (),
     ) -> UpdateStats:
-        """Learn from a batch of games. All or nothing: when it raises, the model is as it was before.
+        """Learn from a batch of games. If it raises, the model is unchanged.
 
-        NonFiniteError says what was NaN or infinite, EpisodeError what does not fit. No gradient step begins once
-        `time.monotonic()` has passed `deadline`, or `interrupted` says so, but for the first. Games that are
-        `replayed` are learned from again: they move neither statistics nor counters.
+        NonFiniteError says what was NaN or infinite, EpisodeError what does not fit. After the first, no gradient step
+        begins once `time.monotonic()` has passed `deadline` or `interrupted()` is true. `replayed` games are learned
+        from again: they change neither statistics nor counters.
         """
         batch = lay_out(episodes, self.network.state_dim, self.network.n_actions, replayed)
         return self.update_batch(batch, deadline, interrupted)
@@ -98,7 +98,7 @@ class Trainer:
     def update_batch(
         self, batch: Batch, deadline: float = math.inf, interrupted: Callable[[], bool] | None = None
     ) -> UpdateStats:
-        """The same for games that are laid end to end already."""
+        """Like `update`, for games that `lay_out` has concatenated."""
         before = self.state_arrays(), self.counters()
         try:
             with quiet():
@@ -108,7 +108,7 @@ class Trainer:
             raise
 
     def state_arrays(self) -> dict[str, NDArray[Any]]:
-        """Copies of all that is learned; with `counters`, the seed and the settings, enough to continue bit for bit."""
+        """Copies of everything that is learned; with `counters`, seed and settings, enough to continue bit for bit."""
         return {
             "parameters": self.network.parameters.copy(),
             "adam_m": self.adam.m.copy(),
@@ -128,7 +128,7 @@ class Trainer:
         return {"updates": self.updates, "games": self.games, "steps": self.steps, "adam_steps": self.adam.steps}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, int]) -> None:
-        """Go on from what `state_arrays` and `counters` gave; ModelMismatch, changing nothing, if they do not fit."""
+        """Continue from the results of `state_arrays` and `counters`; raises ModelMismatch if they do not fit."""
         arrays = {**_FIRST, **arrays}
         known = arrays["adjusted"]
         if 0 < known.size < len(Adjusted()):  # models of earlier versions adjusted less

@@ -1,4 +1,4 @@
-"""How far one update may move the policy, and what adjusts itself from one update to the next."""
+"""How far an update may move the policy, and the quantities that adjust themselves from update to update."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ class Adjusted(NamedTuple):
 
 
 def kl_limit(target: float, decisions: int, agreement: float) -> float:
-    """The KL that this many decisions may move the policy by: `target` for 2,048 or more.
+    """The KL by which an update of n decisions may move the policy: target · min(1, n / 2048)^((1 − agreement) / 2).
 
-    Fewer are worth less, as their noise averages out less: by the square root of their number where successive batches
-    have nothing in common, by little where batch after batch says the same.
+    With fewer decisions there is more noise, so the limit is smaller; it is reduced less if successive batches agree.
     """
     share = min(1.0, decisions / FULL_BATCH)
     return float(target * share ** (0.5 * (1 - min(max(agreement, 0.0), 1.0))))
@@ -53,13 +52,13 @@ def cosine(one: Floats, other: Floats) -> float:
 
 
 def kl_divergence(log_ratios: Floats) -> float:
-    """KL(old ‖ new) from log new/old of actions that the old policy drew: mean of r − 1 − log r (Schulman's k3)."""
+    """KL(old ‖ new) = E[r − 1 − log r] (Schulman's k3), from log r = log π_new/π_old (N,) of the old policy's actions."""
     x = np.minimum(log_ratios.astype(np.float64), MAX_LOG_RATIO)
     return float((np.exp(x) - 1 - x).mean())
 
 
 def kept_share(kl: float, limit: float) -> float:
-    """The share of a step that stays within the limit; for small steps the KL grows with their square."""
+    """The share of a step that meets the limit: the KL of small steps grows with their square, so ≈ √(limit / kl)."""
     return 0.95 * math.sqrt(limit / kl) if math.isfinite(kl) else 0.1
 
 
@@ -72,14 +71,14 @@ class SignalMeter:
         self._count = 0
 
     def add(self, gradient: Floats) -> None:
-        """Take the gradient of one minibatch into account."""
+        """Include the gradient (P,) of one minibatch."""
         self._sum = gradient.astype(np.float64) if self._sum is None else self._sum + gradient
         self._squares += float(np.vdot(gradient, gradient))
         self._count += 1
 
     @property
     def signal_to_noise(self) -> float | None:
-        """|E g|² / Var g, without bias; None if there are too few of them to tell."""
+        """|E g|² / Var g, without bias (McCandlish et al. 2018); None for fewer than two minibatches."""
         n = self._count
         if n < 2 or self._sum is None:
             return None
@@ -89,21 +88,19 @@ class SignalMeter:
 
 
 def worthwhile_passes(most: int, signal: float) -> int:
-    """How many passes over a batch teach more of the game than of the noise in this batch, at most `most`.
+    """How many passes to make over a batch: from 4, if the gradient is noise, to `most`, if its signal is clear.
 
-    The first pass takes the signal and the noise in proportion. In later ones a network learns by heart what it has
-    seen, and where little of the gradient is signal, that is noise.
+    Later passes fit what the first one has seen; if little of the gradient is signal, they would fit noise.
     """
     least = min(_FEW_PASSES, most)
     return round(least + (most - least) * min(max(signal / _CLEAR, 0.0), 1.0))
 
 
 def worthwhile_batch(learned: int, agreement: float) -> int:
-    """How many decisions a batch should have after this many were learned from, at least 1.
+    """How many decisions a batch should have: min(2048, learned)·(1 − agreement)², at least 1.
 
-    The first game is learned from at once, then batches double up to 2,048 decisions, so that noise averages out. Small
-    batches were seen to make a policy certain of what is noise. Where batch after batch says the same, there is no need
-    to wait for that many.
+    The first game is learned from at once, then batches double, so that noise averages out: small batches were seen to
+    make a policy certain of noise. If successive batches agree, there is no need to wait for as many decisions.
     """
     return max(1, round(min(FULL_BATCH, learned) * (1 - min(max(agreement, 0.0), 1.0)) ** 2))
 
@@ -118,11 +115,11 @@ def adjust(
     advantage: float,
     signal: float | None = None,
 ) -> Adjusted:
-    """The factors for the next update, by how this one went.
+    """The factors for the next update, from the results of this one.
 
-    Learning rate and entropy fall slowly, to 3 %, so that what was learned does not dissolve in noise. They rise again
-    where successive updates agree, or where games go worse than they used to: then there is something to learn. Where
-    the limit of the KL ends an update after a few gradient steps, these were too large.
+    The rate falls by 1 % per 2,048 decisions, down to 3 %, so that noise does not erase what was learned. It rises by
+    10 % if successive updates agree or games go worse than they used to: then there is something to learn. It is
+    divided by 1.5 if the KL limit ended the update after fewer than five gradient steps, which were too large.
     """
     same = now.agreement + (agreement - now.agreement) / _REMEMBERED
     mean = now.advantage + (advantage - now.advantage) / _REMEMBERED

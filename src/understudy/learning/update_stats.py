@@ -35,7 +35,7 @@ class UpdateStats:
     explained_variance: float
     """Of the value targets, by the value head as it was before the update."""
     effective_sample_size: float
-    """Share of the batch that is as good as fresh, 0 to 1; 1 when on-policy."""
+    """Share of the batch that counts after the correction for old experience, 0 to 1; 1 if it is on-policy."""
     grad_norm: float
     """Before clipping."""
     total_steps: int
@@ -55,7 +55,7 @@ class UpdateStats:
 
 
 def stats_of(batch: Batch, passes: list[list[GradientStep]], **measured: Any) -> UpdateStats:
-    """What an update did, from its gradient steps and what was measured besides."""
+    """The statistics of an update, from its gradient steps and from other measurements."""
     mean = GradientStep(*np.mean([step for steps in passes for step in steps], axis=0).tolist())
     return UpdateStats(
         loss=mean.loss,
@@ -74,7 +74,7 @@ def stats_of(batch: Batch, passes: list[list[GradientStep]], **measured: Any) ->
 
 
 def in_games(outliers: Sequence[Outlier], batch: Batch) -> tuple[GameOutlier, ...]:
-    """The same outliers, by the game of the batch that they were in."""
+    """The outliers with the game of the batch in which each occurred."""
     games = np.searchsorted(batch.state_starts, [outlier.row for outlier in outliers], "right") - 1
     return tuple(
         GameOutlier(outlier.feature, game, outlier.value)
