@@ -177,12 +177,19 @@ def test_a_ledger_knows_when_its_file_is_another_one(run: RunDir) -> None:
             ledger.require_in_place()
 
 
+def _with_hangup(handler: str, *arguments: str) -> list[str]:
+    """A command line of understudy that starts with this handler of SIGHUP."""
+    code = (
+        f"import os, signal, sys; signal.signal(signal.SIGHUP, signal.{handler}); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    return [sys.executable, "-c", code, *UNDERSTUDY, *arguments]
+
+
 @posix
 @pytest.mark.slow
 def test_a_terminal_that_is_closed_ends_the_learner_in_order(run: RunDir) -> None:
-    with subprocess.Popen(
-        [*UNDERSTUDY, "learn", str(run.root)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
+    command = _with_hangup("SIG_DFL", "learn", str(run.root))  # these tests may run under nohup themselves
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         assert "Watching" in process.stdout.readline()
         process.send_signal(signal.SIGHUP)
@@ -195,10 +202,7 @@ def test_a_terminal_that_is_closed_ends_the_learner_in_order(run: RunDir) -> Non
 @posix
 @pytest.mark.slow
 def test_a_learner_under_nohup_goes_on_when_the_terminal_is_closed(run: RunDir) -> None:
-    ignoring = (
-        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
-    )
-    command = [sys.executable, "-c", ignoring, *UNDERSTUDY, "learn", str(run.root)]
+    command = _with_hangup("SIG_IGN", "learn", str(run.root))
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         assert "Watching" in process.stdout.readline()
