@@ -210,7 +210,7 @@ def test_what_is_no_kif_game_is_refused(text: str, tmp_path: Path) -> None:
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "game.pgn").write_text("1. e4")
-    with pytest.raises(GameError, match=r"\.csa, \.kif and \.kifu"):
+    with pytest.raises(GameError, match=r"\.csa, \.kif, \.kifu and \.sfen"):
         read_records(tmp_path / "game.pgn")
     with pytest.raises(GameError, match=r"\.csa, \.kif or \.kifu"):
         write_record(tmp_path / "game.pgn", GameRecord(()))

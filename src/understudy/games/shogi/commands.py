@@ -38,6 +38,20 @@ def add_commands(commands: Any) -> None:
     _add_check(commands)
     _add_learn_games(commands)
     _add_make_book(commands)
+    _add_analyse(commands)
+
+
+def _add_analyse(commands: Any) -> None:
+    analyse = commands.add_parser("analyse", help="look for the mistakes in a shogi game (.kif, .kifu, .csa, .sfen)")
+    analyse.add_argument("file", type=Path, metavar="FILE", help="the record of the game")
+    analyse.add_argument("player", nargs="?", metavar="PLAYER", help=f"who analyses: {WHO} (default: fairy-stockfish)")
+    analyse.add_argument("--game", type=count, default=1, metavar="N", help="which game of the file")
+    analyse.add_argument("--save", type=Path, metavar="FOLDER", help="for the results (default: beside the record)")
+    analyse.add_argument(
+        "--mate-nodes", type=count_or_zero, default=20_000, metavar="N", help="positions in which a mate is looked for"
+    )
+    _add_strength(analyse)
+    analyse.set_defaults(run=_analyse)
 
 
 def _add_make_book(commands: Any) -> None:
@@ -189,6 +203,12 @@ def _usi(options: argparse.Namespace) -> int:
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     engine_of(options.checkpoint).run(sys.stdin)
     return 0
+
+
+def _analyse(options: argparse.Namespace) -> int:
+    from understudy.games.shogi.analyse_command import run_analyse
+
+    return run_analyse(options)
 
 
 def _make_book(options: argparse.Namespace) -> int:

@@ -6,18 +6,14 @@ import re
 
 import cshogi
 
-from understudy.games.shogi.actions import BLACK, WHITE, step_of_usi
+from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.errors import GameError
+from understudy.games.shogi.notation import NAMES, RANKS, japanese
 from understudy.games.shogi.record import GameRecord, judged, known, of_move
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought
 
-_FILES, _RANKS = "１２３４５６７８９", "一二三四五六七八九"
-_NAMES = {"歩": "P", "香": "L", "桂": "N", "銀": "S", "金": "G", "角": "B", "飛": "R", "玉": "K", "王": "K",
-          "と": "+P", "成香": "+L", "杏": "+L", "成桂": "+N", "圭": "+N", "成銀": "+S", "全": "+S",
-          "馬": "+B", "龍": "+R", "竜": "+R"}  # fmt: skip
-_WRITTEN = {letter: name for name, letter in reversed(_NAMES.items())}
-_HANDICAPS = {
+HANDICAPS = {
     "平手": START,
     "香落ち": "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
     "角落ち": "lnsgkgsnl/1r7/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
@@ -40,7 +36,7 @@ _MOVE = re.compile(
 def to_text(record: GameRecord) -> str:
     """A record as KIF text; evaluations are comments."""
     game = ShogiGame(record.start, max_moves=len(record.moves) + 1)
-    handicap = next((name for name, sfen in _HANDICAPS.items() if sfen == record.start), None)
+    handicap = next((name for name, sfen in HANDICAPS.items() if sfen == record.start), None)
     lines = [f"手合割：{handicap}"] if handicap else game.board.to_bod().splitlines()
     lines += [f"先手：{' '.join(record.names[0].split())}", f"後手：{' '.join(record.names[1].split())}"]
     lines.append("手数----指手---------消費時間--")
@@ -49,7 +45,7 @@ def to_text(record: GameRecord) -> str:
         move = game.move_of_usi(usi)
         seconds = of_move(record.seconds, number) or 0
         used[game.turn] += seconds
-        lines.append(f"{number + 1:4d} {_written(usi, game)}   ({_times(seconds, used[game.turn])})")
+        lines.append(f"{number + 1:4d} {japanese(usi, game)}   ({_times(seconds, used[game.turn])})")
         if (evaluation := record.evaluation(number)) is not None:
             lines.append(f"*評価値={evaluation}")
         lines += [f"*{' '.join(comment.split())}" for comment in of_move(record.comments, number) or ()]
@@ -87,9 +83,9 @@ def from_text(text: str) -> GameRecord:
         elif key in ("先手の持駒", "下手の持駒", "後手の持駒", "上手の持駒"):
             diagram["B" if key[0] in "先下" else "W"] = value
         elif key == "手合割" and value.strip() != "その他":
-            if value.strip() not in _HANDICAPS:
+            if value.strip() not in HANDICAPS:
                 raise GameError(f"The handicap {value.strip()!r} is not known; a board diagram would be understood.")
-            start = _HANDICAPS[value.strip()]
+            start = HANDICAPS[value.strip()]
     else:
         raise GameError("There is no line 手数----; this is no game in KIF format.")
     return _moves(list(lines), _sfen(rows, diagram) if rows else start, (names[0], names[1]))
@@ -146,26 +142,14 @@ def _usi(text: str, game: ShogiGame) -> str:
         raise GameError(f"{text!r} is no move in KIF format.")
     file, rank, name, dropped, promoted, from_file, from_rank = match.groups()
     if file is not None:
-        target = f"{int(file)}{'abcdefghi'[_RANKS.index(rank)]}"
+        target = f"{int(file)}{'abcdefghi'[RANKS.index(rank)]}"
     elif game.moves:
         target = cshogi.move_to_usi(game.moves[-1])[2:4]
     else:
         raise GameError(f"{text!r} speaks of the square of the last move, but is the first.")
     if dropped:
-        return f"{_NAMES[name]}*{target}"
+        return f"{NAMES[name]}*{target}"
     return f"{from_file}{'abcdefghi'[int(from_rank) - 1]}{target}{'+' * (promoted == '成')}"
-
-
-def _written(usi: str, game: ShogiGame) -> str:
-    step = step_of_usi(usi)
-    last = cshogi.move_to_usi(game.moves[-1])[2:4] if game.moves else ""
-    same = last == usi[2:4]
-    target = "同　" if same else _FILES[int(usi[2]) - 1] + _RANKS["abcdefghi".index(usi[3])]
-    if step.dropped is not None:
-        return f"{target}{_WRITTEN[step.dropped]}打"
-    file, rank = int(usi[0]), "abcdefghi".index(usi[1]) + 1
-    piece = cshogi.PIECE_SYMBOLS[game.board.piece_type(9 * (file - 1) + rank - 1)].upper()
-    return f"{target}{_WRITTEN[piece]}{'成' * step.promote}({file}{rank})"
 
 
 def _sfen(rows: list[str], diagram: dict[str, str]) -> str:
@@ -175,7 +159,7 @@ def _sfen(rows: list[str], diagram: dict[str, str]) -> str:
         cells = re.findall(r"([ v])(\S)", row[1:].partition("|")[0])
         if len(cells) != 9:
             raise GameError(f"The row {row!r} of the board does not have nine squares.")
-        letters = ["1" if name == "・" else _NAMES[name] for _, name in cells]
+        letters = ["1" if name == "・" else NAMES[name] for _, name in cells]
         text = "".join(
             letter.lower() if side == "v" else letter for (side, _), letter in zip(cells, letters, strict=True)
         )
@@ -192,7 +176,7 @@ def _hand(text: str, side: str) -> str:
         count = 1
         if item[1:]:
             tens = item[1:].startswith("十")
-            count = 10 * tens + (_RANKS.index(item[-1]) + 1 if item[-1] in _RANKS else 0)
-        letter = _NAMES[item[0]]
+            count = 10 * tens + (RANKS.index(item[-1]) + 1 if item[-1] in RANKS else 0)
+        letter = NAMES[item[0]]
         held += f"{count if count > 1 else ''}{letter if side == 'B' else letter.lower()}"
     return held

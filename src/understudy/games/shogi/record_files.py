@@ -1,4 +1,4 @@
-"""Files of game records: .csa, .kif and .kifu."""
+"""Files of game records: .csa, .kif and .kifu; also .sfen, with a game in each line, as USI has it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 from understudy.files.atomic import write_atomically
 from understudy.games.shogi import csa, kif
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.record import GameRecord
+from understudy.games.shogi.record import GameRecord, record_of
+from understudy.games.shogi.rules import game_of_position
 
 
 def write_record(path: Path, record: GameRecord) -> None:
@@ -26,16 +27,24 @@ def write_record(path: Path, record: GameRecord) -> None:
 
 
 def read_records(path: Path) -> list[GameRecord]:
-    """The games of a .csa, .kif or .kifu file; GameError, naming the file, if one cannot be understood."""
+    """The games of a .csa, .kif, .kifu or .sfen file; GameError, naming the file, if one cannot be understood."""
     text = _decode(path)
     try:
         if path.suffix == ".csa":
             return csa.from_text(text)
         if path.suffix in (".kif", ".kifu"):
             return [kif.from_text(text)]
+        if path.suffix == ".sfen":
+            return [_of_line(line) for line in text.splitlines() if line.strip()]
     except GameError as error:
         raise GameError(f"{path}: {error}") from error
-    raise GameError(f"{path}: games are read from .csa, .kif and .kifu files.")
+    raise GameError(f"{path}: games are read from .csa, .kif, .kifu and .sfen files.")
+
+
+def _of_line(line: str) -> GameRecord:
+    """`startpos moves …`, `sfen … moves …`, with or without `position`, or a bare SFEN."""
+    words = line.removeprefix("position ").strip()
+    return record_of(game_of_position(words if words.startswith(("startpos", "sfen")) else f"sfen {words}", 1 << 20))
 
 
 def gather(paths: Iterable[Path], say: Callable[[str], None]) -> list[GameRecord]:
