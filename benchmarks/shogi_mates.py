@@ -16,7 +16,7 @@ from pathlib import Path
 from understudy.games.shogi.mate import MateSearch
 from understudy.games.shogi.rules import ShogiGame
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path[0] = str(Path(__file__).resolve().parents[1] / "tests")  # not this folder, which has a games.py
 
 from games.shogi.mates import holds, known_mates, positions
 

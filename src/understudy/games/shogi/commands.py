@@ -14,6 +14,8 @@ from typing import Any
 from understudy.errors import SettingsError
 from understudy.flags import count, count_or_zero, duration, duration_or_zero, learning_rate
 from understudy.games.shogi.clock import TOLERANCE
+from understudy.games.shogi.handicaps import HANDICAP_NAMES
+from understudy.games.shogi.levels import FULL
 from understudy.games.shogi.opponents import WHO
 
 _PASSWORD = "UNDERSTUDY_CSA_PASSWORD"
@@ -26,6 +28,16 @@ def add_commands(commands: Any) -> None:
     play.add_argument("opponent", nargs="?", default="greedy", metavar="OPPONENT", help=f"{WHO}")
     play.add_argument("--white", action="store_true", help="you play White, who moves second")
     play.add_argument("--save", type=Path, metavar="FILE", help="save the game as .kif, .kifu or .csa")
+    start = play.add_mutually_exclusive_group()
+    start.add_argument("--position", metavar="SFEN", help="the first position")
+    start.add_argument("--handicap", choices=HANDICAP_NAMES, metavar="NAME", help=", ".join(HANDICAP_NAMES))
+    play.add_argument(
+        "--clock", metavar="TEXT", help="for both, in seconds: 600/30 with byoyomi, 300+5 with increments"
+    )
+    play.add_argument("--notation", choices=["usi", "japanese"], default="usi", help="of the moves that are shown")
+    play.add_argument(
+        "--level", type=int, choices=range(1, FULL), metavar="N", help=f"1 to {FULL - 1}: a weaker checkpoint"
+    )
     _add_strength(play)
     play.set_defaults(run=_play)
 
@@ -183,11 +195,19 @@ def _add_option(command: argparse.ArgumentParser) -> None:
 
 
 def _play(options: argparse.Namespace) -> int:
-    from understudy.games.shogi.opponents import make_player
-    from understudy.games.shogi.terminal import play_in_terminal
+    from understudy.games.shogi.clock import Clocks
+    from understudy.games.shogi.opponents import level_player, make_player
+    from understudy.games.shogi.terminal import play_in_terminal, start_of
 
+    start = start_of(options.position, options.handicap)
+    clocks = None if options.clock is None else Clocks.parse(options.clock)
     with ExitStack() as stack:
-        play_in_terminal(make_player(options.opponent, options, 0, stack), int(options.white), options.save)
+        if options.level is None:
+            opponent = make_player(options.opponent, options, 0, stack, clocks)
+        else:
+            opponent = level_player(options.opponent, options.level)
+        human = int(options.white)
+        play_in_terminal(opponent, human, options.save, start=start, clocks=clocks, notation=options.notation)
     return 0
 
 

@@ -8,21 +8,12 @@ import cshogi
 
 from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.errors import GameError
+from understudy.games.shogi.handicaps import HANDICAPS
 from understudy.games.shogi.notation import NAMES, RANKS, japanese
 from understudy.games.shogi.record import GameRecord, judged, known, of_move
 from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought
 
-HANDICAPS = {
-    "平手": START,
-    "香落ち": "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
-    "角落ち": "lnsgkgsnl/1r7/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
-    "飛車落ち": "lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
-    "飛香落ち": "lnsgkgsn1/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
-    "二枚落ち": "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
-    "四枚落ち": "1nsgkgsn1/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
-    "六枚落ち": "2sgkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
-}
 _DRAWS = {"千日手": Ending.REPETITION, "持将棋": Ending.IMPASSE, "引き分け": Ending.MAX_MOVES}
 _LOSSES = {"投了": Ending.RESIGNATION, "詰み": Ending.MATE, "切れ負け": Ending.TIME, "反則負け": Ending.ILLEGAL_MOVE}
 _WINS = {"入玉勝ち": Ending.DECLARATION, "反則勝ち": Ending.ILLEGAL_MOVE}

@@ -15,6 +15,7 @@ from understudy.errors import SettingsError
 from understudy.games.shogi.clock import TOLERANCE, Clocks
 
 if TYPE_CHECKING:
+    from understudy.games.shogi.inference import Evaluator
     from understudy.games.shogi.players import ShogiPlayer
 
 WHO = (
@@ -91,23 +92,44 @@ def engine_options(texts: list[str], seat: int) -> dict[str, str]:
     return {match[2]: match[3] for match in found if match and match[1] in (None, str(seat))}
 
 
+def level_player(who: str, number: int) -> ShogiPlayer:
+    """A checkpoint that plays at one of the levels of strength."""
+    import numpy as np
+
+    from understudy.games.shogi.levels import LEVELS
+    from understudy.games.shogi.players import SearchPlayer
+
+    if not who.endswith(".npz"):
+        raise SettingsError(f"--level is for checkpoints (.npz); {who} is none.")
+    level = LEVELS[number - 1]
+    evaluate = network_evaluator(Path(who), batch=1)
+    name = f"{Path(who).stem}, level {number}"
+    return SearchPlayer(evaluate, level.nodes, name, temperature=level.temperature, rng=np.random.default_rng())
+
+
 def network_player(path: Path, nodes: int, seed: int) -> ShogiPlayer:
     """A checkpoint as a player: with search, or its policy where `nodes` is 0."""
     import numpy as np
-    import torch
 
-    from understudy.games.shogi.checkpoint import load_checkpoint
-    from understudy.games.shogi.inference import make_evaluator, with_potential
     from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, SearchPlayer
     from understudy.games.shogi.search import LEAVES
 
-    torch.set_num_threads(1)
-    checkpoint = load_checkpoint(path)
-    evaluate, about = make_evaluator(checkpoint.network, batch=LEAVES if nodes else 1)
-    if checkpoint.shaped:
-        evaluate = with_potential(evaluate)
-    print(f"{path}: {about}", file=sys.stderr)
+    evaluate = network_evaluator(path, LEAVES if nodes else 1)
     name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
     if nodes:
         return SearchPlayer(evaluate, nodes, name)
     return PolicyPlayer(evaluate, POLICY_TEMPERATURE, np.random.default_rng(seed), name)
+
+
+def network_evaluator(path: Path, batch: int) -> Evaluator:
+    """The network of a checkpoint, by the backend that is fastest at this number of positions together."""
+    import torch
+
+    from understudy.games.shogi.checkpoint import load_checkpoint
+    from understudy.games.shogi.inference import make_evaluator, with_potential
+
+    torch.set_num_threads(1)
+    checkpoint = load_checkpoint(path)
+    evaluate, about = make_evaluator(checkpoint.network, batch=batch)
+    print(f"{path}: {about}", file=sys.stderr)
+    return with_potential(evaluate) if checkpoint.shaped else evaluate

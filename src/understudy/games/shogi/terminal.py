@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import cshogi
 
 from understudy.games.shogi.actions import BLACK
+from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.errors import GameError
-from understudy.games.shogi.players import ShogiPlayer, outcome
+from understudy.games.shogi.handicaps import HANDICAP_NAMES, HANDICAPS
+from understudy.games.shogi.mate import mate_of
+from understudy.games.shogi.notation import japanese, japanese_line, typed_move
+from understudy.games.shogi.players import MoveChoice, ShogiPlayer, outcome
 from understudy.games.shogi.record import record_of
 from understudy.games.shogi.record_files import write_record
-from understudy.games.shogi.rules import ShogiGame
+from understudy.games.shogi.rules import START, Ending, ShogiGame
 
-HELP = "Moves are like 7g7f, 8h2b+ (promoting) or P*5e (a drop). Other words: moves, undo, resign, quit."
+HELP = (
+    "Moves are like 7g7f, 8h2b+ (promoting) or P*5e (a drop), or like ７六歩, 76歩, ２二角成, ５五歩打.\n"
+    "Other words: moves, hint, undo, board, sfen, resign, quit."
+)
+Notation = Literal["usi", "japanese"]
+
+
+def start_of(position: str | None, handicap: str | None) -> str:
+    """The SFEN of the first position that the command line asks for."""
+    if handicap is not None:
+        return HANDICAPS[HANDICAP_NAMES[handicap]]
+    if position is None or position.strip() == "startpos":
+        return START
+    fields = position.removeprefix("sfen ").split()
+    sfen = " ".join([*fields, "-", "1"][:4] if len(fields) == 2 else [*fields, "1"][:4])
+    if (result := ShogiGame(sfen).result) is not None:
+        raise GameError(f"The game is over in {sfen!r}: {outcome(result)}.")
+    return sfen
 
 
 def drawn(game: ShogiGame) -> str:
@@ -42,67 +65,150 @@ def play_in_terminal(
     save: Path | None = None,
     ask: Callable[[str], str] = input,
     say: Callable[[str], None] = print,
+    *,
+    start: str = START,
+    clocks: Clocks | None = None,
+    notation: Notation = "usi",
 ) -> ShogiGame:
     """A person against `opponent`; the game is saved, with what the opponent thought, however it ends."""
-    game = ShogiGame()
-    values: list[int | None] = []
+    game = TerminalGame(opponent, human, say, start, clocks, notation)
     say(HELP)
     try:
-        while game.result is None:
-            if game.turn != human:
-                _answer(game, opponent, values, say)
-                continue
-            say(drawn(game))
-            if not _obey(game, ask("Your move: ").strip(), values, say):
-                break
+        game.play(ask)
     except EOFError:
         say("")
-    say(drawn(game))
-    say(f"The game is over: {outcome(game.result)}.")
+    say(drawn(game.game))
+    say(f"The game is over: {outcome(game.game.result)}.")
     if save is not None:
         names = ("You", opponent.name) if human == BLACK else (opponent.name, "You")
-        known = tuple(values) if any(value is not None for value in values) else ()
-        write_record(save, record_of(game, names, known))
+        known = tuple(game.values) if any(value is not None for value in game.values) else ()
+        write_record(save, record_of(game.game, names, known))
         say(f"Saved as {save}.")
-    return game
+    return game.game
 
 
-def _answer(game: ShogiGame, opponent: ShogiPlayer, values: list[int | None], say: Callable[[str], None]) -> None:
-    turn = game.turn
-    choice = opponent.choose(game)
-    if choice.move is None:
-        say(f"{opponent.name} resigns.")
-        game.resign()
-        return
-    say(f"{opponent.name} plays {cshogi.move_to_usi(choice.move)}" + _thinks(choice.value))
-    values.append(None if choice.value is None else choice.value if turn == BLACK else -choice.value)
-    game.push(choice.move)
+class TerminalGame:
+    """A game between a person and a player, as it goes on."""
+
+    def __init__(
+        self,
+        opponent: ShogiPlayer,
+        human: int,
+        say: Callable[[str], None],
+        start: str = START,
+        clocks: Clocks | None = None,
+        notation: Notation = "usi",
+    ) -> None:
+        self.game = ShogiGame(start)
+        self.values: list[int | None] = []
+        self._opponent, self._human, self._say = opponent, human, say
+        self._clocks, self._notation = clocks, notation
+        self._shown = -1  # moves of the position that was drawn last
+
+    def play(self, ask: Callable[[str], str]) -> None:
+        """To the end of the game, or until the person leaves."""
+        game = self.game
+        while game.result is None:
+            if game.turn != self._human:
+                self._answer()
+                continue
+            if self._shown != len(game.moves):
+                self._show_board()
+            begun = time.monotonic()
+            words = ask(self._prompt()).strip()
+            if not self._charge(self._human, time.monotonic() - begun):
+                self._say("Your time is up.")
+            elif not self._obey(words):
+                break
+
+    def _show_board(self) -> None:
+        self._say(drawn(self.game))
+        self._shown = len(self.game.moves)
+
+    def _prompt(self) -> str:
+        if self._clocks is None:
+            return "Your move: "
+        left, byoyomi = self._clocks.left[self._human], self._clocks.byoyomi
+        more = f" and {byoyomi:g} s a move" if byoyomi else ""
+        return f"Your move ({int(left) // 60}:{int(left) % 60:02d}{more}): "
+
+    def _charge(self, player: int, seconds: float) -> bool:
+        """Take the time from a player's clock; without enough of it, the game is lost."""
+        if self._clocks is None or self._clocks.charge(player, seconds):
+            return True
+        self.game.lose(Ending.TIME)
+        return False
+
+    def _answer(self) -> None:
+        game, name = self.game, self._opponent.name
+        turn, begun = game.turn, time.monotonic()
+        choice = self._opponent.choose(game)
+        if not self._charge(turn, time.monotonic() - begun):
+            self._say(f"{name} has no time left.")
+            return
+        if choice.move is None:
+            self._say(f"{name} resigns.")
+            game.resign()
+            return
+        self._say(f"{name} plays {self._written(choice.move)}" + _thinks(choice.value))
+        self.values.append(None if choice.value is None else choice.value if turn == BLACK else -choice.value)
+        game.push(choice.move)
+
+    def _written(self, move: int) -> str:
+        usi = str(cshogi.move_to_usi(move))
+        return japanese(usi, self.game) if self._notation == "japanese" else usi
+
+    def _obey(self, words: str) -> bool:
+        """Do what the person typed; False to leave."""
+        game = self.game
+        match words:
+            case "quit":
+                return False
+            case "resign":
+                game.resign()
+            case "moves":
+                self._say(" ".join(sorted(self._written(move) for move in game.legal_moves)))
+            case "hint":
+                self._hint()
+            case "board":
+                self._show_board()
+            case "sfen":
+                self._say(game.board.sfen())
+            case "undo":
+                self._undo()
+            case "" | "help":
+                self._say(HELP)
+            case _:
+                try:
+                    game.push(typed_move(words, game))
+                except GameError as error:
+                    self._say(f"{error} {HELP}")
+                else:
+                    self.values.append(None)
+        return True
+
+    def _undo(self) -> None:
+        """Take back the person's last move and the answer to it."""
+        own = [n for n in range(len(self.game.moves)) if (self.game.turn + len(self.game.moves) - n) % 2 == self._human]
+        if not own:
+            self._say("There is no move of yours to take back.")
+            return
+        while len(self.game.moves) > own[-1]:
+            self.game.pop()
+            self.values.pop()
+
+    def _hint(self) -> None:
+        """What the search for mates, or else the opponent, would play here; its time is nobody's."""
+        mate = mate_of(self.game).line
+        choice = MoveChoice(mate[0]) if mate else self._opponent.choose(self.game)
+        if choice.move is None:
+            self._say(f"{self._opponent.name} would resign here.")
+            return
+        line = tuple(map(cshogi.move_to_usi, mate)) or choice.line or (str(cshogi.move_to_usi(choice.move)),)
+        shown = " ".join(japanese_line(line[:6], self.game) if self._notation == "japanese" else line[:6])
+        about = f", mate in {len(mate)}" if mate else "" if choice.value is None else f" ({choice.value:+d} for you)"
+        self._say(f"Hint: {shown}{about}")
 
 
 def _thinks(value: int | None) -> str:
     return "." if value is None else f" (its own view: {value:+d})."
-
-
-def _obey(game: ShogiGame, words: str, values: list[int | None], say: Callable[[str], None]) -> bool:
-    """Do what the person typed; False to leave."""
-    match words:
-        case "quit":
-            return False
-        case "resign":
-            game.resign()
-        case "moves":
-            say(" ".join(sorted(cshogi.move_to_usi(move) for move in game.legal_moves)))
-        case "undo":
-            for _ in range(min(2, len(game.moves) // 2 * 2)):
-                game.pop()
-                values.pop()
-        case "" | "help":
-            say(HELP)
-        case _:
-            try:
-                game.push_usi(words)
-            except GameError as error:
-                say(f"{error} {HELP}")
-            else:
-                values.append(None)
-    return True
