@@ -52,7 +52,7 @@ def cosine(one: Floats, other: Floats) -> float:
 
 
 def kl_divergence(log_ratios: Floats) -> float:
-    """KL(old ‖ new) = E[r − 1 − log r] (Schulman's k3), from log r = log π_new/π_old (N,) of the old policy's actions."""
+    """KL(old ‖ new) = E[r − 1 − log r] (Schulman's k3); log r = log π_new/π_old (N,) of the old policy's actions."""
     x = np.minimum(log_ratios.astype(np.float64), MAX_LOG_RATIO)
     return float((np.exp(x) - 1 - x).mean())
 
