@@ -21,8 +21,8 @@ from game_files import ACTIONS, STATE_DIM, put_game
 from runs import drained
 from understudy.agent import RLAgent
 from understudy.cli import main
-from understudy.experience.clock import FileClock
 from understudy.experience.episode import Expected
+from understudy.experience.file_clock import FileClock
 from understudy.experience.spool import Spool
 from understudy.files.atomic import write_content
 from understudy.files.locks import FileLock

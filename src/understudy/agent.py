@@ -33,7 +33,7 @@ from understudy.experience.notes import meta_notes, result_text
 from understudy.experience.unsaved import UnsavedGames
 from understudy.learning.update_stats import UpdateStats
 from understudy.ledger.history import PURPOSE, TRIAL
-from understudy.models.following import FollowingModel
+from understudy.models.following_model import FollowingModel
 from understudy.models.live import Interface, LiveModel, open_model
 from understudy.models.stage import Stage
 from understudy.models.store import ModelStore

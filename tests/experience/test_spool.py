@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from game_files import ACTIONS, STATE_DIM, put_game
-from understudy.experience.clock import FileClock
 from understudy.experience.episode import Episode, EpisodeMeta, Expected, read_episode
+from understudy.experience.file_clock import FileClock
 from understudy.experience.journal import Journal
 from understudy.experience.spool import Spool, WaitingGame
 from understudy.ledger.connection import Ledger

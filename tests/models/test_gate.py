@@ -17,7 +17,7 @@ from understudy.ledger.connection import LedgerGame
 from understudy.ledger.gate import GateLedger
 from understudy.models.evidence import Played
 from understudy.models.gate import Gate
-from understudy.models.gate_parts import Part
+from understudy.models.gate_assignment import Assignment
 from understudy.models.gate_state import GateState, state_from
 from understudy.models.state import ModelState, read_model
 from understudy.models.store import ModelStore
@@ -48,7 +48,7 @@ class Run:
         game = LedgerGame(f"learned-{head.version}", "x.npz", "Victory", 10, 1.0, 100)
         return self.store.publish(trained, head, publisher="learner", consumed=[game]).version
 
-    def play(self, wins: Callable[[Part], float], opponent: str = "somebody") -> Part:
+    def play(self, wins: Callable[[Assignment], float], opponent: str = "somebody") -> Assignment:
         self.games += 1
         game = f"game-{self.games}"
         part = self.gate.assign(game, opponent, appoint=True)
@@ -56,7 +56,9 @@ class Run:
         self.gate.record(game, Played(float(self.chance.random() < wins(part))))
         return part
 
-    def play_until(self, wins: Callable[[Part], float], done: Callable[[GateState], bool], most: int = 3000) -> int:
+    def play_until(
+        self, wins: Callable[[Assignment], float], done: Callable[[GateState], bool], most: int = 3000
+    ) -> int:
         for number in range(1, most + 1):
             self.play(wins)
             if done(self.state):
@@ -83,11 +85,11 @@ def same_weights(one: ModelState, other: ModelState) -> bool:
     return bool(np.array_equal(one.arrays["parameters"], other.arrays["parameters"]))
 
 
-def worse_line(part: Part) -> float:
+def worse_line(part: Assignment) -> float:
     return 0.9 if part.role in ("champion", "control") else 0.1
 
 
-def better_line(part: Part) -> float:
+def better_line(part: Assignment) -> float:
     return 0.3 if part.role in ("champion", "control") else 0.9
 
 
@@ -95,7 +97,7 @@ def test_without_a_model_there_is_no_gate_yet(tmp_path: Path) -> None:
     store = ModelStore(tmp_path / "models" / "rl_agent_model.npz", tmp_path / "understudy.sqlite")
     gate = Gate(tmp_path / "understudy.sqlite", store)
     assert gate.use(GUARD) is None
-    assert gate.assign("a", "", appoint=True) == Part("line")
+    assert gate.assign("a", "", appoint=True) == Assignment("line")
     gate.record("a", Played(1.0))
 
 
@@ -103,13 +105,13 @@ def test_off_always_plays_the_newest(tmp_path: Path) -> None:
     run = Run(tmp_path, GateSettings(mode="off"))
     for _ in range(10):
         run.publish()
-        assert run.play(worse_line) == Part("line")
+        assert run.play(worse_line) == Assignment("line")
     assert run.on_stage.version == 11
 
 
 def test_guard_plays_the_line_with_the_champion_as_control_in_the_share_that_was_asked_for(tmp_path: Path) -> None:
     run = Run(tmp_path, dataclasses.replace(GUARD, control_share=0.2))
-    assert run.play(lambda _: 1.0) == Part("line")  # nothing was learned yet: both are the same
+    assert run.play(lambda _: 1.0) == Assignment("line")  # nothing was learned yet: both are the same
     run.publish()
     for _ in range(50):
         run.play(lambda _: 1.0)

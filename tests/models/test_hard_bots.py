@@ -17,7 +17,7 @@ from understudy.experience.journal import orphans
 from understudy.ledger.gate import GateLedger
 from understudy.models.evidence import Played
 from understudy.models.gate import Gate
-from understudy.models.gate_parts import Part
+from understudy.models.gate_assignment import Assignment
 from understudy.models.gate_report import gate_report
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
@@ -40,7 +40,7 @@ class Run:
         self.chance = random.Random(5)
         self.played = 0
 
-    def assign(self, opponent: str = "somebody") -> tuple[str, Part]:
+    def assign(self, opponent: str = "somebody") -> tuple[str, Assignment]:
         self.played += 1
         name = f"game {self.played}"
         return name, self.gate.assign(name, opponent)

@@ -16,7 +16,7 @@ from understudy.ledger.gate import GateLedger
 from understudy.models.gate import Gate
 from understudy.models.live import LiveModel
 from understudy.models.off_policy import check_candidate
-from understudy.models.recorded import newest_games
+from understudy.models.recent_games import newest_games
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import GateSettings, Settings, StorageSettings, TrainingSettings

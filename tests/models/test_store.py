@@ -292,7 +292,7 @@ def test_readers_in_other_processes_never_see_a_model_they_cannot_load(store: Mo
 
 def test_a_publisher_that_hangs_does_not_hang_the_others(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     state = store.create(make_model())
-    monkeypatch.setattr("understudy.models.turns.LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("understudy.models.publish_lock.LOCK_SECONDS", 0.05)
     with (
         FileLock(store.model.parent / "publish.lock", what="hanging"),
         pytest.raises(RunDirError, match=r"pid \d+ on .* has held"),

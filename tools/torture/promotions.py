@@ -18,7 +18,7 @@ from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.gate import GateLedger
 from understudy.models.evidence import Played
 from understudy.models.gate import Gate
-from understudy.models.gate_parts import Part
+from understudy.models.gate_assignment import Assignment
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
@@ -104,11 +104,11 @@ def _publish(store: ModelStore) -> None:
     store.publish(dataclasses.replace(head, arrays=arrays), head, publisher="learner", consumed=[game])
 
 
-def _wins(scenario: Scenario, part: Part) -> int:
+def _wins(scenario: Scenario, part: Assignment) -> int:
     return int((part.role in _LINE) == scenario.line_wins)
 
 
-def _result(scenario: Scenario, part: Part) -> Played:
+def _result(scenario: Scenario, part: Assignment) -> Played:
     return Played(float(_wins(scenario, part)))
 
 

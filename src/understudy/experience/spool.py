@@ -25,8 +25,8 @@ from typing import NamedTuple
 from understudy.errors import EpisodeError
 from understudy.experience.archive import archive, record_of
 from understudy.experience.buffer import is_game, list_games, surplus
-from understudy.experience.clock import FileClock
 from understudy.experience.episode import Episode, Expected, read_episode
+from understudy.experience.file_clock import FileClock
 from understudy.experience.journal import orphans, salvage
 from understudy.files.atomic import free_name, move, remove_if_there, remove_stale_temporaries, write_atomically
 from understudy.files.conflicts import is_conflict_copy

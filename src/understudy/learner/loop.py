@@ -22,7 +22,7 @@ from understudy.jobs.queue import Work
 from understudy.learner.arrivals import changed_at
 from understudy.learner.evaluation import EvaluationJobs
 from understudy.learner.gate_games import GateGames
-from understudy.learner.gate_news import GateNews
+from understudy.learner.gate_messages import GateMessages
 from understudy.learner.log import LearnerLog
 from understudy.learner.model_report import ModelReport
 from understudy.learner.schedule import Schedule
@@ -92,7 +92,7 @@ class LearnerLoop:
             jobs=self._jobs,
             works=self._works,
             evaluation=evaluation,
-            gate=GateNews(run, self._store, settings.gate, self._log.say, self._log.entry),
+            gate=GateMessages(run, self._store, settings.gate, self._log.say, self._log.entry),
         )
         self._to_recover = True  # the first pass begins with what was left behind
         self._next_look = 0.0

@@ -13,7 +13,7 @@ from understudy.jobs.dispatch import Dispatcher
 from understudy.jobs.queue import Work
 from understudy.learner import reports
 from understudy.learner.evaluation import EvaluationJobs
-from understudy.learner.gate_news import GateNews
+from understudy.learner.gate_messages import GateMessages
 from understudy.learner.log import LearnerLog
 from understudy.learner.schedule import Schedule
 from understudy.learner.skips import Skips
@@ -46,7 +46,7 @@ class StatusBoard:
         jobs: Dispatcher,
         works: Mapping[str, Work],
         evaluation: EvaluationJobs | None,
-        gate: GateNews,
+        gate: GateMessages,
     ) -> None:
         self._run = run
         self._settings = settings

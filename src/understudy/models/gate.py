@@ -25,8 +25,8 @@ from typing import Any
 from understudy.ledger import gate as table
 from understudy.ledger.gate import GateLedger
 from understudy.models.evidence import Played, difference
+from understudy.models.gate_assignment import Assignment, Role, assigned
 from understudy.models.gate_decisions import decided, with_contest
-from understudy.models.gate_parts import Part, Role, assigned
 from understudy.models.gate_state import (
     GateState,
     appointed,
@@ -97,9 +97,9 @@ class Gate:
         with GateLedger(self._path) as ledger:
             return ledger.unfinished(now - _BEGINNING_SECONDS, now + _BEGINNING_SECONDS)
 
-    def assign(self, game: str, opponent: str, *, appoint: bool = True) -> Part:
+    def assign(self, game: str, opponent: str, *, appoint: bool = True) -> Assignment:
         """Who plays this game against this opponent. With `appoint`, the newest version may become the challenger."""
-        part = Part("line")
+        part = Assignment("line")
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
             nonlocal part

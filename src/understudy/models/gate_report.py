@@ -12,9 +12,9 @@ from typing import Any
 from understudy.ledger.gate import Event, GateLedger
 from understudy.ledger.gate_proof import compared_by_results, contest_won
 from understudy.models.contest import Mode
-from understudy.models.gate_blind import blindness
 from understudy.models.gate_sentence import Comparisons, Proof, gate_sentence
 from understudy.models.gate_state import GateState, state_from
+from understudy.models.gate_warnings import uninformative_games
 
 _SHOWN_COMPARISONS = 1000  # the newest, of which an interval is computed
 HARM = ("demoted", "refused")  # the events that say that the line was worse
@@ -100,7 +100,7 @@ def report_of(ledger: GateLedger) -> GateReport | None:
         Comparisons.of(simulated, error, simulated=True),
     )
     report = _report(state, head, differences, evidence, _proof(ledger, state), ledger.pins(), ledger.events(50))
-    return report if report.mode == "off" else dataclasses.replace(report, blind=blindness(ledger))
+    return report if report.mode == "off" else dataclasses.replace(report, blind=uninformative_games(ledger))
 
 
 def _proof(ledger: GateLedger, state: GateState) -> Proof | None:

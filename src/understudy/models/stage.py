@@ -18,7 +18,7 @@ from understudy.models.evidence import Played, score
 from understudy.models.gate import Gate
 from understudy.models.live import LiveModel
 from understudy.models.off_policy import check_candidate
-from understudy.models.recorded import newest_games
+from understudy.models.recent_games import newest_games
 from understudy.models.state import ModelState, read_model
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir

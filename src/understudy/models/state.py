@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, SettingsError
 from understudy.files.npz import read_npz, write_npz
 from understudy.learning.merge import Learned, merged
-from understudy.models.older import completed
+from understudy.models.older_models import with_skip_layers
 from understudy.settings import NetworkSettings, TrainingSettings, section_from
 
 SCHEMA = 1
@@ -138,7 +138,7 @@ def read_model(path: Path) -> ModelState:
             raise ModelMismatch(
                 f"The model {path} has schema {meta['schema']}; this version of Understudy reads {SCHEMA}."
             )
-        layout, arrays = completed(tuple((name, tuple(shape)) for name, shape in meta["layout"]), arrays)
+        layout, arrays = with_skip_layers(tuple((name, tuple(shape)) for name, shape in meta["layout"]), arrays)
         return ModelState(
             spec=ModelSpec(
                 state_dim=int(meta["state_dim"]),

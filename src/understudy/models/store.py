@@ -29,9 +29,9 @@ from understudy.files.atomic import remove_if_there, write_content
 from understudy.ledger.connection import Ledger, LedgerGame, Outcome
 from understudy.ledger.gate import pinned
 from understudy.models.carry_over import fitted
-from understudy.models.staged import StagedFile
+from understudy.models.publish_lock import publishing, turn
+from understudy.models.staged_file import StagedFile
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
-from understudy.models.turns import publishing, turn
 
 logger = logging.getLogger(__name__)
 

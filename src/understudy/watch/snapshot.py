@@ -28,7 +28,7 @@ from understudy.run.state import Activity, RunState
 from understudy.run.status import is_alive, read_status
 from understudy.rundir import RunDir
 from understudy.watch import formats
-from understudy.watch.inside import LEDGER_SECONDS, NOT_LOOKED, Inside, learner_died, look_inside
+from understudy.watch.content_checks import LEDGER_SECONDS, UNCHECKED, Contents, check_contents, learner_died
 from understudy.watch.ledger_reading import open_ledger
 from understudy.watch.run_files import NO_FOLDER, Folder, Rejection, files_in, parsed, read_folder, reasons_beside, tail
 
@@ -129,7 +129,7 @@ class RunSnapshot:
     synchronised: str | None = None
     """The folder above it that a program synchronises with other machines."""
     conflict_copies: tuple[str, ...] = ()
-    inside: Inside = NOT_LOOKED
+    inside: Contents = UNCHECKED
     work: dict[str, WorkSummary] = field(default_factory=dict)
     """What the background work of games has done, by its name."""
     log: tuple[str, ...] = ()
@@ -178,7 +178,7 @@ def read_run(
         network=network_kind(run.root),
         synchronised=synchronised_by(run.root),
         conflict_copies=tuple(path.name for path in conflict_copies((run.root, run.models, run.buffer))),
-        inside=look_inside(run, ledger_seconds),
+        inside=check_contents(run, ledger_seconds),
         log=tuple(tail(run.log, log_lines)),
         events=tuple(parsed(tail(run.events, log_lines))),
     )

@@ -9,7 +9,7 @@ pytest.importorskip("numba")
 
 from games.zerg.small_games import Scene
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
-from understudy.games.zerg.memory import EnemyMemory
+from understudy.games.zerg.enemy_memory import EnemyMemory
 from understudy.games.zerg.rewards import GAMMA, potential, shaped_reward
 from understudy.sc2.shaping import RESULT_REWARDS, final_reward
 

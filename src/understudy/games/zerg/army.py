@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.memory import EnemyMemory
+from understudy.games.zerg.enemy_memory import EnemyMemory
 from understudy.games.zerg.snapshot import (
     ATTACK,
     IDLE,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from understudy.games.zerg import catalogue as units
 from understudy.games.zerg.army import ArmyControl
+from understudy.games.zerg.enemy_memory import EnemyMemory, EnemySummary
 from understudy.games.zerg.macro import Macro, Opening
-from understudy.games.zerg.memory import EnemyMemory, EnemySummary
 from understudy.games.zerg.opponent_memory import NOTHING_KNOWN
 from understudy.games.zerg.queens import Queens
 from understudy.games.zerg.rewards import potential

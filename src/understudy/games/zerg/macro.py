@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.memory import EnemySummary
+from understudy.games.zerg.enemy_memory import EnemySummary
 from understudy.games.zerg.placement import building_place, free_geyser, next_base
 from understudy.games.zerg.snapshot import IDLE, MAKE, RESEARCH, GameSnapshot, MapInfo, Point, UnitCommand
 from understudy.games.zerg.starcraft import LOOPS_PER_SECOND

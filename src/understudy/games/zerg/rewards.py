@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from understudy.games.zerg.memory import EnemySummary
+from understudy.games.zerg.enemy_memory import EnemySummary
 from understudy.games.zerg.snapshot import GameSnapshot
 from understudy.sc2 import shaping
 

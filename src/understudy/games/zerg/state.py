@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg import catalogue as units
-from understudy.games.zerg.memory import EnemyMemory, EnemySummary
+from understudy.games.zerg.enemy_memory import EnemyMemory, EnemySummary
 from understudy.games.zerg.snapshot import GameSnapshot, MapInfo, distance
 from understudy.games.zerg.starcraft import PROTOSS, TERRAN
 from understudy.games.zerg.strategies import NAMES as STRATEGY_NAMES

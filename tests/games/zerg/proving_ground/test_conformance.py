@@ -9,7 +9,7 @@ import pytest
 from understudy.errors import SettingsError
 from understudy.games.zerg.proving_ground.__main__ import main
 from understudy.games.zerg.proving_ground.conformance import damage, orders, python_sc2
-from understudy.games.zerg.proving_ground.conformance.stage import run_on_stage
+from understudy.games.zerg.proving_ground.conformance.checking_bot import run_on_stage
 
 AUTOTEST = """
 class TestBot:

@@ -6,7 +6,7 @@ import numpy as np
 from s2clientprotocol import raw_pb2, sc2api_pb2
 
 from understudy.games.zerg.proving_ground.abilities import command_for
-from understudy.games.zerg.proving_ground.border import point_on_map, text_of
+from understudy.games.zerg.proving_ground.input_checks import point_on_map, text_of
 from understudy.games.zerg.proving_ground.match import Match
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.state import CANT_TARGET_THAT_UNIT, ERROR, NOT_SUPPORTED, SUCCESS

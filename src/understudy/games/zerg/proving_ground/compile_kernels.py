@@ -24,12 +24,12 @@ from understudy.files.locks import FileLock
 from understudy.games.zerg.game_processes import process_pool
 from understudy.games.zerg.proving_ground import compiled, wire
 from understudy.games.zerg.proving_ground.abilities import Labels
-from understudy.games.zerg.proving_ground.kernels import doors, sight, step, tally
+from understudy.games.zerg.proving_ground.kernels import entry_points, sight, step, tally
 from understudy.games.zerg.proving_ground.rules import RULES
 from understudy.games.zerg.proving_ground.state import SCRATCH, STATE, TERRAIN
 
 MOST_PROCESSES = 8  # more would be idle: chains of calls are long
-_ENTRANCES = (doors, sight, step, tally, wire)  # importing them fills compiled.functions
+_ENTRANCES = (entry_points, sight, step, tally, wire)  # importing them fills compiled.functions
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ from s2clientprotocol import debug_pb2
 
 from understudy.errors import UnderstudyError
 from understudy.games.zerg.proving_ground import state as names
-from understudy.games.zerg.proving_ground.border import value_of_unit
+from understudy.games.zerg.proving_ground.input_checks import value_of_unit
 from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.simulation import Simulation

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from understudy.games.zerg.proving_ground.border import in_turns
+from understudy.games.zerg.proving_ground.input_checks import in_turns
 from understudy.games.zerg.proving_ground.map_parts import Map
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import Block

@@ -7,7 +7,7 @@ from s2clientprotocol import query_pb2
 
 from understudy.games.zerg.proving_ground import state as orders
 from understudy.games.zerg.proving_ground.abilities import abilities_of, labels, product_by_ability
-from understudy.games.zerg.proving_ground.border import in_turns, point_on_map
+from understudy.games.zerg.proving_ground.input_checks import in_turns, point_on_map
 from understudy.games.zerg.proving_ground.kernels.construction import TUMOR_ENERGY
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.rules import BLINK_TECH, BURROW, PSI_STORM, STIMPACK

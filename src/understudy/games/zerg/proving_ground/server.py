@@ -1,7 +1,7 @@
 """The websocket server: stands in for the game's executable, for run_game and for ladder bots.
 
 A server has one lobby. A client that sends or reads nothing for too long is disconnected; a lost connection loses the
-game. What one client sends does not disturb another one: see `border.py` for what is checked.
+game. What one client sends does not disturb another one: see `input_checks.py` for what is checked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from aiohttp import WSMsgType, web
 from google.protobuf.message import DecodeError
 from s2clientprotocol import sc2api_pb2
 
-from understudy.games.zerg.proving_ground.border import LAST_PORT, is_port, may_connect
+from understudy.games.zerg.proving_ground.input_checks import LAST_PORT, is_port, may_connect
 from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.session import Session
 

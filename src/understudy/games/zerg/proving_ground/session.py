@@ -11,8 +11,8 @@ from google.protobuf.message import DecodeError
 from s2clientprotocol import sc2api_pb2
 
 from understudy.games.zerg.proving_ground import actions, queries
-from understudy.games.zerg.proving_ground.border import in_turns, text_of
 from understudy.games.zerg.proving_ground.debug import DebugError, carry_out
+from understudy.games.zerg.proving_ground.input_checks import in_turns, text_of
 from understudy.games.zerg.proving_ground.lobby import Lobby, LobbyError
 from understudy.games.zerg.proving_ground.maps import common_maps, make_map, seed_of
 from understudy.games.zerg.proving_ground.match import Match, Seat

@@ -12,7 +12,7 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.columns import Columns
 from understudy.games.zerg.proving_ground.compiled import compile_once
-from understudy.games.zerg.proving_ground.kernels import doors
+from understudy.games.zerg.proving_ground.kernels import entry_points
 from understudy.games.zerg.proving_ground.kernels.step import step as step_kernel
 from understudy.games.zerg.proving_ground.map_parts import Map
 from understudy.games.zerg.proving_ground.maps import make_map
@@ -51,7 +51,7 @@ class Simulation:
         for player, race in enumerate(races):
             self._place_start(player, race)
         state["creep"][:] = self.tables["creep_radius"][state["kind"]]
-        doors.look(self.block, self.terrain, self.rules, self.scratch)
+        entry_points.look(self.block, self.terrain, self.rules, self.scratch)
 
     def _place_resources(self) -> None:
         for name, places in (("XelNagaTower", self.map.towers), ("DestructibleRock6x6", self.map.rocks)):
@@ -124,43 +124,43 @@ class Simulation:
     ) -> int:
         """Give one unit one order; the answer is the game's ActionResult number, 1 for success."""
         return int(
-            doors.issue(
+            entry_points.issue(
                 self.block, self.terrain, self.rules, player, slot, order, argument, target, float(x), float(y), queued
             )
         )
 
     def spawn(self, unit_kind: int, owner: int, x: float, y: float, progress: float = 1.0) -> int:
         """Put a unit into the game; returns its slot, or -1 if there is none."""
-        return int(doors.spawn(self.block, self.rules, unit_kind, owner, float(x), float(y), progress))
+        return int(entry_points.spawn(self.block, self.rules, unit_kind, owner, float(x), float(y), progress))
 
     def destroy(self, slot: int) -> None:
         """Kill a unit; no player gets the score."""
-        doors.destroy(self.block, self.rules, slot)
+        entry_points.destroy(self.block, self.rules, slot)
 
     def can_place(self, player: int, unit_kind: int, x: float, y: float) -> int:
         """Whether a structure may stand there: 1, or the game's reason why not."""
-        return int(doors.can_place(self.block, self.terrain, self.rules, player, unit_kind, float(x), float(y)))
+        return int(entry_points.can_place(self.block, self.terrain, self.rules, player, unit_kind, float(x), float(y)))
 
     def way_length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
         """Length of the ground path; 0 if there is none."""
         return float(
-            doors.way_length(
+            entry_points.way_length(
                 self.terrain, self.scratch, float(start[0]), float(start[1]), float(goal[0]), float(goal[1])
             )
         )
 
     def supply(self, player: int) -> tuple[float, float]:
         """Supply used, and the cap."""
-        used, cap = doors.supply(self.block, self.rules, player)
+        used, cap = entry_points.supply(self.block, self.rules, player)
         return float(used), float(cap)
 
     def tech_met(self, player: int, unit_kind: int) -> bool:
         """Whether the player has the buildings that this kind requires."""
-        return bool(doors.tech_met(self.block, self.rules, player, unit_kind))
+        return bool(entry_points.tech_met(self.block, self.rules, player, unit_kind))
 
     def finish_upgrade(self, player: int, upgrade: int) -> None:
         """Give a player an upgrade at once."""
-        doors.finish_upgrade(self.block, self.rules, player, upgrade)
+        entry_points.finish_upgrade(self.block, self.rules, player, upgrade)
 
     def finish(self, results: tuple[int, int]) -> None:
         """End the game with these results, after a surrender or at the time limit."""

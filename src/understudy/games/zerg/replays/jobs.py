@@ -18,8 +18,8 @@ from understudy.errors import RunDirError, SettingsError
 from understudy.files.atomic import move
 from understudy.files.locks import FileLock
 from understudy.games.zerg.replays.build_orders import read_evidence, summarize, write_build_orders
+from understudy.games.zerg.replays.game_kinds import PROFESSIONALS, kind_of, names_in
 from understudy.games.zerg.replays.ledger import ReplayTable
-from understudy.games.zerg.replays.players import PROFESSIONALS, kind_of, names_in
 from understudy.games.zerg.replays.settings import ReplaySettings
 from understudy.jobs.queue import JobOutcome
 from understudy.ledger.connection import Ledger

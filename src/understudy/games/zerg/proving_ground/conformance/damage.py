@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 from sc2.ids.unit_typeid import UnitTypeId as U
 
+from understudy.games.zerg.proving_ground.conformance.checking_bot import ENEMY, OWN, CheckingBot
 from understudy.games.zerg.proving_ground.conformance.report import Check
-from understudy.games.zerg.proving_ground.conformance.stage import ENEMY, OWN, CheckingBot
 from understudy.games.zerg.proving_ground.unit_data import unit_types
 
 # Units whose attack is not one weapon on one target, that need power, or which burnysc2's calculation leaves out.

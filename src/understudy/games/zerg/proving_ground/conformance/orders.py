@@ -9,8 +9,8 @@ from sc2.ids.ability_id import AbilityId as A
 from sc2.ids.unit_typeid import UnitTypeId as U
 from sc2.position import Point2
 
+from understudy.games.zerg.proving_ground.conformance.checking_bot import ENEMY, OWN, CheckingBot
 from understudy.games.zerg.proving_ground.conformance.report import Check
-from understudy.games.zerg.proving_ground.conformance.stage import ENEMY, OWN, CheckingBot
 
 # What stands where a command center is asked for: own unit, enemy unit, and whether the game allows it.
 PLACEMENTS: tuple[tuple[U | None, U | None, bool], ...] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from understudy.games.zerg.proving_ground.conformance.checking_bot import run_on_stage
 from understudy.games.zerg.proving_ground.conformance.damage import damage_checks
 from understudy.games.zerg.proving_ground.conformance.orders import (
     ability_checks,
@@ -14,7 +15,6 @@ from understudy.games.zerg.proving_ground.conformance.orders import (
 )
 from understudy.games.zerg.proving_ground.conformance.python_sc2 import run_test_files
 from understudy.games.zerg.proving_ground.conformance.report import Check, GroupReport
-from understudy.games.zerg.proving_ground.conformance.stage import run_on_stage
 from understudy.games.zerg.proving_ground.conformance.walls import map_checks, wall_checks
 
 FAILURES_SHOWN = 10

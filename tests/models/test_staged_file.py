@@ -10,7 +10,7 @@ import pytest
 
 from game_files import ACTIONS, make_model
 from understudy.files.atomic import write_content
-from understudy.learner.gate_news import GateNews
+from understudy.learner.gate_messages import GateMessages
 from understudy.ledger.gate import GateLedger
 from understudy.models.gate import Gate
 from understudy.models.gate_report import gate_report
@@ -73,7 +73,7 @@ def test_a_version_copied_over_the_champion_is_champion(run: RunDir, version: in
 
 def test_the_learner_takes_it_in_within_its_next_look(run: RunDir) -> None:
     store, said = ModelStore(run.model, run.ledger), list[str]()
-    news = GateNews(run, store, STRICT, said.append, lambda *_: None)
+    news = GateMessages(run, store, STRICT, said.append, lambda *_: None)
     news.look()
     run.model.write_bytes(store.version_path(3).read_bytes())
     news._next_look = 0.0

@@ -1,4 +1,4 @@
-"""What the learner does about the gate: it sets the mode, and tells people about every decision."""
+"""What the learner does about the gate: it sets the mode, and logs every decision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOOK_SECONDS = 1.0
 _TITLES = {"demoted": "Gate: Taken Off", "unplayed": "Gate: Refused"}
 
 
-class GateNews:
+class GateMessages:
     """The gate of one run, as its learner sees it. `settings` other than the defaults change the gate of the run."""
 
     def __init__(

@@ -21,7 +21,7 @@ _NODES = 1000  # not a time: a busy machine must not make an engine weaker
 _LETTERS = {1.0: "W", 0.0: "T", -1.0: "L"}
 
 
-def yardsticks() -> dict[str, str]:
+def fixed_opponents() -> dict[str, str]:
     """What there is on this machine, the weakest first: a name for people, and the one of `understudy arena`."""
     found = {"random": "random", "greedy": "greedy"}
     if ENGINE in find_engines():
@@ -30,9 +30,9 @@ def yardsticks() -> dict[str, str]:
 
 
 def evaluate(model: str, first: int, games: int) -> dict[str, Any]:
-    """See GameSpec.evaluator: the policy without search, against each yardstick in turn, with either colour."""
+    """See GameSpec.evaluator: the policy without search, against each of them in turn, with either colour."""
     evaluate_planes = torch_evaluator(load_checkpoint(Path(model)).network)
-    against = yardsticks()
+    against = fixed_opponents()
     results, axes = "", []
     for number in range(first, first + games):
         turn, place = divmod(number, len(against))

@@ -1,4 +1,4 @@
-"""Models of earlier versions of this program, with what networks have by now: they decide as they did, and learn on."""
+"""Models of earlier versions of this program, completed to the networks of today: they decide as before, and learn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from understudy.networks.network import Layout
 _VECTORS = ("parameters", "adam_m", "adam_v")
 
 
-def completed(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> tuple[Layout, dict[str, NDArray[Any]]]:
+def with_skip_layers(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> tuple[Layout, dict[str, NDArray[Any]]]:
     """Beside hidden layers there is a matrix from the inputs straight to the outputs; older models get one of zeros."""
     parts: list[tuple[str, tuple[int, ...]]] = []
     vectors: dict[str, list[NDArray[Any]]] = {name: [] for name in _VECTORS}

@@ -1,4 +1,4 @@
-"""Turns at the model of a run: one process publishes at a time, and trainers that can wait take turns."""
+"""Locks around the model of a run: one process publishes at a time, and trainers take turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a game has waited while a learner could have used it."""
+"""The ages of waiting games by their files, right also after the system clock was set forward or back."""
 
 from __future__ import annotations
 

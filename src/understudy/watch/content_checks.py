@@ -15,7 +15,7 @@ from typing import Any
 
 from understudy.errors import ModelDamaged, ModelMismatch, ModelMissing, NonFiniteError, RunDirError
 from understudy.files.locks import FileLock
-from understudy.models.staged import is_replaced
+from understudy.models.staged_file import is_replaced
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.run.status import is_alive
@@ -28,7 +28,7 @@ _SILENT_SECONDS = 3.0  # a heartbeat comes every second
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class Contents:
     """What was found inside the files of a run."""
 
     newest_version: int | None = None
@@ -42,7 +42,7 @@ class Inside:
     ledger_damage: str = ""
 
 
-NOT_LOOKED = Inside()
+UNCHECKED = Contents()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class _Model:
     broken: str = ""
 
 
-def look_inside(run: RunDir, ledger_seconds: float = LEDGER_SECONDS) -> Inside:
+def check_contents(run: RunDir, ledger_seconds: float = LEDGER_SECONDS) -> Contents:
     """Look at the models and the ledger of a run. A ledger that takes longer to check counts as sound."""
     store = ModelStore(run.model, run.ledger)
     newest = _looked_at(store.newest, stamp_of(store.newest))
     models = [newest, _looked_at(run.model, stamp_of(run.model))] if store.separate else [newest]
-    return Inside(
+    return Contents(
         newest_version=newest.version,
         damaged_models=tuple(model.damage for model in models if model.damage),
         broken_models=tuple(dict.fromkeys(model.broken for model in models if model.broken)),

@@ -1,4 +1,4 @@
-"""Games from which the gate cannot tell models apart, and why: said aloud, since nothing would ever be decided."""
+"""Warnings about games from which the gate cannot tell models apart: without them it would stay undecided silently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RESULTS = 'Call `end_episode` with "Victory", "Defeat" or "Tie" when a game end
 _NEWEST = "SELECT score, reward, finished FROM gate_games ORDER BY rowid DESC LIMIT ?"
 
 
-def blindness(ledger: Ledger) -> str | None:
+def uninformative_games(ledger: Ledger) -> str | None:
     """Why the newest games of a run say nothing about its models, with what to do; None if they do."""
     games = ledger.query(_NEWEST, (_LOOKED_AT,)) if has_gate(ledger, "gate_games") else []
     ended = [(score, reward) for score, reward, finished in games if finished is not None]

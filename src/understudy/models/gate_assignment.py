@@ -23,7 +23,7 @@ _RECENT, _BEFORE, _WORSE = 8, 60, 1.0  # games, games before them, standard erro
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Assignment:
     """Who plays a game: a role, and the version, None for the newest of the line."""
 
     role: Role
@@ -32,9 +32,9 @@ class Part:
 
 def assigned(
     db: sqlite3.Connection, state: GateState, head: int, game: str, opponent: str, chance: random.Random
-) -> tuple[Part, GateState]:
+) -> tuple[Assignment, GateState]:
     """Give out one game against this opponent; the part, and the state after it."""
-    on_stage = Part("line") if state.stage == "line" else Part("champion", state.champion)
+    on_stage = Assignment("line") if state.stage == "line" else Assignment("champion", state.champion)
     state = with_contest(state, head)
     if state.contest is None or (state.stage == "line" and head == state.line_from):
         return on_stage, state
@@ -43,7 +43,7 @@ def assigned(
     part = on_stage
     if block is not None and block.assigned == block.place:
         small = state.stage == "line"
-        part = Part("control", state.champion) if small else Part("challenger", state.challenger)
+        part = Assignment("control", state.champion) if small else Assignment("challenger", state.challenger)
     number = table.NO_BLOCK if block is None else block.number
     table.add_game(db, game, number, part.role, head if part.version is None else part.version)
     return part, state

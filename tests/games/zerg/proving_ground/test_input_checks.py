@@ -12,7 +12,7 @@ import pytest
 from s2clientprotocol import debug_pb2, sc2api_pb2
 
 from games.zerg.proving_ground.clients import Client, client_in_game, create_request, join_request, own
-from understudy.games.zerg.proving_ground.border import (
+from understudy.games.zerg.proving_ground.input_checks import (
     LARGEST_VALUE,
     LONGEST_TEXT,
     in_turns,
@@ -259,7 +259,7 @@ def wild_games(seed: int, rounds: int) -> None:
 def test_no_request_makes_a_kernel_read_or_write_outside_of_its_arrays() -> None:
     """In a process whose machine code checks every index. Compiling that takes half a minute, the first time."""
     code = (
-        "from games.zerg.proving_ground.test_border import wild_games; from understudy.games.zerg.proving_ground."
+        "from games.zerg.proving_ground.test_input_checks import wild_games; from understudy.games.zerg.proving_ground."
         "compiled import OPTIONS; assert OPTIONS['boundscheck'];\n"
         "for seed in range(4): wild_games(seed, 60)"
     )
