@@ -11,12 +11,6 @@ from understudy.run.status import read_status
 from understudy.rundir import RunDir
 
 
-@pytest.fixture(autouse=True)
-def _same_priority(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`learn` lowers the priority of its process, which here is that of all tests."""
-    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)
-
-
 def test_help_names_every_command_and_setting(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])

@@ -198,10 +198,8 @@ def test_learning_once_on_a_full_disk_ends_with_an_error(run: RunDir, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     monkeypatch.setattr(store_module, "write_content", fail)
-    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)
     assert main(["learn", str(run.root), "--once"]) == 1
     monkeypatch.undo()
-    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)
     assert main(["learn", str(run.root), "--once"]) == 0
 
 
@@ -290,7 +288,7 @@ def test_a_game_goes_on_when_the_model_on_disk_cannot_be_played(
 
 
 def test_a_ledger_with_damaged_pages_is_said_and_not_a_traceback(
-    run: RunDir, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: RunDir, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put_game(run.buffer)
     with contextlib.closing(sqlite3.connect(run.ledger)) as db:
@@ -299,7 +297,6 @@ def test_a_ledger_with_damaged_pages_is_said_and_not_a_traceback(
     content = bytearray(run.ledger.read_bytes())
     content[size:] = b"\xff" * (len(content) - size)
     run.ledger.write_bytes(content)
-    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)
     assert main(["learn", str(run.root), "--once"]) == 1
     assert "doctor" in capsys.readouterr().err
     assert main(["doctor", str(run.root)]) == 1

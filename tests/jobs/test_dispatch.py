@@ -160,10 +160,7 @@ def test_a_learner_analyses_replays_beside_training_new_ones_too(run: RunDir, tm
 
 
 @needs_real_replays
-def test_a_drained_learner_has_analysed_every_replay(
-    run: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("understudy.learner.commands.lower_priority", lambda: None)  # it could not be raised again
+def test_a_drained_learner_has_analysed_every_replay(run: RunDir, tmp_path: Path) -> None:
     folder = tmp_path / "replays"
     folder.mkdir()
     small = [path for path in real_replays() if path.stat().st_size < 60_000][-2:]
