@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 NAMED_NOTES = ("game", "map", "opponent_id", "opponent_race")
 """The notes that are fields of a game's meta."""
+RECORDING = "recording"
+"""The note that names the recording of a game: a file in `games/` of the run, which a page of the dashboard plays."""
 
 _QUALIFIED = re.compile(r"[A-Za-z_]\w*\.([A-Za-z_]\w*)")  # how Python prints a member of an enum: Result.Victory
 _MOST_NOTES = 40

@@ -40,13 +40,15 @@ class Page:
     """A page of the dashboard, at /run/RUN/`name`.
 
     `show(watched)` builds it with NiceGUI and returns functions that the dashboard calls after every look at the run,
-    or None. `wanted(run, snapshot)` says whether there is something to show.
+    or None. `wanted(run, snapshot)` says whether there is something to show. A page that can play recordings names the
+    suffix of their files in `plays`; `?file=NAME` in its address chooses one of `games/` in the run.
     """
 
     name: str
     title: str
     show: Reference
     wanted: Reference
+    plays: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ pytest.importorskip("nicegui")
 
 from tools.chromium import Browser
 
+from game_files import put_game
 from understudy.errors import EpisodeError
+from understudy.experience.notes import RECORDING
 from understudy.games.zerg import sample_games
 from understudy.games.zerg.challenges import Challenge
 from understudy.games.zerg.direct.game import Opponent, StrategyGame
@@ -99,7 +101,9 @@ def test_the_page_plays_a_recorded_game(recording: Path, tmp_path: Path, browser
     run = RunDir.at(tmp_path / "run")
     run.create()
     run.games.mkdir()
-    (run.games / recording.name).write_bytes(recording.read_bytes())
+    older = run.games / "battle_20250101_000000_1.jsonl"
+    for path in (older, run.games / recording.name):
+        path.write_bytes(recording.read_bytes())
     with dashboard(str(run.root)) as address:
         page = browser.open(f"{address}/run/run/battles")
         page.wait_for_text("Zerg against Terran Hard <b>Rush</b> on ProvingGround-0: Tie")
@@ -108,4 +112,13 @@ def test_the_page_plays_a_recorded_game(recording: Path, tmp_path: Path, browser
         page.wait_for_text("0:30 of 0:30")  # it has played to its end by itself
         page.click('[aria-label="first"]')
         page.wait_for_text("0:00 of 0:30")
+        game = put_game(run.buffer, 1, extra={RECORDING: older.name})
+        page.go(f"{address}/run/run/game/buffer/{game.name}")
+        page.click(f'a[href="/run/run/battles?file={older.name}"]')
+        page.wait_for(f"!!document.querySelector('.filters')?.innerText.includes('{older.name}')")
+        page.wait_for_text("Zerg against Terran Hard <b>Rush</b> on ProvingGround-0: Tie")
+        older.unlink()
+        page.go(f"{address}/run/run/game/buffer/{game.name}")
+        page.wait_for_text("Every decision")
+        assert not page.evaluate("!!document.querySelector('a[href*=\"battles?file\"]')")
         assert page.complaints == []

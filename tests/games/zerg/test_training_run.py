@@ -15,11 +15,13 @@ pytest.importorskip("numba")
 from understudy.agent import RLAgent
 from understudy.errors import SettingsError
 from understudy.experience.episode import read_episode
+from understudy.experience.notes import RECORDING
 from understudy.games.zerg import state, training_run
 from understudy.games.zerg.challenges import Challenge
 from understudy.games.zerg.history import GameLog, PlayedGame, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft
 from understudy.games.zerg.run_options import parse_options
+from understudy.games.zerg.sample_games import samples_of
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 from understudy.games.zerg.training_run import CRASHES_THAT_STOP, _fitted, main
 from understudy.learner.statistics import Statistics
@@ -53,6 +55,9 @@ def test_games_are_played_learned_from_and_continued_by_a_second_start(
     assert sorted(game.number for game in GameLog(tmp_path).games) == [0, 1, 2, 3, 4, 5]
     learned = [read_episode(path, StorageSettings()) for path in RunDir.at(tmp_path).archive.glob("*.npz")]
     assert sum(episode.meta.game == "zerg" for episode in learned) == 6
+    recorded = [episode.meta.extra[RECORDING] for episode in learned if RECORDING in episode.meta.extra]
+    assert sorted(recorded) == sorted(path.name for path in samples_of(RunDir.at(tmp_path)))
+    assert len(recorded) >= 1  # the first game; another one a minute later
     assert sum(episode.meta.game == "zerg-direct" for episode in learned) > 0  # practice beside the second session
     assert not list(RunDir.at(tmp_path).buffer.glob("*.npz"))
     assert json.loads(RunDir.at(tmp_path).step_time.read_text())["seconds"] > 0  # for the learner, which makes room

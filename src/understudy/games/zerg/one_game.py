@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from understudy.errors import SettingsError
+from understudy.experience.notes import RECORDING
 from understudy.files.step_time import write_step_time
 from understudy.games.zerg.challenges import Challenge
 from understudy.games.zerg.defaults import zerg_agent, zerg_settings
@@ -74,6 +75,7 @@ def play_one(challenge: Challenge, setup: GameSetup) -> PlayedGame:
 
         agent = zerg_agent(setup.run_dir, settings=settings, try_out=setup.try_out)
         run = RunDir.at(setup.run_dir)
+        recorder = None if setup.starcraft else sample_recorder(run, challenge, record)
         opponents = zerg_memory(run.root / OPPONENTS)
         bot = WickedZergBotProImpl(
             agent,
@@ -81,11 +83,12 @@ def play_one(challenge: Challenge, setup: GameSetup) -> PlayedGame:
             opponents=opponents,
             openings=Openings(run.build_orders),
             chance=random.Random(challenge.seed),
-            about=record,
+            about=record | ({} if recorder is None else {RECORDING: recorder.path.name}),
             on_step_time=partial(_say_step_time, run.step_time),
         )
         bot.opponent_id = f"{challenge.race}-{challenge.difficulty}-{challenge.build}"
-        result = _play(bot, challenge, setup, record["map"])
+        with contextlib.nullcontext() if recorder is None else contextlib.closing(recorder):
+            result = _play(bot, challenge, setup, record["map"], recorder)
         outcome = bot.close_game(CRASH if result is None else result)  # does nothing if on_end was called
         error = "" if outcome["result"] != CRASH else "the game ended without a result"
     except Exception as problem:  # noqa: BLE001 - one dead game must not end the run; it is recorded with its reason
@@ -108,7 +111,7 @@ def play_one(challenge: Challenge, setup: GameSetup) -> PlayedGame:
     )
 
 
-def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> str | None:
+def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str, recorder: Any) -> str | None:
     from sc2.data import AIBuild, Difficulty, Race  # noqa: PLC0415
     from sc2.player import Bot, Computer  # noqa: PLC0415
 
@@ -119,20 +122,14 @@ def _play(bot: Any, challenge: Challenge, setup: GameSetup, map_name: str) -> st
     if setup.starcraft is None:
         from understudy.games.zerg.proving_ground import play  # noqa: PLC0415
 
-        about = {"race": challenge.race, "difficulty": challenge.difficulty, "build": challenge.build, "map": map_name}
-        recorder = sample_recorder(RunDir.at(setup.run_dir), challenge, about)
-        try:
-            report = play(
-                player,
-                computer,
-                map_seed=challenge.map_seed,
-                seed=challenge.seed,
-                game_time_limit=setup.time_limit,
-                recorder=recorder,
-            )
-        finally:
-            if recorder is not None:
-                recorder.close()
+        report = play(
+            player,
+            computer,
+            map_seed=challenge.map_seed,
+            seed=challenge.seed,
+            game_time_limit=setup.time_limit,
+            recorder=recorder,
+        )
         return None if report.result is None else report.result.name
     from sc2 import maps  # noqa: PLC0415
     from sc2.main import run_game  # noqa: PLC0415

@@ -84,6 +84,7 @@ SPEC = GameSpec(
             "Watch",
             "understudy.games.zerg.pages.battles:show",
             "understudy.games.zerg.pages.battles:wanted",
+            plays=".jsonl",
         ),
         Page(
             "replays",

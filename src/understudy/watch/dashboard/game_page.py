@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import quote
+
 import numpy as np
 from nicegui import ui
 from numpy.typing import NDArray
 
 from understudy.errors import EpisodeError
+from understudy.experience.notes import RECORDING
 from understudy.watch import formats
 from understudy.watch.dashboard import charts
 from understudy.watch.dashboard.charts import Line, Options
@@ -41,6 +45,8 @@ async def show(watched: Watched, folder: str, name: str) -> None:
         with card("Game"):
             ends = (("Ended", formats.clock(meta.ended_at)), ("Folder", folder))
             ui.html(facts([("Result", result_tag(meta.result)), *as_facts(view), *ends]))
+            if (link := replay_link(watched, meta.extra.get(RECORDING))) is not None:
+                ui.html(link)
         chart_card("decision_reward", lambda: rewards(view), unit="reward of each decision, and their sum", tall=True)
     unit = "% of the probability, over the game"
     nothing = "No probabilities are known."
@@ -52,6 +58,17 @@ async def show(watched: Watched, folder: str, name: str) -> None:
             ui.html(states(view))
     with card("Every decision"), box("long"):
         ui.html(decisions(view))
+
+
+def replay_link(watched: Watched, recording: object) -> Markup | None:
+    """A link to the page that plays this recording of the game, if it is still there."""
+    if not isinstance(recording, str) or Path(recording).name != recording:
+        return None
+    page = next((page for page in watched.pages if page.plays and recording.endswith(page.plays)), None)
+    if page is None or not (watched.run.games / recording).is_file():
+        return None
+    address = f"/run/{watched.name}/{page.name}?file={quote(recording)}"
+    return tag("p", tag("a", "Watch this game", href=address))
 
 
 def rewards(view: GameView) -> Options:

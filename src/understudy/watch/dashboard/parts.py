@@ -20,6 +20,12 @@ def box(classes: str, tag: str = "div") -> ui.element:
     return ui.element(tag).classes(classes)
 
 
+def chosen_file() -> str:
+    """The file that the address of this page names: `?file=NAME`."""
+    request = ui.context.client.request
+    return "" if request is None else request.query_params.get("file", "")
+
+
 def live_html(render: Callable[[], Markup], classes: str = "") -> Update:
     """HTML that follows what it is rendered from."""
     element = ui.html(render()).classes(classes)

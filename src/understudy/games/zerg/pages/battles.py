@@ -13,7 +13,7 @@ from understudy.games.zerg.sample_games import samples_of
 from understudy.rundir import RunDir
 from understudy.watch.dashboard.charts import Options
 from understudy.watch.dashboard.markup import Markup, empty, tag
-from understudy.watch.dashboard.parts import Update, box, card, chart_card
+from understudy.watch.dashboard.parts import Update, box, card, chart_card, chosen_file
 from understudy.watch.dashboard.runs import Watched, in_reader
 
 _STYLE = Path(__file__).with_name("battles.css")
@@ -48,6 +48,7 @@ class BattleViewer:
     def __init__(self, watched: Watched) -> None:
         self._run = watched.run
         self._files: dict[str, Path] = {}
+        self._asked_for = chosen_file()
         self._battle: Battle | None = None
         self._at = 0
         self._playing = True
@@ -86,8 +87,8 @@ class BattleViewer:
         self._files = {path.name: path for path in found}
         names = list(self._files)
         if names != self._file.options:
-            chosen = self._file.value if self._file.value in self._files else (names[0] if names else None)
-            self._file.set_options(names, value=chosen)
+            wanted = self._file.value or self._asked_for
+            self._file.set_options(names, value=wanted if wanted in self._files else (names[0] if names else None))
         if not names:
             self._map.set_content(empty("A game on the proving ground is recorded about once a minute."))
 

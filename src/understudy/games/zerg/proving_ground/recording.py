@@ -33,6 +33,7 @@ class Recording:
     def __init__(
         self, path: Path, game_map: Map, *, every: int = EVERY, about: Mapping[str, Any] | None = None
     ) -> None:
+        self.path = path
         self._file = path.open("w", encoding="utf-8")
         self._next, self._every = 0, every
         ground = game_map.pathable.astype(np.uint8) + (game_map.height > 216) * game_map.pathable
