@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -224,6 +224,12 @@ def add_game(db: sqlite3.Connection, game: str, block: int, role: str, version: 
     db.execute("UPDATE gate_blocks SET assigned = assigned + 1 WHERE block = ?", (block,))
     values = (game, block, role, version, time.time())
     db.execute("INSERT INTO gate_games (id, block, role, version, began) VALUES (?, ?, ?, ?, ?)", values)
+
+
+def any_game(db: sqlite3.Connection, games: Sequence[str]) -> bool:
+    """Whether one of these games was ever assigned."""
+    marks = ",".join("?" * len(games))
+    return db.execute(f"SELECT 1 FROM gate_games WHERE id IN ({marks}) LIMIT 1", games).fetchone() is not None
 
 
 def finish_game(db: sqlite3.Connection, game: str, score: float | None, reward: float) -> int | None:

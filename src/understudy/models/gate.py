@@ -26,6 +26,7 @@ from understudy.ledger import gate as table
 from understudy.ledger.gate import GateLedger
 from understudy.models.evidence import Played, difference
 from understudy.models.gate_assignment import Assignment, Role, assigned
+from understudy.models.gate_blocks import PlayedBlock, take_block
 from understudy.models.gate_decisions import decided, with_contest
 from understudy.models.gate_state import (
     GateState,
@@ -134,6 +135,23 @@ class Gate:
             return decided(db, state, self._store)
 
         self._change(change)
+
+    def record_block(self, contest: int, block: PlayedBlock, champion: int, candidate: int) -> bool:
+        """Take in a block that these versions played elsewhere; False if it is known, or that contest is over."""
+        taken = False
+
+        def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
+            nonlocal taken
+            if state is None or state.contest is None or contest != state.number:
+                return state
+            found = take_block(db, state, block, champion, candidate)
+            if found is None:
+                return state
+            taken = True
+            return decided(db, dataclasses.replace(state, contest=state.contest.after(found)), self._store)
+
+        self._change(change)
+        return taken
 
     def to_simulate(self) -> SimulatedPair | None:
         """The comparison that simulated games can inform; None if nothing is compared."""

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from understudy.ledger import gate as table
 from understudy.models.contest import place_in_block
+from understudy.models.evidence import Played, difference
+from understudy.models.gate_state import GateState
 
 STRANGERS = "(met for the first time)"
 _FEW = 8  # opponents that get large blocks at once
@@ -36,3 +40,33 @@ def block_for(
             return None
         size = _SMALL
     return found or table.add_block(db, contest, opponent, size, place_in_block(size, chance))
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedBlock:
+    """A block that was assigned and played elsewhere: the games of both sides, each with its id."""
+
+    opponent: str
+    candidate: list[tuple[str, Played]]
+    champion: list[tuple[str, Played]]
+
+
+def take_block(
+    db: sqlite3.Connection, state: GateState, block: PlayedBlock, champion: int, candidate: int
+) -> float | None:
+    """Record the games of such a block, and return what it shows; None if one of them is recorded already."""
+    ours, theirs = ("line", "control") if state.stage == "line" else ("challenger", "champion")
+    sides: Sequence[tuple[str, int, list[tuple[str, Played]]]] = (
+        (ours, candidate, block.candidate),
+        (theirs, champion, block.champion),
+    )
+    if table.any_game(db, [game for _, _, games in sides for game, _ in games]):
+        return None
+    number = table.add_block(db, state.number, block.opponent, len(block.candidate) + len(block.champion), 0).number
+    for role, version, games in sides:
+        for game, played in games:
+            table.add_game(db, game, number, role, version)
+            table.finish_game(db, game, played.score, played.reward)
+    found = difference([played for _, played in block.candidate], [played for _, played in block.champion])
+    table.close_block(db, number, found)
+    return found

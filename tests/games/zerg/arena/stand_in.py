@@ -80,6 +80,8 @@ class _Handler(BaseHTTPRequestHandler):
         query = {name: values[0] for name, values in parse_qs(address.query).items()}
         if address.path == f"/api/bots/{BOT}/" and self.command == "PATCH":
             return self._update(body)
+        if address.path == "/api/bots/":
+            return self._page([{"id": BOT, "name": "mine"}], query)
         if address.path == f"/api/bots/{BOT}/":
             md5 = hashlib.md5(arena.data).hexdigest() if arena.data else None
             data = f"{arena.url}/api/bots/{BOT}/data/" if arena.data else None
@@ -165,6 +167,11 @@ def ladder_data(folder: Path, games: int, *, seed: int = 0) -> bytes:
                 bot.select_action([step, number])
             bot.observe_reward(1.0 if number % 2 else -1.0)
             bot.end_episode("Victory" if number % 2 else "Defeat")
+    return zipped(folder)
+
+
+def zipped(folder: Path) -> bytes:
+    """A data folder as the ladder hands it out."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for path in sorted(folder.rglob("*")):

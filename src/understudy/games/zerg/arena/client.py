@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from understudy.games.zerg.arena.errors import ArenaError
+from understudy.games.zerg.arena.tokens import PAGE, VARIABLE
 
 URL = "https://aiarena.net"
 TRIES = 5
@@ -145,7 +146,8 @@ def _said(error: urllib.error.HTTPError) -> str:
 
 def _refusal(request: urllib.request.Request, code: int, said: str) -> str:
     if code in (401, 403):
-        return f"AI Arena refuses the token for {request.full_url} ({said}). Run `understudy ladder login`."
+        where = f"AI Arena refuses the token for {request.full_url} ({said})."
+        return f"{where} Copy it again from {PAGE}, then set {VARIABLE} or run `understudy ladder login`."
     if code == 404:
         return f"{request.full_url} does not exist, or may not be seen with this token. Check the number of the bot."
     return f"AI Arena refuses {request.get_method()} {request.full_url}: {said}"

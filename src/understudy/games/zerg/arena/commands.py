@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -61,13 +62,14 @@ def _bot(settings: Settings) -> int:
 
 def _login(options: argparse.Namespace) -> int:
     from understudy.games.zerg.arena.client import ArenaClient  # noqa: PLC0415
-    from understudy.games.zerg.arena.tokens import keep_token  # noqa: PLC0415
+    from understudy.games.zerg.arena.tokens import PAGE, checked, keep_token  # noqa: PLC0415
 
     settings = _settings(options)
-    token = getpass.getpass("Token from https://aiarena.net/profile/token/: ").strip()
-    client = ArenaClient(token, settings.ladder.url)
-    client.check()
-    keep_token(urlsplit(settings.ladder.url).netloc, token)
+    host = urlsplit(settings.ladder.url).netloc
+    by_hand = sys.stdin.isatty()
+    token = checked((getpass.getpass(f"Token from {PAGE}: ") if by_hand else sys.stdin.readline()).strip(), host)
+    ArenaClient(token, settings.ladder.url).check()
+    keep_token(host, token)
     print("The token is in the system's keyring.")
     return 0
 
@@ -106,7 +108,8 @@ def _pull(options: argparse.Namespace) -> int:
     with lock(run):
         found = pull(client, run, _bot(settings), replays=options.replays)
     rejected = f", {found.rejected} that cannot be used" if found.rejected else ""
-    print(f"{found.results} new results, {found.games} new games{rejected}, {found.replays} replays.")
+    evidence = f", {found.comparisons} comparisons for the gate" if found.comparisons else ""
+    print(f"{found.results} new results, {found.games} new games{rejected}, {found.replays} replays{evidence}.")
     return 0
 
 
@@ -123,5 +126,5 @@ def _push(options: argparse.Namespace) -> int:
         return build_for(own, settings.package, RunDir.at(root), target)
 
     with lock(run):
-        push(client, run, bot, build, LEARNED, again=options.again)
+        push(client, run, bot, build, LEARNED, again=options.again, compare=settings.ladder.compare)
     return 0

@@ -25,6 +25,8 @@ class LadderNotes:
     pushed_version: int = 0
     pushed_md5: str = ""
     """Of the zip."""
+    compared: int = 0
+    """The comparison of the gate that is played on the ladder; 0 if none."""
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Match → opponent, result and more."""
 

@@ -22,12 +22,10 @@ from understudy.experience.episode import Episode, file_name, read_episode, writ
 from understudy.files.atomic import write_atomically
 from understudy.files.locks import FileLock
 from understudy.games.zerg.arena.client import ArenaClient
+from understudy.games.zerg.arena.comparison import FILE, LadderComparison, compared_there, take_in
 from understudy.games.zerg.arena.errors import ArenaError
 from understudy.games.zerg.arena.notes import LadderNotes, read_notes
 from understudy.ledger.connection import Ledger
-from understudy.models.evidence import Played, score
-from understudy.models.gate import Gate
-from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.sc2.opponents import OPPONENTS, OpponentMemory
 from understudy.settings import StorageSettings
@@ -47,6 +45,7 @@ class Pulled:
     games: int
     rejected: int
     replays: int
+    comparisons: int = 0
 
 
 def lock(run: RunDir) -> FileLock:
@@ -63,24 +62,28 @@ def pull(
     if notes.bot not in (0, bot):
         raise ArenaError(f"{run.root} belongs to bot {notes.bot} of the ladder, not to {bot}. Name another run.")
     about = client.bot(bot)
-    games = rejected = 0
+    games = rejected = comparisons = 0
     md5 = about.get("bot_data_md5hash") or ""
     if about.get("bot_data") and md5 != notes.pulled_md5:
         say(f"Downloading the data of {about.get('name', bot)} ...")
         content = client.download(about["bot_data"])
         if md5 and hashlib.md5(content, usedforsecurity=False).hexdigest() != md5:
             raise ArenaError("The data changed during the download: a match has just ended. Pull again.")
-        games, rejected = merge_data(run, content)
-        notes = dataclasses.replace(notes, pulled_md5=md5)
+        games, rejected, comparisons, goes_on = merge_data(run, content)
+        notes = dataclasses.replace(notes, pulled_md5=md5, compared=notes.compared if goes_on else 0)
     new = _results(client, bot, notes, say)
     count = _replays(client, run, new, say) if replays else 0
     last = max([notes.last, *(entry["participation"] for entry in new.values())])
     dataclasses.replace(notes, bot=bot, last=last, results=notes.results | new).write(run.root)
-    return Pulled(len(new), games, rejected, count)
+    return Pulled(len(new), games, rejected, count, comparisons)
 
 
-def merge_data(run: RunDir, content: bytes) -> tuple[int, int]:
-    """Take in the games of a bot's data folder; returns how many were new, and how many cannot be used."""
+def merge_data(run: RunDir, content: bytes) -> tuple[int, int, int, bool]:
+    """Take in the games of a bot's data folder and the comparisons that they complete.
+
+    Returns how many games were new, how many cannot be used, how many comparisons were new, and whether there is a
+    comparison that goes on on the ladder.
+    """
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except zipfile.BadZipFile as error:
@@ -88,6 +91,7 @@ def merge_data(run: RunDir, content: bytes) -> tuple[int, int]:
     storage = StorageSettings()
     new = broken = 0
     with archive:
+        compared = compared_there(run, archive)
         found = {match[1]: info for info in archive.infolist() if (match := _GAME.fullmatch(info.filename))}
         missing = set(found) - _ids_here(run)
         memory = OpponentMemory(run.root / OPPONENTS)
@@ -100,10 +104,10 @@ def merge_data(run: RunDir, content: bytes) -> tuple[int, int]:
                 continue
             _remember(memory, episode)
             if game in missing:
-                _report(run, episode)
-                write_episode(run.buffer / file_name(episode.meta), _ours(run, episode), compress=storage.compress)
+                ours = _ours(run, episode, compared)
+                write_episode(run.buffer / file_name(episode.meta), ours, compress=storage.compress)
                 new += 1
-    return new, broken
+        return new, broken, *((0, False) if compared is None else take_in(run, archive, compared))
 
 
 def _read(run: RunDir, archive: zipfile.ZipFile, info: zipfile.ZipInfo, game: str, storage: StorageSettings) -> Episode:
@@ -130,10 +134,12 @@ def _ids_here(run: RunDir) -> set[str]:
     return here
 
 
-def _ours(run: RunDir, episode: Episode) -> Episode:
-    """The game as one of this run: not learned from here yet, played by the version that was pushed."""
+def _ours(run: RunDir, episode: Episode, compared: LadderComparison | None) -> Episode:
+    """The game as one of this run: not learned from here yet, played by a version that was pushed."""
     meta = episode.meta
     pushed = read_notes(run.root).pushed_version or meta.model_version
+    if compared is not None:
+        pushed = compared.version_of(meta.model_version)
     extra = {**meta.extra, "origin": ORIGIN, "ladder_version": meta.model_version}
     return dataclasses.replace(
         episode, meta=dataclasses.replace(meta, trained_online=False, model_version=pushed, extra=extra)
@@ -149,12 +155,6 @@ def _remember(memory: OpponentMemory, episode: Episode) -> None:
     opening = str(meta.extra.get("opening", ""))
     rushed = bool(meta.extra.get("rushed", False))
     memory.record(meta.opponent_id, race, meta.result, rushed, opening, start, game=meta.id)
-
-
-def _report(run: RunDir, episode: Episode) -> None:
-    """Give the result to the gate. It counts if the game was assigned to a side of a comparison."""
-    played = Played(score(episode.meta.result, truncated=episode.meta.truncated), float(episode.rewards.sum()))
-    Gate(run.ledger, ModelStore(run.model, run.ledger)).record(episode.meta.id, played)
 
 
 def _results(
@@ -209,12 +209,12 @@ def _write(path: Path, content: bytes) -> None:
     write_atomically(path, lambda stream: stream.write(content))
 
 
-def data_folder(run: RunDir, model: bytes, learned: tuple[str, ...]) -> bytes:
-    """The bot's new data, as a zip: the model that the gate agrees to, and what was learned of opponents."""
+def data_folder(run: RunDir, learned: tuple[str, ...]) -> bytes:
+    """The bot's new data, as a zip: the models, what was learned of opponents, and the comparison, if there is one."""
     made = io.BytesIO()
+    files = [*sorted(run.models.rglob("*.npz")), *(run.root / name for name in (*learned, run.ledger.name, FILE))]
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("models/rl_agent_model.npz", model)
-        for name in learned:
-            if (run.root / name).exists():
-                archive.writestr(name, Path(run.root / name).read_bytes())
+        for path in files:
+            if path.exists():
+                archive.write(path, path.relative_to(run.root).as_posix())
     return made.getvalue()

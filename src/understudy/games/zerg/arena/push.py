@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from understudy.games.zerg.arena.client import ArenaClient
+from understudy.games.zerg.arena.comparison import add_comparison, comparison_of
 from understudy.games.zerg.arena.errors import ArenaError
 from understudy.games.zerg.arena.notes import read_notes
 from understudy.games.zerg.arena.pull import data_folder, pull
@@ -41,18 +42,21 @@ def push(
     learned: tuple[str, ...],
     *,
     again: bool = False,
+    compare: bool = True,
     say: Callable[[str], object] = print,
 ) -> bool:
     """Upload zip and data; False if the ladder has this version already. The caller holds the run's ladder lock.
 
     `build(run directory, target)` makes the zip. What the ladder learned since the last pull is taken in first, and
-    nothing is uploaded while it changes.
+    nothing is uploaded while it changes. With `compare`, a comparison of the gate goes on there (comparison.py).
     """
     for _ in range(_PULLS):
         pull(client, run, bot, say=say)
         notes = read_notes(run.root)
         version, path = version_to_push(run)
-        if version == notes.pushed_version and not again:
+        pair = comparison_of(run) if compare else None
+        contest = 0 if pair is None else pair.contest
+        if (version, contest) == (notes.pushed_version, notes.compared) and not again:
             say(
                 f"The ladder has version {version} already: the gate has promoted no other one since. "
                 "`understudy gate` shows the evidence; --again uploads it all the same."
@@ -68,7 +72,9 @@ def push(
             target = chosen.root / "bot.zip"
             build(chosen.root, target)
             content = target.read_bytes()
-            data = data_folder(chosen, chosen.model.read_bytes(), learned)
+            if pair is None or not add_comparison(run, pair, chosen):
+                pair = None
+            data = data_folder(chosen, learned)
         now = client.bot(bot).get("bot_data_md5hash") or ""
         if now != notes.pulled_md5:
             say("A match has ended in the meantime; its game is taken in first ...")
@@ -79,7 +85,9 @@ def push(
             pushed_version=version,
             pushed_md5=hashlib.md5(content, usedforsecurity=False).hexdigest(),
             pulled_md5=hashlib.md5(data, usedforsecurity=False).hexdigest(),
+            compared=contest,
         ).write(run.root)
-        say(f"Version {version} is on the ladder: {len(content):,} bytes, and {len(data):,} bytes of data.")
+        beside = "" if pair is None else f", and version {pair.candidate} is compared with it there"
+        say(f"Version {version} is on the ladder{beside}: {len(content):,} bytes, and {len(data):,} bytes of data.")
         return True
     raise ArenaError("The bot's data change faster than they can be taken in. Push again between two matches.")

@@ -9,6 +9,7 @@ from typing import Any
 from understudy.games.zerg.arena.errors import ArenaError
 
 VARIABLE = "AIARENA_TOKEN"
+PAGE = "https://aiarena.net/profile/token/"
 _SERVICE = "understudy-aiarena"
 
 
@@ -20,11 +21,17 @@ def find_token(host: str) -> str:
             token = (keyring.get_password(_SERVICE, host) or "").strip()
     if not token:
         raise ArenaError(
-            f"There is no token for {host}. Copy it from https://aiarena.net/profile/token/, then set the variable "
-            f"{VARIABLE}, or run `understudy ladder login`, which keeps it in the system's keyring."
+            f"There is no token for {host}. Copy it from {PAGE}, then set the variable {VARIABLE}, "
+            "or run `understudy ladder login`, which keeps it in the system's keyring."
         )
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise ArenaError(f"The token for {host} is not a token: it has characters that no token has.")
+    return checked(token, host)
+
+
+def checked(token: str, host: str) -> str:
+    """The token, if it can be one; else ArenaError."""
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        found = "it has characters that no token has" if token else "it is empty"
+        raise ArenaError(f"This is not a token for {host}: {found}. Copy it again from {PAGE}.")
     return token
 
 
@@ -35,8 +42,11 @@ def keep_token(host: str, token: str) -> None:
         raise ArenaError(f"There is no system keyring here (pip install keyring). Set the variable {VARIABLE} instead.")
     try:
         keyring.set_password(_SERVICE, host, token)
+        kept = keyring.get_password(_SERVICE, host) == token
     except Exception as error:  # every backend has errors of its own
         raise ArenaError(f"The keyring refuses the token ({error}). Set the variable {VARIABLE} instead.") from error
+    if not kept:
+        raise ArenaError(f"The keyring does not keep the token. Set the variable {VARIABLE} instead.")
 
 
 def _keyring() -> Any:

@@ -19,3 +19,6 @@ class LadderSettings(Section):
 
     bot: int = setting(0, "number of the bot, as in the address of its page; 0 = none", 0)
     url: str = setting("https://aiarena.net", "address of the ladder")
+    compare: bool = setting(
+        True, "while the gate compares a candidate with the champion, the candidate plays a share of the ladder's games"
+    )
