@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.errors import MatchesDamaged, SettingsError
+from understudy.games import tictactoe
 from understudy.games.drift import PUSH, Drift
 from understudy.games.game import Game, open_game
 from understudy.games.gym import GymnasiumGame
@@ -285,3 +286,31 @@ def test_images_that_are_too_large_are_refused_with_advice() -> None:
 def test_a_game_that_cannot_be_played_is_a_clear_error(name: str, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         open_game(name, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"players": 3}, r"Mine\.players is 3; it must be 1 or 2"),
+        ({"state_dim": 2.0}, r"Mine\.state_dim is 2\.0; it must be a whole number"),
+        ({"actions": "ab"}, r"Mine\.actions is 'ab'; it must be a tuple of labels"),
+        ({"actions": 2}, r"Mine\.actions is 2; it must be a tuple of labels"),
+        ({"actions": ()}, r"Mine\.actions is \(\)"),
+        ({"masked": None}, r"Mine\.masked is None; it must be True or False"),
+        ({"name": 5}, r"Mine\.name is 5; it must be a text"),
+        ({"__init__": lambda self, _: None}, r"Mine\.matches is missing; .*super\(\)\.__init__"),
+    ],
+)
+def test_attributes_that_do_not_fit_the_interface_are_named(
+    changes: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tictactoe, "Mine", type("Mine", (tictactoe.TicTacToe,), changes), raising=False)
+    with pytest.raises(SettingsError, match=message):
+        open_game("understudy.games.tictactoe:Mine", 2)
+
+
+def test_a_missing_attribute_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    methods = {name: lambda *_: None for name in ("reset", "observe", "step")}
+    monkeypatch.setattr(tictactoe, "Bare", type("Bare", (Game,), {"name": "bare", **methods}), raising=False)
+    with pytest.raises(SettingsError, match=r"Bare\.players is missing; it must be 1 or 2 \(docs/add-a-game\.md\)"):
+        open_game("understudy.games.tictactoe:Bare", 2)

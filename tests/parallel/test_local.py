@@ -147,7 +147,7 @@ def test_workers_that_keep_dying_are_given_up(monkeypatch: pytest.MonkeyPatch) -
     model = make_model(Bandit)
     with manager_of("Dying", model, num_workers=1, max_restarts=1) as manager:
         manager.start_workers(model)
-        with pytest.raises(WorkersFailed, match=r"Worker 0 ended with code 7, 2 times in a row\."):
+        with pytest.raises(WorkersFailed, match=r"Worker 0 ended with code 7\. Failures in a row: 2\."):
             manager.collect_experiences()
 
 

@@ -331,7 +331,7 @@ def test_dying_workers_are_followed_by_a_sequential_run(
     with caplog.at_level(logging.WARNING):
         stats = loop.run(updates=60)
     assert stats.mode == "sequential"
-    assert "Worker 0 ended with code 7, 1 times in a row. The run continues sequentially" in caplog.text
+    assert "Worker 0 ended with code 7. Failures in a row: 1. The run continues sequentially" in caplog.text
     assert accuracy(loop.model) > 0.85
 
 
@@ -373,7 +373,9 @@ def test_a_game_that_fails_in_this_process_is_opened_again(caplog: pytest.LogCap
 
 def test_a_game_that_fails_at_once_ends_the_run_with_what_it_raised() -> None:
     loop = TrainingLoopManager("parallel.small:Poisoned", settings(max_restarts=2), seed=1)
-    with pytest.raises(WorkersFailed, match=r"Worker 0 failed: Poisoned.step gave a reward of nan.*3 times in a row"):
+    with pytest.raises(
+        WorkersFailed, match=r"Worker 0 failed: Poisoned.step gave a reward of nan.*Failures in a row: 3"
+    ):
         loop.run(updates=4)
 
 

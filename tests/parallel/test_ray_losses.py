@@ -183,7 +183,7 @@ def test_workers_that_are_lost_again_and_again_end_the_pool(
 ) -> None:
     trouble = {("play", worker, incarnation): error for worker in range(2) for incarnation in range(9)}
     pool, _ = pool_of(trouble, monkeypatch, max_restarts=3)
-    with pytest.raises(WorkersFailed, match=r"Worker \d was lost .* 4 times in a row"):
+    with pytest.raises(WorkersFailed, match=r"Worker \d was lost .* Failures in a row: 4"):
         pool.collect_experiences()
     assert set(pool.losses) == {cause}
     assert 4 <= pool.losses[cause] <= 8

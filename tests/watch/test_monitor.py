@@ -16,10 +16,11 @@ from rich.console import Console, Group
 from game_files import put_game
 from understudy.cli import main
 from understudy.run.log import append_entry, show
+from understudy.run.update_log import UpdateLog
 from understudy.rundir import RunDir
 from understudy.watch.formats import size
 from understudy.watch.monitor_rows import frame, sparkline
-from understudy.watch.report import look_back
+from understudy.watch.report import look_back, status_line
 from understudy.watch.snapshot import RunSnapshot, read_run
 from watch.prepared import new_run, set_status
 
@@ -63,6 +64,21 @@ def test_self_play_has_a_mean_return_in_place_of_a_win_rate(learned: RunDir) -> 
     assert "self-play: 7 updates, 900 decisions, 12 games" in text
     assert "Win rate" not in text
     assert f"mean {read_run(learned).metrics['mean_return']:.4f} a game" in text
+    assert "first player" not in text
+
+
+def test_of_two_players_the_mean_return_is_that_of_the_first(learned: RunDir) -> None:
+    set_status(learned, selfplay={"updates": 7, "decisions": 900, "games": 12})
+    updates = UpdateLog(learned.updates, 0)
+    updates.note(1, 1, 12, 900, {"mean_return": -0.5, "players": 2})
+    updates.flush()
+    assert " a game, first player" in "\n".join(screen(learned, 80, 24))
+
+
+def test_the_status_line_counts_the_games_of_self_play(learned: RunDir) -> None:
+    assert " games=40 " in status_line(learned)[0]
+    set_status(learned, selfplay={"updates": 7, "decisions": 900, "games": 12})
+    assert " games=12 " in status_line(learned)[0]  # the ledger has its evaluation games only
 
 
 def test_a_large_terminal_shows_the_log_as_it_is(learned: RunDir) -> None:

@@ -6,7 +6,7 @@ Games have one player, or two players with opposite rewards (zero-sum).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -117,7 +117,32 @@ def open_game(name: str, matches: int) -> Game:
     Worker processes open their own matches by this name.
     """
     game: Game = _factory(name)(matches, *filter(None, [argument_of(name)]))
+    _check_attributes(game, matches)
     return game
+
+
+def _check_attributes(game: Game, matches: int) -> None:
+    """Raise SettingsError where a game lacks an attribute of the interface, or gives it a value that cannot be used."""
+    rules: dict[str, tuple[str, Callable[[Any], bool]]] = {
+        "matches": (f"{matches}; call super().__init__(matches)", lambda value: value == matches),
+        "name": ("a text", lambda value: isinstance(value, str)),
+        "players": ("1 or 2", lambda value: value in (1, 2)),
+        "state_dim": (
+            "a whole number of at least 1",
+            lambda value: isinstance(value, (int, np.integer)) and value >= 1,
+        ),
+        "actions": ("a tuple of labels, one text for each action", _are_labels),
+        "masked": ("True or False", lambda value: isinstance(value, bool)),
+    }
+    for name, (wanted, fits) in rules.items():
+        value = getattr(game, name, None)
+        if not fits(value):
+            found = f"is {value!r}" if hasattr(game, name) else "is missing"
+            raise SettingsError(f"{type(game).__name__}.{name} {found}; it must be {wanted} (docs/add-a-game.md).")
+
+
+def _are_labels(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) > 0 and all(isinstance(label, str) for label in value)
 
 
 def default_settings(name: str) -> Mapping[str, Mapping[str, Any]]:

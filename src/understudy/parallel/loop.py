@@ -111,6 +111,11 @@ class TrainingLoopManager:
         return self.stats
 
     @property
+    def two_players(self) -> bool:
+        """Whether the game has two players, so that returns are those of the first one."""
+        return self._shape.two_players
+
+    @property
     def _elastic(self) -> bool:
         """Whether the number of workers changes with a cluster."""
         parallel = self.settings.parallel
@@ -202,7 +207,7 @@ class TrainingLoopManager:
     def _log_update(self, learned: UpdateStats) -> None:
         stats, trainer = self.stats, self.model.trainer
         values = self.model.facts(learned) | {"mean_return": stats.mean_return, "staleness": stats.staleness}
-        values["players"] = 2 if self._shape.two_players else 1
+        values["players"] = 2 if self.two_players else 1
         self._updates.note(trainer.updates, self.model.version, stats.games, stats.decisions, values)
 
     def perform_ppo_update(self, rollouts: Sequence[Rollout]) -> UpdateStats | None:

@@ -122,8 +122,7 @@ class WorkerPool(ABC):
         """Prepare for a replacement of this worker; raises WorkersFailed if it died too often in a row."""
         self._deaths_in_a_row[worker] += 1
         if self._deaths_in_a_row[worker] > self._settings.max_restarts:
-            raise WorkersFailed(
-                f"Worker {worker} {trouble.removesuffix('.')}, {self._deaths_in_a_row[worker]} times in a row."
-            )
+            failures = self._deaths_in_a_row[worker]
+            raise WorkersFailed(f"Worker {worker} {trouble.removesuffix('.')}. Failures in a row: {failures}.")
         logger.warning("Worker %d %s; another one takes its place.", worker, trouble.removesuffix("."))
         self._incarnations[worker] += 1

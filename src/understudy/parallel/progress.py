@@ -26,9 +26,12 @@ class Progress:
         self._game = game
         self._model = model
         self._said_at = time.monotonic()
+        self._returns = "mean return"
 
     def begin(self, loop: TrainingLoopManager) -> None:
         """Print what is going to run."""
+        if loop.two_players:
+            self._returns = "first player's mean return"
         parallel = loop.settings.parallel
         workers = parallel.workers
         where = f"{workers} worker processes" if parallel.enabled else "this process"
@@ -43,23 +46,22 @@ class Progress:
         """Print progress, at most every few seconds."""
         if time.monotonic() - self._said_at >= _EVERY_SECONDS:
             self._said_at = time.monotonic()
-            say(_line(stats))
+            say(self._line(stats))
 
     def end(self, loop: TrainingLoopManager) -> None:
         """Print the result."""
-        say(_line(loop.stats))
+        say(self._line(loop.stats))
         losses = {} if loop.workers is None else loop.workers.get_parallel_stats().get("losses", {})
         if losses:
             causes = ", ".join(f"{cause} {number}" for cause, number in sorted(losses.items()))
             say(f"Workers were lost and replaced: {causes}. Each loss cost the current rollout.")
         say(f"{self._model} is at version {loop.model.version}, after {loop.model.trainer.updates} updates.")
 
-
-def _line(stats: LoopStats) -> str:
-    speed = stats.decisions / stats.seconds if stats.seconds else 0.0
-    line = (
-        f"{stats.updates:>6} updates  {stats.decisions:>10,} decisions ({speed:,.0f}/s)  {stats.games:>8,} games  "
-        f"mean return {f'{stats.mean_return:8.2f}' if stats.returns else '       -'}  "
-        f"staleness {stats.staleness:.1f} (effective sample {stats.effective_sample_size:.0%})"
-    )
-    return line if stats.mode == "parallel" else f"{line}  sequential"
+    def _line(self, stats: LoopStats) -> str:
+        speed = stats.decisions / stats.seconds if stats.seconds else 0.0
+        line = (
+            f"{stats.updates:>6} updates  {stats.decisions:>10,} decisions ({speed:,.0f}/s)  {stats.games:>8,} games  "
+            f"{self._returns} {f'{stats.mean_return:8.2f}' if stats.returns else '       -'}  "
+            f"staleness {stats.staleness:.1f} (effective sample {stats.effective_sample_size:.0%})"
+        )
+        return line if stats.mode == "parallel" else f"{line}  sequential"

@@ -109,7 +109,9 @@ def _rows(
     stats = seen.learner.stats
     if "selfplay" in stats:  # it plays itself: there is no win rate
         returns = history.metrics["mean_return"].value if "mean_return" in history.metrics else []
-        yield "Return", f"{sparkline(returns, spark, bars)}  mean {number(seen.metrics.get('mean_return'))} a game"
+        whose = ", first player" if history.players == 2 else ""
+        mean = f"mean {number(seen.metrics.get('mean_return'))} a game{whose}"
+        yield "Return", f"{sparkline(returns, spark, bars)}  {mean}"
     else:
         yield "Win rate", f"{sparkline(history.win_rate.value, spark, bars, 0.0, 1.0)} {_band(history.win_rate)}"
         for purpose, results in history.others.items():

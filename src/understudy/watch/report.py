@@ -31,7 +31,7 @@ def status_line(run: RunDir) -> tuple[str, int]:
         "health": health.light,
         "progress": judge_progress(history).verdict,
         "version": seen.model.version,
-        "games": history.games or (seen.learner.stats.get("selfplay") or {}).get("games", 0),
+        "games": (seen.learner.stats.get("selfplay") or {}).get("games") or history.games,
         "waiting": seen.buffer.count,
         "win_rate": f"{rate[-1]:.3f}" if rate else None,
         "detail": health.phase.detail,
