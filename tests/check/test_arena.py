@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from understudy.check.arena import Arena, rated
 from understudy.check.contestants import contestants_of
 from understudy.cli import main
-from understudy.errors import SettingsError
+from understudy.errors import GameFailed, SettingsError
 from understudy.games import spec as specs
 from understudy.games.spec import Contestants, GameSpec
 from understudy.ledger.arena import ArenaLedger
@@ -159,6 +159,16 @@ def test_outside_opponents_of_a_game_of_one_player_win_what_the_version_loses(
         contestants_of(["Harder"], "drift")
     with ArenaLedger(run.ledger) as ledger, pytest.raises(SettingsError, match="have a game"):
         Arena("drift", (hard, RANDOM), ledger, 2, "all")
+    with ArenaLedger(run.ledger) as ledger, pytest.raises(SettingsError, match="which need an evaluator"):
+        Arena("drift", contestants_of([f"{run.root}@2", f"{run.root}@3"], "drift"), ledger, 2, "all")
+
+
+def test_a_scripted_opponent_that_does_not_decide_in_every_match_is_named(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(specs.registered_games()["tictactoe"].rivals, "lowest", lambda *_: 0)
+    with pytest.raises(GameFailed, match=r"array of shape \(\); it must return one action for each of the 1 matches"):
+        play_pairs("tictactoe", FIRST, RANDOM, [1])
 
 
 def test_who_cannot_play_is_left_out_and_the_others_go_on(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:

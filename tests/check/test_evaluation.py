@@ -12,7 +12,7 @@ import pytest
 
 from understudy.check.evaluation import evaluate, game_of
 from understudy.cli import main
-from understudy.errors import ModelMissing, SettingsError
+from understudy.errors import GameFailed, ModelMissing, SettingsError
 from understudy.games.game import open_game
 from understudy.games.spec import find_game, resolve
 from understudy.models.live import Interface, new_model
@@ -82,6 +82,15 @@ def test_the_evaluator_of_a_game_plays_if_it_has_one(run: RunDir, monkeypatch: p
     assert asked == [(run.model, 0, 4)]
     assert (score.won, score.lost, score.score) == (2, 1, 0.5)
     assert score.version == model.version
+
+
+@pytest.mark.parametrize("returned", [{"results": "WW"}, {"results": "WLX?"}, "WLWL", None])
+def test_results_that_do_not_fit_are_refused(run: RunDir, monkeypatch: pytest.MonkeyPatch, returned: object) -> None:
+    put_model(run, "drift")
+    broken = _with(lambda **_: returned)
+    monkeypatch.setitem(find_game.__globals__["registered_games"](), "drift", broken)
+    with pytest.raises(GameFailed, match=r"The evaluator returned .* a text of 4 letters"):
+        evaluate(run, 4, "drift")
 
 
 def _with(evaluator: Any) -> Any:

@@ -17,6 +17,7 @@ from understudy.games.game import Game, open_game
 from understudy.games.gym import GymnasiumGame
 from understudy.games.images import image_of
 from understudy.games.saved import pack
+from understudy.games.spec import GameSpec
 from understudy.games.tictactoe import TicTacToe
 from understudy.networks.factory import model_factory
 from understudy.settings import NetworkSettings
@@ -279,7 +280,7 @@ def test_images_that_are_too_large_are_refused_with_advice() -> None:
         ("chess", "There is no game 'chess'. Known games: drift, gym, shogi, tictactoe, zerg"),
         ("gym:NoSuch-v0", "Gymnasium cannot make 'NoSuch-v0'"),
         ("gym:Pendulum-v1", "only Discrete ones"),
-        ("nowhere.at_all:Game", "cannot be imported"),
+        ("nowhere.at_all:Game", "neither installed nor a file in the current folder"),
         ("understudy.games.drift:Nothing", "cannot be imported"),
     ],
 )
@@ -292,7 +293,7 @@ def test_a_game_that_cannot_be_played_is_a_clear_error(name: str, message: str) 
     ("changes", "message"),
     [
         ({"players": 3}, r"Mine\.players is 3; it must be 1 or 2"),
-        ({"state_dim": 2.0}, r"Mine\.state_dim is 2\.0; it must be a whole number"),
+        ({"state_dim": 2.0}, r"Mine\.state_dim is 2\.0; it must be a whole number above 0"),
         ({"actions": "ab"}, r"Mine\.actions is 'ab'; it must be a tuple of labels"),
         ({"actions": 2}, r"Mine\.actions is 2; it must be a tuple of labels"),
         ({"actions": ()}, r"Mine\.actions is \(\)"),
@@ -314,3 +315,12 @@ def test_a_missing_attribute_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tictactoe, "Bare", type("Bare", (Game,), {"name": "bare", **methods}), raising=False)
     with pytest.raises(SettingsError, match=r"Bare\.players is missing; it must be 1 or 2 \(docs/add-a-game\.md\)"):
         open_game("understudy.games.tictactoe:Bare", 2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [({"axes": ("side",)}, "`axes` must hold ResultAxis objects"), ({"rivals": ["random"]}, "`rivals` must map names")],
+)
+def test_a_spec_with_fields_of_another_type_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        GameSpec(name="mine", **fields)

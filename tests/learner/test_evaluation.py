@@ -104,6 +104,18 @@ def test_evaluation_that_keeps_failing_is_given_up(run: RunDir, store: ModelStor
         assert jobs.set_aside == EvaluationJobs(EVALUATOR, store, ledger).set_aside == 1
 
 
+@pytest.mark.parametrize("result", [{}, {"results": "WW"}, {"results": "WWXW"}, {"results": None}])
+def test_results_that_do_not_fit_are_a_failure_of_the_evaluator(
+    run: RunDir, store: ModelStore, result: dict[str, object]
+) -> None:
+    with JobLedger(run.ledger) as ledger:
+        jobs = EvaluationJobs(EVALUATOR, store, ledger)
+        (job,) = jobs.look(idle=True)
+        assert [jobs.settle(JobOutcome(job, result=result)) for _ in range(3)] == [False, False, True]
+        assert "a text of 4 letters, W, L or T for each game" in (jobs.trouble or "")
+        assert not ledger.evaluations(EVALUATOR.function)
+
+
 def test_older_ledgers_get_the_tables_and_others_can_still_open_it(run: RunDir) -> None:
     Ledger(run.ledger).close()
     with JobLedger(run.ledger) as ledger:

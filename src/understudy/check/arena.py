@@ -80,7 +80,10 @@ class Arena:
         all_pairs = [two for two in itertools.combinations(players, 2) if can_meet(game, *two)]
         self._meet = [two for two in all_pairs if two[0] is players[0]] if pairing == "gauntlet" else all_pairs
         if not self._meet:
-            raise SettingsError(f"No two of these contestants have a game of {game} to play.")
+            raise SettingsError(
+                f"No two of these contestants have a game of {game} to play. Versions of a game of one player meet in "
+                "its evaluation games, which need an evaluator (docs/add-a-game.md)."
+            )
         self._done = {two: set(ledger.pairs(game, two[0].name, two[1].name)) for two in self._meet}
         self._given = {two: set(pairs) for two, pairs in self._done.items()}
         # With uncertain pairing a few games of each pair show where more are needed.

@@ -6,7 +6,6 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from understudy.acting.sampling import best_all, draw_all
 from understudy.errors import ModelMismatch, SettingsError
 from understudy.games.game import Bools, Game, open_game
-from understudy.games.spec import find_game, registered_games, resolve
+from understudy.games.spec import find_game, play_evaluation, registered_games, resolve
 from understudy.ledger.connection import Ledger
 from understudy.models.intervals import mean_interval, wilson
 from understudy.models.live import LiveModel
@@ -79,7 +78,7 @@ def evaluate(
     name = game or game_of(run, state)
     spec = find_game(name)
     if spec.evaluator is not None and not sample and not seed:
-        return _by_evaluator(spec.shown, resolve(spec.evaluator), path, state.version, games)
+        return _of_results(spec.shown, state.version, play_evaluation(spec.evaluator, path, 0, games)[0], None)
     matches = open_game(name, min(games, _AT_ONCE))
     try:
         _require_fit(matches, state)
@@ -124,11 +123,6 @@ def _require_fit(matches: Game, state: ModelState) -> None:
             f"The model has {spec.state_dim} features and actions {', '.join(spec.actions)}; {matches.name} has "
             f"{matches.state_dim} features and actions {', '.join(matches.actions)}."
         )
-
-
-def _by_evaluator(name: str, evaluator: object, path: Path, version: int, games: int) -> Score:
-    results = str(evaluator(model=str(path), first=0, games=games)["results"])  # type: ignore[operator]
-    return _of_results(name, version, results, None)
 
 
 def _against_random(play: Play, name: str, version: int, games: int) -> Score:

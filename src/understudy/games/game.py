@@ -123,16 +123,13 @@ def open_game(name: str, matches: int) -> Game:
 
 def _check_attributes(game: Game, matches: int) -> None:
     """Raise SettingsError where a game lacks an attribute of the interface, or gives it a value that cannot be used."""
-    rules: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    rules: dict[str, tuple[str, Callable[[Any], object]]] = {
         "matches": (f"{matches}; call super().__init__(matches)", lambda value: value == matches),
         "name": ("a text", lambda value: isinstance(value, str)),
         "players": ("1 or 2", lambda value: value in (1, 2)),
-        "state_dim": (
-            "a whole number of at least 1",
-            lambda value: isinstance(value, (int, np.integer)) and value >= 1,
-        ),
+        "state_dim": ("a whole number above 0", lambda value: isinstance(value, (int, np.integer)) and value > 0),
         "actions": ("a tuple of labels, one text for each action", _are_labels),
-        "masked": ("True or False", lambda value: isinstance(value, bool)),
+        "masked": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
     }
     for name, (wanted, fits) in rules.items():
         value = getattr(game, name, None)

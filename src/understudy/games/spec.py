@@ -18,7 +18,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import SettingsError, missing_library
+from understudy.errors import GameFailed, SettingsError, missing_library
 
 logger = logging.getLogger(__name__)
 
@@ -166,6 +166,12 @@ class GameSpec:
     package: LadderPackage | None = None
     """The zip for a ladder; None for a game that has no ladder."""
 
+    def __post_init__(self) -> None:
+        if not all(isinstance(axis, ResultAxis) for axis in self.axes):
+            raise SettingsError(f"The GameSpec {self.name!r}: `axes` must hold ResultAxis objects, not {self.axes!r}.")
+        if not isinstance(self.rivals, Mapping):
+            raise SettingsError(f"The GameSpec {self.name!r}: `rivals` must map names to functions.")
+
     @property
     def shown(self) -> str:
         """The title, or the name where there is none."""
@@ -185,9 +191,39 @@ def resolve(reference: Reference) -> Any:
     except ModuleNotFoundError as error:
         if missing_library(error) is not None and not f"{module}.".startswith(f"{error.name}."):
             raise  # a library that it needs: the command line says which extra installs it
-        raise SettingsError(f"{reference} cannot be imported: {error}.") from error
+        here = f" It is neither installed nor a file in the current folder, {Path.cwd()}."
+        unknown = f"{module}.".startswith(f"{error.name}.")
+        raise SettingsError(f"{reference} cannot be imported: {error}.{here if unknown else ''}") from error
     except (ImportError, AttributeError) as error:
         raise SettingsError(f"{reference} cannot be imported: {error}.") from error
+
+
+def name_of(reference: Reference) -> str:
+    """A reference as text, "package.module:name"."""
+    return reference if isinstance(reference, str) else f"{reference.__module__}:{reference.__qualname__}"
+
+
+def play_evaluation(
+    evaluator: Reference, model: Path | str, first: int, games: int
+) -> tuple[str, list[dict[str, str]]]:
+    """Play evaluation games: a letter W, L or T for each game, and its values by result axis if there are any."""
+    played = resolve(evaluator)(model=str(model), first=first, games=games)
+    results = evaluation_results(played, games)
+    axes = [{str(axis): str(value) for axis, value in values.items()} for values in played.get("axes") or ()]
+    if axes and len(axes) != games:
+        raise GameFailed(f"The evaluator returned {len(axes)} axes for {games} games; one mapping per game is needed.")
+    return results, axes
+
+
+def evaluation_results(played: Any, games: int) -> str:
+    """The letters that an evaluator returned; GameFailed if they are not one of W, L and T for each game."""
+    results = played.get("results") if isinstance(played, Mapping) else None
+    if not isinstance(results, str) or len(results) != games or set(results) - set("WLT"):
+        raise GameFailed(
+            f"The evaluator returned {played!r:.100}; it must return a mapping whose 'results' is a text of {games} "
+            "letters, W, L or T for each game (docs/add-a-game.md)."
+        )
+    return results
 
 
 def import_here(module: str) -> Any:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from understudy.errors import GameFailed
+from understudy.games.spec import evaluation_results
 from understudy.jobs.queue import JobOutcome
 from understudy.learner.gate_games import FIRST, GateGames
 from understudy.ledger.jobs import MOST_ATTEMPTS, Job, JobLedger, Kind
@@ -106,7 +108,7 @@ class EvaluationJobs:
 
     def settle(self, outcome: JobOutcome) -> bool:
         """Record results; False if the job is to be tried again."""
-        job = outcome.job
+        outcome, job = checked(outcome), outcome.job
         version, first = map(int, job.key.split(":"))
         if first >= FIRST and (outcome.result is not None or outcome.refusal is not None):
             if self._gate is not None:
@@ -144,6 +146,16 @@ class EvaluationJobs:
     def is_whole(self, version: int) -> bool:
         """Whether a version has played all its games."""
         return len(self._results[version]) >= self._settings.games
+
+
+def checked(outcome: JobOutcome) -> JobOutcome:
+    """The outcome of an evaluation job; results that do not fit count as a failure of the evaluator."""
+    if outcome.result is not None:
+        try:
+            evaluation_results(outcome.result, int(outcome.job.argument["games"]))
+        except GameFailed as error:
+            return replace(outcome, result=None, failure=str(error))
+    return outcome
 
 
 def compare(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from understudy.jobs.dispatch import Dispatcher
 from understudy.jobs.queue import JobOutcome
-from understudy.learner.evaluation import compare
+from understudy.learner.evaluation import checked, compare
 from understudy.ledger.jobs import Job, JobLedger, Kind
 from understudy.models.gate import Gate
 from understudy.models.gate_report import gate_report
@@ -41,6 +41,7 @@ class _MissingGames:
     def settle(self, outcome: JobOutcome) -> bool:
         """Record results."""
         self.left -= 1
+        outcome = checked(outcome)
         version, first = map(int, outcome.job.key.split(":"))
         if outcome.result is None:
             self.trouble = outcome.failure or outcome.refusal

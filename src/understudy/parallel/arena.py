@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.acting.sampling import draw_all, probabilities
-from understudy.errors import SettingsError
+from understudy.errors import GameFailed, SettingsError
 from understudy.games.game import Bools, Game, Singles, open_game
-from understudy.games.spec import find_game, resolve
+from understudy.games.spec import Reference, find_game, play_evaluation, resolve
 from understudy.ledger.arena import ArenaGame
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
@@ -52,8 +52,16 @@ class ArenaSeat(Protocol):
 
 
 def can_meet(game: str, one: ArenaPlayer, other: ArenaPlayer) -> bool:
-    """Whether two contestants have a game to play: where there is one player, two opponents from outside have none."""
-    return bool(one.models or other.models) or _players(game) == 2
+    """Whether two contestants have a game to play.
+
+    In a game of one player, versions play its evaluation games, and opponents from outside what `Contestants.play` is.
+    """
+    if _players(game) == 2:
+        return True
+    spec = find_game(game)
+    if one.models and other.models:
+        return spec.evaluator is not None
+    return bool(one.models or other.models) and spec.contestants is not None and spec.contestants.play is not None
 
 
 def play_pairs(game: str, one: ArenaPlayer, other: ArenaPlayer, pairs: Sequence[int]) -> list[ArenaGame]:
@@ -155,14 +163,14 @@ def _play_alone(name: str, contestant: ArenaPlayer, pairs: Sequence[int], oppone
     if opponent:
         if spec.contestants is None or spec.contestants.play is None:
             raise SettingsError(f"Versions of {name} cannot play {opponent}.")
-        play = functools.partial(resolve(spec.contestants.play), opponent)
+        play: Reference = functools.partial(resolve(spec.contestants.play), opponent)
     elif spec.evaluator is None:
         raise SettingsError(f"{name} has one player and no evaluator: versions of it cannot meet.")
     else:
-        play = resolve(spec.evaluator)
+        play = spec.evaluator
     results = ""
     for pair in pairs:  # each pair has two games
-        results += str(play(model=contestant.models[0], first=2 * pair, games=2)["results"])
+        results += play_evaluation(play, contestant.models[0], 2 * pair, 2)[0]
     return [_POINTS[result] for result in results]
 
 
@@ -193,7 +201,13 @@ class _Scripted:
 
     def decide(self, states: Singles, legal: Bools, asked: Bools) -> NDArray[np.int64]:
         """See ArenaSeat."""
-        return np.asarray(self._decide(states, legal, self._rng), np.int64)
+        actions = np.asarray(self._decide(states, legal, self._rng), np.int64)
+        if actions.shape != (len(states),):
+            raise GameFailed(
+                f"The scripted opponent returned an array of shape {actions.shape}; it must return one action for each "
+                f"of the {len(states)} matches."
+            )
+        return actions
 
     def forget(self, which: Bools) -> None:
         """See ArenaSeat."""

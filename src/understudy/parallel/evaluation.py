@@ -8,10 +8,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from understudy.errors import ModelMissing
-from understudy.games.spec import GameSpec, Reference, resolve
+from understudy.games.spec import GameSpec, Reference, name_of, play_evaluation
 from understudy.ledger.history import EVALUATION, PURPOSE
 from understudy.ledger.jobs import JobLedger
 from understudy.ledger.rows import LedgerGame
@@ -82,22 +81,19 @@ class SelfPlayEvaluation:
         games = min(self._settings.games_per_job, self._settings.games - first)
         path = self._store.version_path(self._version)
         began = time.time()
-        played = resolve(self._evaluator)(model=str(path), first=first, games=games)
-        results = str(played["results"])
-        if len(results) != games or set(results) - _RESULTS.keys():
-            raise ValueError(f"{games} letters W, L or T were expected as results, not {results!r}")
+        results, axes = play_evaluation(self._evaluator, path, first, games)
         with JobLedger(self._run.ledger) as ledger:
             ledger.record_evaluation(self._version, self._name, first, results, time.time() - began)
-            ledger.record_skipped(self._records(first, results, played.get("axes") or (), began), "evaluated")
+            ledger.record_skipped(self._records(first, results, axes, began), "evaluated")
         self._results += results
         if self._spec.axes:
-            for letter, values in zip(results, played.get("axes") or (), strict=False):
-                value = str(values.get(self._spec.axes[0].note, ""))
+            for letter, values in zip(results, axes, strict=False):
+                value = values.get(self._spec.axes[0].note, "")
                 self._by_axis[value] = self._by_axis.get(value, "") + letter
         if len(self._results) >= self._settings.games:
             self._say(summary(self._version, self._results, self._by_axis))
 
-    def _records(self, first: int, results: str, axes: Sequence[Mapping[str, Any]], began: float) -> list[LedgerGame]:
+    def _records(self, first: int, results: str, axes: Sequence[Mapping[str, str]], began: float) -> list[LedgerGame]:
         return [
             LedgerGame(
                 id=f"evaluation {self._name} {self._version} {number}",
@@ -110,15 +106,10 @@ class SelfPlayEvaluation:
                 played_by=self._version,
                 started=began,
                 ended=time.time(),
-                axes={PURPOSE: EVALUATION} | {str(axis): str(value) for axis, value in values.items()},
+                axes={PURPOSE: EVALUATION} | dict(values),
             )
             for number, (result, values) in enumerate(zip(results, axes, strict=bool(axes)), first)
         ]
-
-
-def name_of(reference: Reference) -> str:
-    """A reference as text, "package.module:name"."""
-    return reference if isinstance(reference, str) else f"{reference.__module__}:{reference.__qualname__}"
 
 
 def summary(version: int, results: str, by_axis: Mapping[str, str]) -> str:

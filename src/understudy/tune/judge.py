@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy.check.evaluation import FIRST_SEED, Play
 from understudy.games.game import open_game
-from understudy.games.spec import find_game, resolve
+from understudy.games.spec import find_game, play_evaluation
 from understudy.models.evidence import Played, SequentialTest, difference
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
@@ -53,8 +53,7 @@ class Referee:
     def play(self, model: Path, other: Path, first: int, games: int) -> list[Played]:
         """What the model did in these games; `other` is its opponent in a game of two players."""
         if self._evaluator is not None:
-            results = str(resolve(self._evaluator)(model=str(model), first=first, games=games)["results"])
-            return [Played(_SCORES[result]) for result in results]
+            return [Played(_SCORES[result]) for result in play_evaluation(self._evaluator, model, first, games)[0]]
         matches = open_game(self._game, games)
         try:
             duel = matches.players == 2
