@@ -88,17 +88,20 @@ def test_what_reads_works_and_what_writes_says_what_to_do(read_only: RunDir, tmp
         f"export {run} --csv",
         f"pause {run}",
         f"resume {run}",
-        f"stop {run}",
         f"note {run} text",
         f"learn {run} --once",
         f"arena {run} random --games 2",
         f"selfplay tictactoe --run-dir {run} --updates 1",
     ]
-    found = dict(zip((*readers, *writers), with_commands(tmp_path, *readers, *writers), strict=True))
+    stop = f"stop {run}"
+    lines = (*readers, *writers, stop)
+    found = dict(zip(lines, with_commands(tmp_path, *lines), strict=True))
     for line in readers:
         code, _, error = found[line]
         assert (code, error) == (0, ""), f"{line}: {error}"
     assert "      2       1  " in found[readers[0]][1]
+    assert found[stop][0] == 1
+    assert "there is nothing to stop" in found[stop][2]
     assert json.loads(found[readers[2]][1])["version"] == 2
     assert len((tmp_path / "out" / "versions.csv").read_text().splitlines()) == 3
     for line in writers:

@@ -40,8 +40,8 @@ from understudy.tune import commands as tune
 from understudy.watch import commands as watch
 
 _EXIT_CODES = (
-    "Exit codes: 0 done, 1 refused or failed (the message says why), 2 a mistake in the command, "
-    "3 another learner uses the run, 130 ended by Ctrl-C, 141 nobody reads its output."
+    "Exit codes: 0 done, 1 refused or failed, 2 a mistake in the command, "
+    "3 another learner uses the run, 130 ended by Ctrl-C, 141 output closed."
 )
 
 
@@ -103,9 +103,9 @@ def command_line() -> Parser:
     serve = _command(commands, "serve", _serve, "decide and record for bots in any language")
     _serve_flags(serve)
     models = _command(commands, "models", _models, "list the model versions of a run, or roll back to one")
-    gate = _command(commands, "gate", _gate, "show which version is on stage and why, or decide it by hand")
+    gate = _command(commands, "gate", _gate, "show or decide which version is on stage")
     _add_gate(gate)
-    shell = commands.add_parser("completion", help="print a script that completes commands and flags in a shell")
+    shell = commands.add_parser("completion", help="print a script that completes commands in a shell")
     shell.add_argument("shell", choices=sorted(SHELLS), metavar="SHELL", help="the shell")
     shell.set_defaults(run=partial(_completion, parser))
     change = models.add_mutually_exclusive_group()

@@ -81,6 +81,11 @@ class _Formatter(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=20)
 
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, _Commands):  # argparse forgets that commands are indented once more
+            self._action_max_length += self._indent_increment
+
     def _get_help_string(self, action: argparse.Action) -> str:
         return meaning(action)
 

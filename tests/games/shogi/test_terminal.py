@@ -111,7 +111,7 @@ def test_handicaps_begin_with_white_and_bad_positions_are_refused() -> None:
 
 def test_undo_takes_back_the_last_move_of_the_person_and_the_answer() -> None:
     shown: list[str] = []
-    words = typing("undo", "1g1f", "undo", "2g2f", "3g3f", "undo", "quit")
+    words = typing("undo", "1c1d", "undo", "2c2d", "3c3d", "undo", "quit")
     game = play_in_terminal(First(), WHITE, None, words, shown.append)
     assert len(game.moves) % 2 == 1
     words = typing("undo", "7g7f", "2g2f", "undo", "undo", "undo", "6g6f", "quit")

@@ -22,6 +22,7 @@ from understudy.games.zerg.defaults import zerg_agent
 from understudy.games.zerg.learned_openings import Openings
 from understudy.games.zerg.opponent_memory import NOTHING_KNOWN, zerg_memory
 from understudy.games.zerg.proving_ground import play
+from understudy.games.zerg.state import STATE_DIM
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
@@ -49,7 +50,7 @@ def test_a_game_leaves_its_decisions_for_the_learner(tmp_path: Path) -> None:
     bot.opponent_id = "somebody"
     assert finish(bot).name == "Tie"
     (episode,) = saved(tmp_path)
-    assert episode.states.shape == (len(episode), 50)
+    assert episode.states.shape == (len(episode), STATE_DIM)
     assert len(episode) == bot.outcome["steps"] == 14  # every 96 loops of the 1344 of a minute
     assert (episode.meta.result, episode.meta.map, episode.meta.opponent_id) == ("Tie", "here", "somebody")
     assert episode.meta.opponent_race == "Terran"

@@ -165,7 +165,7 @@ from understudy.sc2.ladder import ExitTimer
 bot = WickedZergBotProImpl(zerg_agent(sys.argv[1], online_training=False))
 bot.session.before_end = ExitTimer(0.3).start
 bot.session.begin()
-bot.session.decide([0.0] * 50)
+bot.session.decide([0.0] * bot.session.agent.state_dim)
 bot.session.end(state=lambda: time.sleep(600))
 """
 

@@ -31,7 +31,7 @@ from understudy.settings import StorageSettings
 
 SHORT = ["--difficulty", "VeryEasy", "--time-limit", "40", "--practice", "0", "--game", "proving-ground"]
 
-RECORD_BYTES = 4 + 4 + 8 + 8 + 8 + 8 + 50 * 4 + 1  # of a decision in a journal
+RECORD_BYTES = 4 + 4 + 8 + 8 + 8 + 8 + state.STATE_DIM * 4 + 1  # of a decision in a journal
 
 
 @pytest.mark.slow

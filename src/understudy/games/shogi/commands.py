@@ -54,7 +54,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_analyse(commands: Any) -> None:
-    analyse = commands.add_parser("analyse", help="look for the mistakes in a shogi game (.kif, .kifu, .csa, .sfen)")
+    analyse = commands.add_parser("analyse", help="find the mistakes in a shogi game (.kif, .csa, .sfen)")
     analyse.add_argument("file", type=Path, metavar="FILE", help="the record of the game")
     analyse.add_argument("player", nargs="?", metavar="PLAYER", help=f"who analyses: {WHO} (default: fairy-stockfish)")
     analyse.add_argument("--game", type=count, default=1, metavar="N", help="which game of the file")
@@ -118,7 +118,7 @@ def _add_check(commands: Any) -> None:
         type=duration,
         default=15.0,
         metavar="M",
-        help="minutes of training on two cores, counted as 2·M minutes of processor time",
+        help="minutes of training on two cores, counted as twice as many minutes of processor time",
     )
     check.add_argument("--workers", type=count_or_zero, default=2, metavar="N", help="worker processes")
     check.add_argument("--games", type=count, default=40, metavar="N", help="games of each match at the end")

@@ -16,7 +16,7 @@ from understudy.settings import load_settings
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers of the command line."""
-    init = commands.add_parser("init", help="make a folder with a StarCraft II bot that plays and learns")
+    init = commands.add_parser("init", help="make a folder with a StarCraft II bot that learns")
     init.add_argument("folder", type=Path, metavar="FOLDER", help="the new folder; the bot gets its name")
     init.add_argument(
         "--race", type=str.capitalize, choices=RACE_NAMES, help="race of the bot; not needed with --from-bot"
