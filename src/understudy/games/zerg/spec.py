@@ -18,7 +18,7 @@ _ON_THE_LADDER = (
     "ladder",
     "learned_openings",
     "macro",
-    "memory",
+    "enemy_memory",
     "opponent_memory",
     "placement",
     "queens",
