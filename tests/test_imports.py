@@ -1,12 +1,14 @@
 """Which package may import which.
 
 A package may import only packages that stand before it in `MAY_IMPORT`, so the table permits no cycle. Imports inside
-functions and under TYPE_CHECKING count.
+functions and under TYPE_CHECKING count, and so do texts that name a module, such as "understudy.watch.metrics:METRICS".
 """
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -72,11 +74,27 @@ OPEN_TO_GAMES = {
 }
 """What of the core a game may import: whole packages, and single modules of those that are programs."""
 
+LIBRARIES = {
+    "machine": "psutil pynvml",
+    "numba_cache": "llvmlite numba",
+    "parallel": "ray",
+    "remote": "obstore",
+    "watch": "fastapi nicegui onnx rich uvicorn",
+    "check": "gymnasium stable_baselines3 torch",
+    "tune": "ray",
+    "sc2": "sc2",
+    "games.small": "gymnasium",
+}
+"""Libraries that parts of the core import, besides NumPy. Games have their own."""
+
 INTERFACE = {"spec", "game", "saved"}
 """The modules of `games/` that belong to the core; the others are games."""
 
 FACADE = "__init__"
 """`understudy/__init__.py` lists the public names, those of games too. Nothing in the package imports from it."""
+
+
+_REFERENCE = re.compile(r"(understudy(?:\.\w+)+)(?::[\w.]+)?")
 
 
 class Import(NamedTuple):
@@ -85,8 +103,8 @@ class Import(NamedTuple):
     importer: str
     imported: str
     place: str
-    only_types: bool = False
-    """Under TYPE_CHECKING: not imported when the program runs."""
+    later: bool = False
+    """Under TYPE_CHECKING, or a text that is resolved when it is used: no part of a cycle."""
 
 
 def modules() -> dict[str, Path]:
@@ -112,6 +130,9 @@ def imports_of(name: str, path: Path, known: dict[str, Path]) -> Iterator[Import
             assert node.level == 0, f"{place} imports relatively"
             base = node.module or ""
             names = [f"{base}.{a.name}" for a in node.names if f"{base}.{a.name}" != "understudy.__version__"]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = _REFERENCE.fullmatch(node.value)
+            names = [text[1]] if text is not None and text[1].partition(".")[2] in known else []
         else:
             continue
         for full in names:
@@ -119,7 +140,18 @@ def imports_of(name: str, path: Path, known: dict[str, Path]) -> Iterator[Import
             if root == "understudy":
                 while rest and rest not in known:  # a name inside of a module
                     rest = rest.rpartition(".")[0]
-                yield Import(name, rest or FACADE, place, node in only_types)
+                yield Import(name, rest or FACADE, place, node in only_types or isinstance(node, ast.Constant))
+
+
+def libraries_of(path: Path) -> set[str]:
+    """The libraries besides NumPy that a module imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").partition(".")[0])
+    return found - sys.stdlib_module_names - {"understudy", "numpy"}
 
 
 def unit(module: str) -> str:
@@ -165,10 +197,18 @@ def test_table_covers_the_core_and_permits_no_cycle() -> None:
         assert set(allowed.split()) <= set(before), f"{package} may import what stands after it"
 
 
+def test_the_core_imports_only_the_listed_libraries() -> None:
+    used: dict[str, set[str]] = {}
+    for name, path in ALL.items():
+        if unit(name) not in ("games.zerg", "games.shogi") and (found := libraries_of(path)):
+            used.setdefault(unit(name), set()).update(found)
+    assert used == {name: set(libraries.split()) for name, libraries in LIBRARIES.items()}
+
+
 def test_no_module_imports_itself_through_others() -> None:
     edges: dict[str, set[str]] = {name: set() for name in ALL}
     for found in IMPORTS:
-        if not found.only_types:
+        if not found.later:
             edges[found.importer].add(found.imported)
     finished: set[str] = set()
 
@@ -198,6 +238,11 @@ def test_no_module_imports_itself_through_others() -> None:
 def test_what_the_rules_say(importer: str, imported: str, why: str | None) -> None:
     found = objection(Import(importer, imported, "file.py:1"))
     assert found is None if why is None else why in (found or "")
+
+
+def test_texts_that_name_a_module_count() -> None:
+    file = SOURCE / "check" / "arena_command.py"
+    assert "check.arena" in {i.imported for i in imports_of("check.arena_command", file, ALL) if i.later}
 
 
 def test_imports_in_functions_and_single_names_are_found() -> None:
