@@ -92,7 +92,7 @@ def main() -> None:
                 url = f"s3://{BUCKET}/long"
             first, seconds, first_requests, requests = measure(url, folder, games)
             print(
-                f"{games:>7,} games of history: a new machine is in step after {first:.2f} s and {first_requests} "
+                f"{games:>7,} games of history: a new machine is synchronised after {first:.2f} s and {first_requests} "
                 f"requests; {NEW} new games are sent and received in {seconds:.2f} s and {requests} requests",
                 flush=True,
             )

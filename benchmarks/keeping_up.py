@@ -1,7 +1,7 @@
 """A bot that finishes 1,000 games a second, and the learner beside it.
 
 The bot is a process of its own. It plays many games of 30 decisions at once with the newest published model, and leaves
-one file a game in the buffer. Held against it is the same learner with batches of ten games however many wait.
+one file a game in the buffer. It is compared with the same learner whose batches have ten games, however many wait.
 Staleness: how many versions behind the one that learned from a game was the one that played it.
 """
 

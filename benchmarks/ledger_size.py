@@ -1,6 +1,6 @@
 """How large does the ledger of a run become? `python benchmarks/ledger_size.py` plays its part without playing.
 
-It records games as a learner does, until old rows are let go, measures how much the file then still grows by each game,
+It records games as a learner does until old rows are deleted, measures how much each game then adds to the file,
 and states from that the size after one game a second for a year.
 """
 

@@ -1,4 +1,4 @@
-"""How the benchmarks measure: contenders take turns, medians are compared, and every row says what it was held against.
+"""How the benchmarks measure: contenders take turns, medians are compared, and every row names its peer.
 
 A noisy neighbour slows down what runs at that moment. Contenders that take turns in short rounds are slowed alike, so
 the ratio of their medians holds on a shared machine where the figures themselves do not.

@@ -79,7 +79,7 @@ class _EachUpdate(BaseCallback):  # type: ignore[misc, unused-ignore]
 
 
 def sb3(minibatch: int, note: Callable[[int, Sequence[float]], bool]) -> None:
-    """Train until `note`, told of every update, has enough; one thread, as everybody."""
+    """Train until `note`, called after every update, has enough; one thread, like all contenders."""
     torch.set_num_threads(1)
     env = DriftVecEnv()
     learner = PPO(

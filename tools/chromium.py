@@ -213,7 +213,7 @@ class Tab:
         self.disconnect()
 
     def disconnect(self) -> None:
-        """Let go of the tab, which stays open."""
+        """Disconnect from the tab, which stays open."""
         self._open.close()
 
     def _note(self, message: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ class Finding:
     advice: str
     repair: Callable[[], object] | None = None
     harmless: bool = False
-    """It need not be put right."""
+    """No repair is needed."""
 
 
 def examine(run: RunDir, *, fix: bool) -> int:

@@ -121,7 +121,7 @@ class RunDir:
 
     @property
     def remote_models(self) -> Path:
-        """Models of a bucket that this run is in step with."""
+        """Models of the bucket at the last synchronisations."""
         return self.models / "remote"
 
     @property
@@ -131,7 +131,7 @@ class RunDir:
 
     @property
     def sync_lock(self) -> Path:
-        """Held by the one process that keeps this run in step with a bucket."""
+        """Held by the one process that synchronises this run with a bucket."""
         return self.root / "sync.lock"
 
     @property

@@ -161,14 +161,14 @@ def test_what_fails_after_a_good_pass_is_tried_again(player: Machine, shared: Me
             shared._objects.pop(HEAD)
             if head is not None:
                 shared._objects[HEAD] = head
-        elif states[-1] == "in step":
+        elif states[-1] == "synchronised":
             player.sync._stop.set()
 
     shared._objects.pop(HEAD)
     player.sync._told = told
     player.sync._settings = player.settings.remote.__class__(role="player", poll_seconds=0.1)
     player.sync.run()
-    assert states[0] == states[2] == "in step"
+    assert states[0] == states[2] == "synchronised"
     assert states[1].startswith(f"offline: {HEAD} in the bucket is damaged")
 
 

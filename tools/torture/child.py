@@ -46,7 +46,7 @@ class TimeToEnd:
 
 
 def bot(run: str, notebook: str, online: str, pause: str) -> None:
-    """Play short games for ever. A file `pause` makes it wait between two games, for as long as it is there."""
+    """Play short games without end. A file `pause` makes it wait between two games, for as long as it is there."""
     logging.basicConfig(format="[%(levelname)s] %(message)s")
     ending, notes = TimeToEnd(), Notebook(notebook)
     rng = np.random.default_rng()
@@ -85,7 +85,7 @@ def reader(model: str, notebook: str) -> None:
 
 
 def publisher(run: str, index: str) -> None:
-    """Publish for ever: each time, add exactly 1 to the parameter that is this publisher's own."""
+    """Publish without end: each time, add exactly 1 to the parameter that is this publisher's own."""
     place, slot, ending = RunDir.at(run), int(index), TimeToEnd()
     store = ModelStore(place.model, place.ledger)
     while not ending.asked:

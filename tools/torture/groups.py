@@ -101,7 +101,7 @@ def kill_groups(report: Report, folder: Path, rng: random.Random, kills: int) ->
 
 
 def kill_learner_again_and_again(report: Report, folder: Path) -> None:
-    """The bot's terminal tells of every death; after six in a row the learner is given up, and no game is lost."""
+    """The bot's terminal reports every death; after six in a row the learner is given up, and no game is lost."""
     run = RunDir.at(folder / "run")
     host = _Host(run, folder)
     deaths, last = 0, None
@@ -112,7 +112,7 @@ def kill_learner_again_and_again(report: Report, folder: Path) -> None:
             os.kill(last, signal.SIGKILL)
             deaths += 1
         report.check("it is given up", wait_until(lambda: "6 times in a row" in host.said, 30))
-        report.equal("restarts that the terminal tells of", host.said.count("It restarts in"), 5)
+        report.equal("restarts that the terminal reports", host.said.count("It restarts in"), 5)
         played = len(host.games)
         report.check("the bot plays on", wait_until(lambda: len(host.games) > played, 30))
     finally:
@@ -140,7 +140,7 @@ def clock_skew(report: Report, folder: Path, skew: float) -> None:
         report.check("its heartbeat counts", is_alive(read_status(run.status)))
         said = understudy("status", str(run.root), folder=folder)[1]
         report.check("status sees it run", "state=running" in said or "state=waiting" in said, said.strip()[:60])
-        report.check("doctor tells of the clocks", "clock is" in understudy("doctor", str(run.root), folder=folder)[1])
+        report.check("doctor reports the clocks", "clock is" in understudy("doctor", str(run.root), folder=folder)[1])
         learner.kill()
         time.sleep(1.0)
         report.check("dead it is not taken for alive", wait_until(lambda: not is_alive(read_status(run.status)), 20))

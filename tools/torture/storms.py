@@ -21,7 +21,7 @@ from understudy.settings import NetworkSettings, TrainingSettings
 
 
 def bots(run: RunDir, folder: Path, count: int, *, online: bool = False) -> tuple[list[Process], list[Path]]:
-    """Bots that play for ever, and the notebooks that they keep."""
+    """Bots that play without end, and the notebooks that they keep."""
     mode = "online" if online else "offline"
     notebooks = [folder / f"{mode}-{index}.notes" for index in range(count)]
     role = [str(CHILD), "bot", str(run.root)]

@@ -34,7 +34,7 @@ def draw_commitment(
     """What a game commits itself to: nothing, but for this share of games; else `action`, or one that is drawn.
 
     Without a `stretch` it is for all of a game. With one, it lasts for half of that or longer, and sometimes for the
-    rest of the game: the policy that has been learned so far plays what is left, and shows what comes of it. One in
+    rest of the game: the policy that has been learned so far plays the rest and shows the outcome. One in
     four begins later, after about a stretch of the policy's own, and then always with a drawn action.
     """
     if not share or uniform() >= share:

@@ -98,6 +98,6 @@ def linear_reinforce(seed: int, games: int, step_size: float = 0.003) -> NDArray
 
 
 def linear_win_rate(weights: NDArray[np.float64], seed: int = 99, count: int = 2000) -> float:
-    """How many fresh games a linear policy wins when it always takes its likeliest action."""
+    """How many fresh games a linear policy wins when it always takes its most probable action."""
     games = draw_games(np.random.default_rng(seed), count)
     return float(win_probability(games, (games.states @ weights[:-1] + weights[-1]).argmax(axis=-1)).mean())

@@ -210,7 +210,7 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What became of a dead bot's journal: the game at `path`, or nothing, and the reason why."""
+    """What was salvaged of a dead bot's journal: the game at `path`, or nothing, and the reason why."""
 
     path: Path | None
     reason: str

@@ -51,7 +51,7 @@ def write_content(path: Path, content: bytes) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename, replacing `target`; on Windows, wait a little for readers to let go of it.
+    """Rename, replacing `target`; on Windows, wait a little until readers close it.
 
     To another disk (a folder may be a link) the file is copied whole before it is removed here.
     """

@@ -70,7 +70,7 @@ class FileLock:
             _unlock_and_close(descriptor)
 
     def __del__(self) -> None:
-        """Release a lock that nobody can release any more; a forked child only lets go of its copy."""
+        """Release a lock that nobody can release any more; a forked child only closes its copy."""
         if self._descriptor is not None:
             with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down
                 self.release() if self._pid == os.getpid() else os.close(self._descriptor)

@@ -27,7 +27,7 @@ class JobOutcome:
 
 
 class Work(Protocol):
-    """One kind of work for workers: where its jobs come from, and what becomes of their results."""
+    """One kind of work for workers: where its jobs come from, and how their results are used."""
 
     @property
     def kind(self) -> Kind:
@@ -35,7 +35,7 @@ class Work(Protocol):
 
     @property
     def done(self) -> int:
-        """What has come of it, in all processes of the run."""
+        """How many jobs were done, in all processes of the run."""
 
     @property
     def set_aside(self) -> int:

@@ -244,7 +244,7 @@ class LearnerLoop:
         return asked.paused
 
     def _recover(self) -> None:
-        """Put right what a kill, or trouble with the disk, left between ledger, models and games."""
+        """Repair what a kill, or an error of the disk, left inconsistent between ledger, models and games."""
         self._spool.recover()
         self._store.recover()
         self._training.forget()

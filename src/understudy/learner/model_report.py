@@ -1,4 +1,4 @@
-"""What the learner says when its model turns out to be broken, and when it is not any more."""
+"""What the learner reports when its model is found to be broken, and when it is sound again."""
 
 from __future__ import annotations
 

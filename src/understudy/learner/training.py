@@ -42,7 +42,7 @@ class Trained:
 
 @dataclasses.dataclass(slots=True)
 class _Tried:
-    """What became of a batch: how many of its games were learned from, and which gave no finite update."""
+    """The outcome of a batch: how many of its games were learned from, and which gave no finite update."""
 
     learned: int = 0
     failed: list[tuple[WaitingGame, str]] = dataclasses.field(default_factory=list)

@@ -249,7 +249,7 @@ STATISTICS = 5
 BINS = 128
 _EXACT = 64  # decisions that have a bin each; later ones share bins, eight for each doubling
 _GAMES = 256.0  # that a bin remembers
-_SHRINK = 8.0  # games without any difference that are assumed beforehand
+_SHRINK = 8.0  # games without any difference that are assumed at the start
 
 
 class ClockBaseline:

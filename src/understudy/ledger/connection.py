@@ -229,7 +229,7 @@ class Ledger:
             db.execute(f"{insert} INTO rejected VALUES (?, ?, ?, ?)", (name, reason, size, time.time()))
 
     def known(self, ids: Iterable[str]) -> set[str]:
-        """Which of these games have been dealt with."""
+        """Which of these games have been processed."""
         return {row[0] for row in self._rows_of("SELECT id FROM games WHERE id IN", list(ids))}
 
     def _rows_of(self, query: str, ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -324,7 +324,7 @@ class Ledger:
         return Totals(batches, games, steps, seconds, average, *(last[0] if last else (None, None)))
 
     def games(self, newest: int | None = None) -> list[tuple[LedgerGame, str, int | None]]:
-        """(game, outcome, version) of the games dealt with, oldest first."""
+        """(game, outcome, version) of the games processed, oldest first."""
         rows = self.query(
             f"SELECT {GAME_COLUMNS}, outcome, version FROM games ORDER BY rowid DESC LIMIT ?",
             (-1 if newest is None else newest,),

@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class NameChange:
-    """What became of a list of names."""
+    """How a list of names has changed."""
 
     kept: tuple[str, ...]
     renamed: tuple[tuple[str, str], ...]
@@ -47,7 +47,7 @@ class NameChange:
 
 @dataclass(frozen=True, slots=True)
 class CarriedOver:
-    """What became of the features and actions of a model."""
+    """How the features and actions of a model have changed."""
 
     features: NameChange
     actions: NameChange

@@ -1,6 +1,6 @@
 """Which block of the comparison a game belongs to. Games of a block are played against the same opponent.
 
-A block counts when all its games are played. Against an opponent that comes seldom, a large block would take for ever:
+A block counts when all its games are played. Against a rare opponent, a large block would never be complete:
 it gets blocks of two, and just enough of them that the smaller share stays the same. Opponents that nobody has met
 before share blocks, since most of them may never come again. Who plays which game of a block is random, so that no
 choice of blocks favours anybody.

@@ -211,7 +211,7 @@ class LiveModel:
         stats: Mapping[str, Any] | None = None,
         agent: Mapping[str, Any] | None = None,
     ) -> None:
-        """Publish what was trained since the base, and go on from what became of it."""
+        """Publish what was trained since the base, and continue from the published version."""
         trained = self.export()
         if agent is not None:
             trained = dataclasses.replace(trained, agent=agent)

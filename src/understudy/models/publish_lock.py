@@ -15,7 +15,7 @@ LOCK_SECONDS = 20.0  # publishing takes milliseconds; a bot on a ladder must exi
 
 @contextmanager
 def turn(path: Path, timeout: float) -> Iterator[bool]:
-    """A turn at training; False if others did not let go for `timeout` seconds, or if there can be no lock here."""
+    """A turn at training; False if others held the lock for `timeout` seconds, or if no lock is possible here."""
     lock = FileLock(path, what="training on a game")
     try:
         taken = lock.acquire(timeout=timeout)

@@ -171,7 +171,7 @@ class ModelStore:
     def turn(self, timeout: float) -> AbstractContextManager[bool]:
         """A turn at training, for trainers that can wait for one another; what is trained then needs no merging.
 
-        Begin from the head within it, and publish before it ends. False if others did not let go for `timeout` seconds,
+        Begin from the head within it, and publish before it ends. False if others held the lock for `timeout` seconds,
         or if there can be no lock here: train all the same, publishing merges.
         """
         return turn(self._turn_path, timeout)

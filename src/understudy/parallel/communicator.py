@@ -167,7 +167,7 @@ class WorkerCommunicator:
         ]
 
     def cleanup(self) -> None:
-        """Let go of the memory; rollouts that were collected are gone after it. The learner's end removes it."""
+        """Close the memory; collected rollouts are invalid afterwards. The learner's end removes it."""
         for ring in self.rings:
             ring.close()
         self.board.close()

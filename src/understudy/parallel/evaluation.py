@@ -113,7 +113,7 @@ class SelfPlayEvaluation:
 
 
 def summary(version: int, results: str, by_axis: Mapping[str, str]) -> str:
-    """What a version won, in one sentence, and by the values of an axis if that tells of all games."""
+    """What a version won, in one sentence, and by the values of an axis if every game has one."""
     won, games = results.count("W"), len(results)
     low, high = wilson(won, games)
     interval = f"95 % interval {low:.0%} to {high:.0%}"

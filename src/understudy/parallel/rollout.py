@@ -130,7 +130,7 @@ class Rollout:
         return self.returns[:T][ended], self.lengths[:T][ended]
 
     def detach(self) -> None:
-        """Drop the views, so that the memory can be let go of."""
+        """Drop the views, so that the memory can be closed."""
         for name in self.shape.fields():
             delattr(self, name)
 

@@ -54,7 +54,7 @@ class Segment:
         return self._memory.buf[offset : offset + size]
 
     def close(self) -> None:
-        """Let go of the memory; the maker also removes it."""
+        """Close the memory; its creator also removes it."""
         if self._owner:
             self._owner = False
             self._memory.unlink()

@@ -1,4 +1,4 @@
-"""The run's model and the bucket's, kept in step.
+"""Synchronises the run's model with the bucket's.
 
 Local versions and commits are two lines that meet now and then. A meeting point is a commit whose model the run has
 taken in, or made. Which one was the last is derived from two places that are written atomically, the run's ledger and
@@ -74,7 +74,7 @@ class Lineage:
         else:
             base = self._load(meeting.model)
             if base is None:
-                logger.warning("The model that this run was last in step with is no longer kept.")
+                logger.warning("The model of the last synchronisation with the bucket is no longer kept.")
                 self._reset(head)
             else:
                 unchanged = meeting.version if meeting.exact else None
@@ -83,7 +83,7 @@ class Lineage:
         return True
 
     def push(self) -> bool:
-        """Commit what the run has learned, if it is in step with the head; False if there is nothing, or it is not."""
+        """Commit what a synchronised run has learned since the head; False if nothing was committed."""
         head = self.head
         try:
             local = self._store.load()
@@ -148,7 +148,7 @@ class Lineage:
         return [game_id for game_id, place in self._state.places(learned).items() if head.has(place)]
 
     def _skipped(self, after: int) -> list[GameKey]:
-        """Claimed games that the run has dealt with and not learned from."""
+        """Claimed games that the run has processed and not learned from."""
         games = self._state.claimed()
         outcomes = self._state.outcomes(game.id for game in games)
         rejected = self._state.rejected_names(game.name for game in games)

@@ -1,4 +1,4 @@
-"""Sets of whole numbers as few ranges: which games of a machine have been dealt with."""
+"""Sets of whole numbers as few ranges: which games of a machine have been processed."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class StageDocument:
 
 
 class SharedStage:
-    """The gate of one run, kept in step with the bucket."""
+    """The gate of one run, synchronised with the bucket."""
 
     def __init__(self, bucket: Bucket, run: RunDir, state: SyncState, store: ModelStore, machine: str) -> None:
         self._bucket, self._run, self._state, self._store, self._machine = bucket, run, state, store, machine

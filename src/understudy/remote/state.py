@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS remote_claimed (
     claim TEXT NOT NULL,               -- key of the claim
     size  INTEGER NOT NULL,
     name  TEXT NOT NULL DEFAULT '',    -- file in data/buffer once it is downloaded
-    fate  TEXT NOT NULL DEFAULT ''     -- what became of it: skipped (not to be learned from), done, elsewhere
+    fate  TEXT NOT NULL DEFAULT ''     -- what happened to it: skipped (not to be learned from), done, elsewhere
 );
 CREATE INDEX IF NOT EXISTS remote_claimed_fate ON remote_claimed (fate);
 CREATE TABLE IF NOT EXISTS remote_profiles (
@@ -79,7 +79,7 @@ class SyncState(Ledger):
         """This run's name in the bucket, made up at the first time. A run belongs to one bucket."""
         known = self.fact("url")
         if known and known != url:
-            raise RemoteError(f"This run is in step with {known}, not with {url}. Use another run directory.")
+            raise RemoteError(f"This run is synchronised with {known}, not with {url}. Use another run directory.")
         if not known:
             host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")[:32] or "machine"
             self.remember(url=url, machine=f"{host}-{os.urandom(4).hex()}")
@@ -146,7 +146,7 @@ class SyncState(Ledger):
                 db.execute(f"UPDATE remote_claimed SET {column} = ? WHERE id = ?", (value, game_id))
 
     def forget_oldest(self, keep: int) -> None:
-        """Let go of the oldest games that are accounted for."""
+        """Forget the oldest games that are accounted for."""
         with self.transaction() as db:
             db.execute(
                 "DELETE FROM remote_claimed WHERE fate IN ('done', 'elsewhere')"
@@ -185,7 +185,7 @@ class SyncState(Ledger):
         return dict(rows)
 
     def outcomes(self, ids: Iterable[str]) -> dict[str, tuple[str, int | None]]:
-        """(outcome, version) of the games that the run has dealt with."""
+        """(outcome, version) of the games that the run has processed."""
         found: dict[str, tuple[str, int | None]] = {}
         for game_id in ids:
             for outcome, version in self.query("SELECT outcome, version FROM games WHERE id = ?", (game_id,)):

@@ -1,4 +1,4 @@
-"""`understudy sync`: keeps a run in step with a bucket.
+"""`understudy sync`: synchronises a run with a bucket.
 
     take the bucket's model in → send what was learned → send games, or claim and download them, and again
 
@@ -73,7 +73,7 @@ class Sync:
         self.bucket = bucket or Bucket(url, up=remote.upload_rate, down=remote.download_rate, stop=self._stop)
         run.create()
         if not self._lock.acquire(blocking=False):
-            raise RemoteError(f"Another process keeps {run.root} in step with a bucket.")
+            raise RemoteError(f"Another process synchronises {run.root} with a bucket.")
         self.state = SyncState(run.ledger)
         self.machine = self.state.join(url)
         self._url = url
@@ -97,7 +97,7 @@ class Sync:
         self.up = self.down = self.rejected = 0
 
     def close(self) -> None:
-        """Let go of the run."""
+        """Release the run's lock."""
         self.state.close()
         self._lock.release()
 
@@ -115,7 +115,7 @@ class Sync:
             try:
                 more = self.once()
                 offline, reached = 0.0, True
-                self._report("in step")
+                self._report("synchronised")
             except RemoteError as error:
                 if self._stop.is_set():
                     break
@@ -133,7 +133,7 @@ class Sync:
         """Send everything that waits, and get what there is to get."""
         while self.once(push=True) and not self._stop.is_set():
             pass
-        self._report("in step")
+        self._report("synchronised")
 
     def once(self, *, push: bool = False) -> bool:
         """One pass; True if there is more to send. With `push`, the model is sent even if it was sent a moment ago."""
@@ -224,7 +224,7 @@ class Sync:
             lock.release()
 
     def _missing_again(self) -> int:
-        """How many claimed games wait. One whose file is neither here nor dealt with is downloaded again."""
+        """How many claimed games wait. One whose file is neither here nor processed is downloaded again."""
         waiting = 0
         for game in self.state.claimed():
             if game.fate:

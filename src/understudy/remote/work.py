@@ -71,7 +71,7 @@ def _known_game(run: RunDir, url: str, game: str | None, stop: threading.Event) 
 
 
 class Synchronizer(threading.Thread):
-    """Keeps the run in step with the bucket, in a thread of its own, until `stop` is set."""
+    """Synchronises the run with the bucket, in a thread of its own, until `stop` is set."""
 
     def __init__(self, run: RunDir, url: str, settings: Settings, stop: threading.Event) -> None:
         super().__init__(name="understudy-sync", daemon=True)
@@ -95,7 +95,7 @@ class Synchronizer(threading.Thread):
 
     def _told(self, facts: dict[str, Any]) -> None:
         self.facts = facts
-        if facts["state"] == "in step" or self._run_dir.model.exists():  # a model is enough to play while offline
+        if facts["state"] == "synchronised" or self._run_dir.model.exists():  # a model is enough to play while offline
             self.first_pass.set()
 
     def _finish(self, sync: Sync) -> None:

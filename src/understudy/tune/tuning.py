@@ -1,4 +1,4 @@
-"""Tuning a run: what trials begin with, and what becomes of the best one."""
+"""Tuning a run: what trials begin with, and how the best one is used."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Callback(Protocol):
         """A model was published; `numbers` are its metrics, by the names of docs/metrics.md."""
 
     def on_game(self, game: LedgerGame, outcome: str) -> None:
-        """A game was dealt with: learned, online or skipped."""
+        """A game was processed: learned, online or skipped."""
 
 
 def follow(

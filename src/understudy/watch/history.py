@@ -143,7 +143,7 @@ def _metrics(ledger: Ledger, head: int, points: int, since: float) -> dict[str, 
 def _first_version(ledger: Ledger, since: float) -> int:
     """The first version published at or after a time, to within the largest block."""
     if since <= 0:
-        size = METRIC_SIZES[-1]  # blocks of this size are kept for ever
+        size = METRIC_SIZES[-1]  # blocks of this size are never deleted
         ((block,),) = ledger.query("SELECT min(block) FROM metric_blocks WHERE size = ?", (size,))
         ((first,),) = ledger.query("SELECT coalesce(min(version), 0) FROM versions")
         return int(first) if block is None or first - block * size < size else int(block) * size

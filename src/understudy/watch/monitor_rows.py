@@ -95,7 +95,7 @@ def _rows(
     yield "Buffer", f"{_amount(seen.buffer)} waiting{_change(seen.buffer.count - before.buffer.count)}{playing}"
     yield from _recent(seen.buffer.recent, roomy)
     archived = sum(seen.outcomes.values()) - sum(before.outcomes.values())
-    yield "Archive", f"{_amount(seen.archive)}{_change(archived, 'dealt with')}"
+    yield "Archive", f"{_amount(seen.archive)}{_change(archived, 'processed')}"
     if roomy:
         yield from _recent(seen.archive.recent, roomy)
     yield "Rejected", f"{_amount(seen.rejected, 'file')}{_change(seen.rejected.count - before.rejected.count)}"

@@ -88,7 +88,7 @@ def _place(seen: RunSnapshot) -> Iterator[Trouble]:
             "green",
             f"The run directory is inside {seen.synchronised}, which is synchronised with other machines.",
             "Reading there works; bots and a learner should use a folder outside of it, since half-synchronised files "
-            "and conflict copies come of it. For several machines use `understudy sync`.",
+            "and it makes conflict copies. For several machines use `understudy sync`.",
         )
     if seen.conflict_copies:
         yield Trouble(

@@ -62,10 +62,10 @@ RUNNING_METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "games_total",
-        "Games dealt with",
+        "Games processed",
         "games",
         "queue",
-        "Games in the ledger by what became of them: learned, online (by the bot itself), skipped, rejected.",
+        "Games in the ledger by outcome: learned, online (by the bot itself), skipped, rejected.",
         "Nearly all learned or online.",
         "Many skipped: the log and `understudy doctor` say why. Many rejected: read their reasons.",
         counter=True,

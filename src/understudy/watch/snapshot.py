@@ -34,7 +34,7 @@ from understudy.watch.run_files import NO_FOLDER, Folder, Rejection, files_in, p
 
 _RECENT = 5
 _LOG_LINES = 12
-_LATEST_FILES = 100  # files dealt with, of which the share of rejected ones is counted
+_LATEST_FILES = 100  # files processed, of which the share of rejected ones is counted
 _LATEST_GAMES = 100  # of the bot, whose results are counted
 
 
@@ -105,7 +105,7 @@ class RunSnapshot:
     rejected: Folder = NO_FOLDER
     reasons: tuple[Rejection, ...] = ()
     latest_files: int = 0
-    """How many of the last files dealt with are counted below."""
+    """How many of the last files processed are counted below."""
     latest_rejected: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     results: dict[str, int] = field(default_factory=dict)

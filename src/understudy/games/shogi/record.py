@@ -53,21 +53,21 @@ class GameRecord:
 
 
 def of_move(told: Sequence[T | None], number: int) -> T | None:
-    """What was told of the move with this index."""
+    """What is recorded of the move with this index."""
     return told[number] if number < len(told) else None
 
 
 def record_of(
     game: ShogiGame, names: tuple[str, str] = ("Black", "White"), evaluations: tuple[int | None, ...] = ()
 ) -> GameRecord:
-    """Write a game down."""
+    """The record of a game."""
     return GameRecord(tuple(game.usi_moves()), game.start, names, game.result, evaluations)
 
 
 def judged(game: ShogiGame, written: Result | None) -> Result | None:
     """The result of a game that was read: by the rules if its last position ends it, else as it is written.
 
-    A declaration has to be made: without the word of it, the game is not over.
+    A declaration must be recorded: without it, the game is not over.
     """
     if game.result is not None and game.result.ending is not Ending.DECLARATION:
         return game.result
@@ -75,5 +75,5 @@ def judged(game: ShogiGame, written: Result | None) -> Result | None:
 
 
 def known(told: Sequence[T | None]) -> tuple[T | None, ...]:
-    """What was told of each move; empty if nothing was told of any."""
+    """What is recorded of each move; empty if nothing is recorded of any."""
     return tuple(told) if any(one is not None for one in told) else ()

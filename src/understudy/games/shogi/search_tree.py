@@ -49,7 +49,7 @@ class Node:
         self.key = 0
         self.in_check = False
         self.moves: NDArray[np.int32] | None = None
-        """The legal moves, likeliest first; None until the network was asked."""
+        """The legal moves, most probable first; None until the network was asked."""
         self.priors: NDArray[np.float32] | None = None
         self.next_prior = -1.0
         self.mass = 0.0

@@ -1,4 +1,4 @@
-"""What a network thought of a position, without search: its likeliest moves and the value; and that as a comment."""
+"""A network's opinion of a position, without search: its most probable moves and the value; as a comment too."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _COMMENT = re.compile(r"policy value=([+-]\d\.\d{3})((?: [1-9PLNSGBR][a-i*][1-9]
 
 
 class Thought(NamedTuple):
-    """The likeliest moves with their probabilities, likeliest first, and the value of the position for Black, -1 to 1.
+    """The most probable moves with their probabilities, and the value of the position for Black, -1 to 1.
 
-    The move that was played is among them, as the last one if it is none of the likeliest.
+    The move that was played is among them, as the last one if it is not probable.
     """
 
     moves: tuple[tuple[str, float], ...]

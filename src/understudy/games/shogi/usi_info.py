@@ -10,7 +10,7 @@ from understudy.games.shogi.search import SearchLine, SearchResult, centipawns
 
 
 def info_lines(thought: SearchResult, game: ShogiGame, seconds: float, full: float) -> list[str]:
-    """One line for each move that the search tells of; `full` is how full the table of evaluations is, 0 to 1."""
+    """One line for each move that the search reports; `full` is how full the table of evaluations is, 0 to 1."""
     lines = thought.lines or (SearchLine(thought.line, thought.value, 1, thought.mate),)
     seconds = max(seconds, 1e-3)
     told = []

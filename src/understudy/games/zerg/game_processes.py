@@ -25,7 +25,7 @@ def process_pool(count: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _end_with_parent() -> None:
-    """Without this, the processes of a pool whose parent was killed would wait for work for ever."""
+    """Without this, the processes of a pool whose parent was killed would wait for work indefinitely."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

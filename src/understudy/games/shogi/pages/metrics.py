@@ -21,7 +21,7 @@ METRICS = (
         "share of the probability",
         "In one game of shogi",
         "How probable the policy, without search, makes each legal move in the position on the board: the five "
-        "likeliest. In self-play the move is drawn with these probabilities.",
+        "most probable. In self-play the move is drawn with these probabilities.",
         "Nearly equal in the first games, later a few moves have most of it.",
         "If one move has nearly all of it in most positions, see entropy.",
     ),
