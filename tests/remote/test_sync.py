@@ -197,7 +197,7 @@ def test_what_is_downloaded_is_checked(
     key = next(iter(shared.list(GAMES, ""))).key
     data = shared._objects[key]
     if damage == "gone":
-        learner.sync._claims.take(learner.sync._lineage.head, 10)  # type: ignore[arg-type]
+        learner.sync._claims.take(learner.sync._model_sync.head, 10)  # type: ignore[arg-type]
         shared.delete(key)
     elif damage == "huge":
         monkeypatch.setattr("understudy.remote.games._HEADERS", -learner.settings.storage.episode_bytes + 10)

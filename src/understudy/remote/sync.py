@@ -29,8 +29,8 @@ from understudy.remote.claims import Claims
 from understudy.remote.counts import SharedCounts, checked_names
 from understudy.remote.games import Outbox, download
 from understudy.remote.layout import machine_key, to_json
-from understudy.remote.lineage import Lineage
 from understudy.remote.machines import load_excluded
+from understudy.remote.model_sync import ModelSync
 from understudy.remote.profiles import Profile, Tally, gap_of
 from understudy.remote.stage import SharedStage
 from understudy.remote.state import SyncState
@@ -78,7 +78,7 @@ class Sync:
         self.machine = self.state.join(url)
         self._url = url
         self._store = ModelStore(run.model, run.ledger, keep=settings.storage.model_versions)
-        self._lineage = Lineage(self.bucket, run, self.state, self._store, self.machine)
+        self._model_sync = ModelSync(self.bucket, run, self.state, self._store, self.machine)
         self._stage = SharedStage(self.bucket, run, self.state, self._store, self.machine)
         counts = checked_names([name for spec in registered_games().values() for name in spec.counts])
         self._counts = SharedCounts(
@@ -159,26 +159,26 @@ class Sync:
         return self._settings.role == "auto" and not collected
 
     def _exchange_models(self, push: bool) -> None:
-        lineage = self._lineage
-        lineage.refresh()
-        lineage.pull()
-        lineage.account()
+        model = self._model_sync
+        model.refresh()
+        model.pull()
+        model.account()
         if not push and self._clock() < self._pushed_at + self._settings.push_seconds:
             return
         for _ in range(_PUSHES):
-            before = lineage.head
-            pushed = lineage.push()
-            if not pushed and lineage.refresh() == before:
+            before = model.head
+            pushed = model.push()
+            if not pushed and model.refresh() == before:
                 break
             if pushed:
                 self._pushed_at = self._clock()
-                lineage.refresh()
-            lineage.pull()
-            lineage.account()
+                model.refresh()
+            model.pull()
+            model.account()
         self.state.forget_oldest(_REMEMBERED)
 
     def _get_games(self) -> None:
-        head = self._lineage.head
+        head = self._model_sync.head
         if head is None:
             return
         for game in self._claims.look_after(head):
@@ -188,8 +188,8 @@ class Sync:
         room = shutil.disk_usage(self._run.root).free > self._settings.free_bytes
         wanted = self._settings.ahead_games - waiting
         if room and wanted > 0 and self._claims.take(head, wanted, load_excluded(self.bucket)):
-            self._lineage.refresh()  # games that were accounted for meanwhile are not downloaded
-            self._lineage.account()
+            self._model_sync.refresh()  # games that were accounted for meanwhile are not downloaded
+            self._model_sync.account()
         expected = self._expected()
         for game in self.state.claimed():
             if room and not game.name and not game.fate:
@@ -293,14 +293,14 @@ class Sync:
             "machine": self.machine,
             "url": self._url,
             "role": "learner" if self.learning else "player",
-            "head": self._lineage.head and self._lineage.head.number,
+            "head": self._model_sync.head and self._model_sync.head.number,
             "games_up": self.up,
             "games_down": self.down,
             "games_rejected": self.rejected,
             "games_unsent": len(self.state.outbox()),
             "games_dropped_unsent": self._outbox.dropped,
             "games_taken_over": self._claims.taken_over,
-            "updates_dropped": self._lineage.dropped,
+            "updates_dropped": self._model_sync.dropped,
             "decisions_overruled": self._stage.overruled,
             "requests": dict(traffic.requests),
             "retries": traffic.retries,

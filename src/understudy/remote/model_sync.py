@@ -46,7 +46,7 @@ class Meeting(NamedTuple):
     model: ModelRef
 
 
-class Lineage:
+class ModelSync:
     """Pulls and pushes the model of one run."""
 
     def __init__(self, bucket: Bucket, run: RunDir, state: SyncState, store: ModelStore, machine: str) -> None:
