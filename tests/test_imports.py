@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "settings": "errors games",
     "extras": "",
     "rundir": "errors files",
-    "flags": "errors rundir settings",
+    "flags": "errors extras rundir settings",
     "numba_cache": "",
     # The parts of the loop
     "ledger": "errors",
@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "tune": "errors check files flags games models parallel run rundir settings",
     "doctor": "errors experience files ledger models run rundir watch",
     "completion": "",
-    "cli": "errors check completion doctor extras flags games learner ledger machine models parallel remote run rundir "
+    "cli": "errors check completion doctor flags games learner ledger machine models parallel remote run rundir "
     "serve settings tune watch",
     "__main__": "cli",
 }

@@ -22,6 +22,8 @@ from sc2.dicts.unit_train_build_abilities import TRAIN_INFO
 from sc2.ids.ability_id import AbilityId
 from sc2.ids.unit_typeid import UnitTypeId
 
+from understudy.games.zerg.proving_ground.recorded_data import UNIT_FIELDS
+
 TABLES = Path(__file__).resolve().parent.parent / "src/understudy/games/zerg/proving_ground/data"
 # Types that no dictionary of burnysc2 names and that a melee game holds all the same.
 ALSO = [
@@ -97,29 +99,7 @@ def melee_types() -> set[UnitTypeId]:
     return types | {UnitTypeId[name] for name in ALSO}
 
 
-UNIT_COLUMNS = [
-    "unit_id",
-    "name",
-    "race",
-    "mineral_cost",
-    "vespene_cost",
-    "build_time",
-    "food_required",
-    "food_provided",
-    "ability_id",
-    "tech_requirement",
-    "require_attached",
-    "cargo_size",
-    "movement_speed",
-    "armor",
-    "sight_range",
-    "unit_alias",
-    "has_minerals",
-    "has_vespene",
-    "tech_alias",
-    "attributes",
-    "weapons",
-]
+UNIT_COLUMNS = ["unit_id", "name", "race", *(field for field in UNIT_FIELDS if field != "race")]
 
 
 def unit_row(unit: Any) -> list[object]:

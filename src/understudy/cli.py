@@ -13,10 +13,8 @@ from typing import Any
 from understudy import __version__
 from understudy.check import commands as check
 from understudy.completion import SHELLS, script
-from understudy.errors import LearnerBusy, RunDirError, UnderstudyError, explained, missing_library
-from understudy.extras import how_to_install
+from understudy.errors import RunDirError
 from understudy.flags import (
-    NO_READER,
     Parser,
     add_run_dir,
     add_settings,
@@ -24,6 +22,7 @@ from understudy.flags import (
     duration,
     end_quietly,
     existing_run,
+    exit_code,
     flags,
     port,
     print_anywhere,
@@ -52,23 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_anywhere()
     logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.INFO)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        if given and given[0] in (programs := _programs()):
-            return int(resolve(programs[given[0]][0])(given[1:]))
-        options = command_line().parse_args(given)
-        return int(options.run(options))
-    except BrokenPipeError:
-        return NO_READER
-    except (UnderstudyError, OSError) as error:
-        print(f"understudy: {explained(error) if isinstance(error, OSError) else error}", file=sys.stderr)
-        return error.exit_code if isinstance(error, LearnerBusy) else 1
-    except ModuleNotFoundError as error:
-        if (library := missing_library(error)) is None:
-            raise
-        print(f"understudy: the library {library!r} is missing. {how_to_install(library)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    return exit_code(lambda: _run(given))
+
+
+def _run(given: list[str]) -> int:
+    if given and given[0] in (programs := _programs()):
+        return int(resolve(programs[given[0]][0])(given[1:]))
+    options = command_line().parse_args(given)
+    return int(options.run(options))
 
 
 def program() -> int:

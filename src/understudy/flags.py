@@ -7,11 +7,12 @@ import difflib
 import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from understudy.errors import RunDirError
+from understudy.errors import LearnerBusy, RunDirError, UnderstudyError, explained, missing_library
+from understudy.extras import how_to_install
 from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import describe
 
@@ -219,6 +220,24 @@ def flags(options: argparse.Namespace) -> dict[str, str]:
     """The settings that were given as flags: `section.name` → text."""
     named = {key.removeprefix("settings."): text for key, text in vars(options).items() if key.startswith("settings.")}
     return {key: text for key, text in named.items() if text is not None}
+
+
+def exit_code(command: Callable[[], int]) -> int:
+    """Run a command, print its error in one line if it has one, and return the exit code."""
+    try:
+        return int(command())
+    except BrokenPipeError:
+        return NO_READER
+    except (UnderstudyError, OSError) as error:
+        print(f"understudy: {explained(error) if isinstance(error, OSError) else error}", file=sys.stderr)
+        return error.exit_code if isinstance(error, LearnerBusy) else 1
+    except ModuleNotFoundError as error:
+        if (library := missing_library(error)) is None:
+            raise
+        print(f"understudy: the library {library!r} is missing. {how_to_install(library)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 def end_quietly(code: int) -> int:

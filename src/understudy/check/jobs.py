@@ -5,13 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from understudy.machine.priority import ONE_BLAS_THREAD
+from understudy.machine.signals import end_with_parent
 from understudy.run.log import show
 
 Job = TypeVar("Job")
@@ -62,11 +62,4 @@ def _begin(stop: Any) -> None:
     global _stop  # noqa: PLW0603 - one process, one run
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    end_with_parent()

@@ -13,7 +13,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from understudy.jobs.queue import JobOutcome
 from understudy.ledger.jobs import Job, Kind
 from understudy.machine.priority import stand_back, take_share
 from understudy.machine.resources import memory_of
-from understudy.machine.signals import deaf_children
+from understudy.machine.signals import deaf_children, end_with_parent
 
 if sys.platform == "linux":
     import resource
@@ -190,7 +189,7 @@ def _serve(pipe: connection.Connection, gentle: bool, share: float) -> None:
         take_share(share)
     elif gentle:
         stand_back()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     before = _memory_now()
     pipe.send_bytes(b'{"ready": true}')
     while True:
@@ -217,13 +216,6 @@ def _do(function: str, argument: Mapping[str, Any]) -> bytes:
         raise
     except Exception as error:  # noqa: BLE001 - the process boundary: the learner must hear of it, whatever it is
         return json.dumps({"failure": f"{type(error).__name__}: {error}"[:500]}).encode()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
 
 
 def _memory_now() -> int:

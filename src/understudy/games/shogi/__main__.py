@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from understudy.errors import UnderstudyError
-from understudy.flags import Parser
+from understudy.flags import Parser, exit_code
 from understudy.games.shogi.commands import add_commands
 from understudy.machine.priority import ONE_BLAS_THREAD
 
@@ -18,13 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = Parser(prog="python -m understudy.games.shogi", description="Shogi.")
     add_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
     options = parser.parse_args(arguments)
-    try:
-        return int(options.run(options))
-    except (UnderstudyError, OSError) as error:
-        print(f"understudy: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    return exit_code(lambda: options.run(options))
 
 
 if __name__ == "__main__":
