@@ -69,6 +69,18 @@ def test_garbage_does_not_end_the_conversation() -> None:
     with_server(talk)
 
 
+def test_a_bot_may_draw_whole_grids() -> None:
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        async with session.ws_connect(url, max_msg_size=0) as socket:
+            await ask(socket, create_game=create_request())
+            await ask(socket, join_game=join_request())
+            drawn = sc2api_pb2.RequestDebug()
+            drawn.debug.add().draw.text.add(text="x" * 3_000_000)
+            assert (await ask(socket, debug=drawn)).status == IN_GAME
+
+    with_server(talk)
+
+
 def test_a_client_that_disconnects_in_the_middle_loses_and_the_other_goes_on() -> None:
     async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
         one, two = await session.ws_connect(url, max_msg_size=0), await session.ws_connect(url, max_msg_size=0)
@@ -147,7 +159,7 @@ def test_strangers_who_come_and_leave_or_quit_end_nothing() -> None:
 
 def test_a_program_that_nobody_connects_to_ends() -> None:
     async def run() -> None:
-        server = Server(Lobby(), silence=0.05, ends_when_alone=True)
+        server = Server(Lobby(), silence=None, alone=0.05)
         await server.start("127.0.0.1", 0)
         await asyncio.wait_for(server.wait(), 5)
         await server.stop()

@@ -76,6 +76,7 @@ def add_commands(subparsers: Any) -> None:
     parser = add("conformance", help="check the rules against burnysc2's own calculations")
     parser.add_argument("groups", nargs="*", type=_group, metavar="GROUP", help=f"of {', '.join(GROUPS)}; default: all")
     parser.add_argument("--python-sc2", type=Path, help="a python-sc2 checkout, whose own live tests are run too")
+    parser.add_argument("--replays", type=Path, help="a folder of replays: are buildings paid for when ordered?")
     parser.set_defaults(run=_conformance)
 
     parser = add("watch", help="draw a recorded game in the terminal or as PNG frames")
@@ -156,7 +157,7 @@ def _install(arguments: argparse.Namespace) -> int:
 
 def _listen(arguments: argparse.Namespace) -> int:
     async def run() -> None:
-        server = Server(Lobby(), ends_when_alone=True)
+        server = Server(Lobby(), silence=None, alone=SILENCE)
         await server.start(arguments.host, arguments.port)
         await server.wait()
         await server.stop()
@@ -233,7 +234,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 def _conformance(arguments: argparse.Namespace) -> int:
     logger.remove()
     logger.add(sys.stderr, level="ERROR")
-    return conform(arguments.groups, arguments.python_sc2)
+    return conform(arguments.groups, arguments.python_sc2, arguments.replays)
 
 
 def _watch(arguments: argparse.Namespace) -> int:

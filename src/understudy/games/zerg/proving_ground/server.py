@@ -1,7 +1,8 @@
 """The websocket server: stands in for the game's executable, for run_game and for ladder bots.
 
-A server has one lobby. A client that sends or reads nothing for too long is disconnected; a lost connection loses the
-game. What one client sends does not disturb another one: see `input_checks.py` for what is checked.
+A server has one lobby. A client that sends or reads nothing for too long is disconnected, as on a ladder, unless the
+server is patient, as the game's executable is; a lost connection loses the game. What one client sends does not disturb
+another one: see `input_checks.py` for what is checked.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from understudy.games.zerg.proving_ground.lobby import Lobby
 from understudy.games.zerg.proving_ground.session import Session
 
 SILENCE = 60.0  # seconds
-LARGEST_REQUEST = 2 * 1024 * 1024
+LARGEST_REQUEST = 16 * 1024 * 1024  # a bot that draws whole grids for debugging sends 2 MB and more
 MOST_CLIENTS = 64
 CONNECT_TRIES = 100
-WAITING_REQUESTS = 64
+WAITING_REQUESTS = 4
 _CLOSE_SECONDS = 1.0  # that a client has to confirm the end
 log = logging.getLogger(__name__)
 
@@ -32,14 +33,14 @@ class Server:
     """Serves one lobby on a port. In a game of two bots, the two servers connect on a port that both bots name."""
 
     def __init__(
-        self, lobby: Lobby, silence: float = SILENCE, *, stays: bool = False, ends_when_alone: bool = False
+        self, lobby: Lobby, silence: float | None = SILENCE, *, stays: bool = False, alone: float | None = None
     ) -> None:
-        """The server ends after its game, unless it `stays`.
+        """`silence` is how long a client may be silent; None waits for ever, as for a bot in a debugger.
 
-        With `ends_when_alone`, it also ends when no client has been there for as long as one may be silent.
+        The server ends after its game, unless it `stays`, and when no client has been there for `alone` seconds.
         """
         self._lobby, self._silence, self._stays = lobby, silence, stays
-        self._ends_when_alone = ends_when_alone
+        self._alone = alone
         self._meeting: tuple[int, web.TCPSite | None] = 0, None  # the number of the game it is for
         self._done = asyncio.Event()
         self._runner: web.AppRunner | None = None
@@ -75,8 +76,8 @@ class Server:
         while not self._done.is_set():
             alone = not self._clients
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._done.wait(), self._silence if self._ends_when_alone else None)
-            if alone and not self._clients and self._ends_when_alone:
+                await asyncio.wait_for(self._done.wait(), self._alone)
+            if alone and not self._clients:
                 return
 
     async def stop(self) -> None:

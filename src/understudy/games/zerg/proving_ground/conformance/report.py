@@ -23,6 +23,7 @@ class GroupReport:
     passed: int = 0
     total: int = 0
     failures: list[Check] = field(default_factory=list)
+    remark: str = ""  # what was measured, for reports in which the count does not say it
 
     @classmethod
     def of(cls, name: str, checks: Iterable[Check]) -> GroupReport:

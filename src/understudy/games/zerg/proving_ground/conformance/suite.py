@@ -14,6 +14,7 @@ from understudy.games.zerg.proving_ground.conformance.orders import (
     upgrade_checks,
 )
 from understudy.games.zerg.proving_ground.conformance.python_sc2 import run_test_files
+from understudy.games.zerg.proving_ground.conformance.replays import replay_group
 from understudy.games.zerg.proving_ground.conformance.report import Check, GroupReport
 from understudy.games.zerg.proving_ground.conformance.walls import map_checks, wall_checks
 
@@ -29,9 +30,11 @@ GROUPS: dict[str, Callable[[], Iterable[Check]]] = {
 }
 
 
-def conform(groups: list[str], python_sc2: Path | None = None) -> int:
+def conform(groups: list[str], python_sc2: Path | None = None, replays: Path | None = None) -> int:
     """Run these groups, or all, and print passed and total of each; the exit code is 1 if a check failed."""
     reports = [_shown(GroupReport.of(name, GROUPS[name]())) for name in groups or GROUPS]
+    if replays is not None:
+        reports.append(_shown(replay_group(replays)))
     if python_sc2 is not None:
         reports += [_shown(report) for report in run_test_files(python_sc2)]
     passed, total = sum(report.passed for report in reports), sum(report.total for report in reports)
@@ -41,6 +44,8 @@ def conform(groups: list[str], python_sc2: Path | None = None) -> int:
 
 def _shown(report: GroupReport) -> GroupReport:
     print(report, flush=True)
+    if report.remark:
+        print(f"    {report.remark}")
     for failure in report.failures[:FAILURES_SHOWN]:
         print(f"    failed: {failure.name} {failure.detail}".rstrip())
     if len(report.failures) > FAILURES_SHOWN:
