@@ -58,7 +58,7 @@ def test_the_two_rules_are_told_apart(paid_at_the_order: bool, share: float) -> 
 
 def test_files_that_are_no_replays_are_counted_and_a_folder_without_any_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("sc2reader")
-    with pytest.raises(SettingsError, match="no .SC2Replay files"):
+    with pytest.raises(SettingsError, match="no SC2Replay files"):
         replays.replay_group(tmp_path)
     (tmp_path / "broken.SC2Replay").write_bytes(b"MPQ\x1b" + bytes(64))
     report = replays.replay_group(tmp_path)

@@ -82,7 +82,7 @@ def replay_group(folder: Path) -> GroupReport:
     logging.getLogger("sc2reader").setLevel(logging.CRITICAL)
     files = sorted(folder.glob("*.SC2Replay"))
     if not files:
-        raise SettingsError(f"{folder} has no .SC2Replay files.")
+        raise SettingsError(f"{folder} has no SC2Replay files.")
     checks, everything, unread = [], [], 0
     for file in files:
         players = read_books(file)
@@ -107,9 +107,9 @@ def replay_group(folder: Path) -> GroupReport:
 
 def read_books(file: Path) -> list[Books] | None:
     """The books of every player; None if the file cannot be read with its orders."""
-    import sc2reader
-
     try:
+        import sc2reader  # noqa: PLC0415 - only this command needs it
+
         replay = sc2reader.load_replay(str(file), load_level=4)
         return list(_books_of(replay).values())
     except Exception:  # noqa: BLE001 - sc2reader raises anything on files that it does not know
