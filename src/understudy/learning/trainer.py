@@ -151,9 +151,8 @@ class Trainer:
 
     def _learn(self, batch: Batch, deadline: float, interrupted: Callable[[], bool] | None) -> UpdateStats:
         settings = self.settings
-        self.adam.learning_rate = self.adjusted.rate * decayed(
-            settings.learning_rate, settings.learning_rate_half_life, self.games
-        )
+        decay = decayed(settings.learning_rate, settings.learning_rate_half_life, self.games)
+        self.adam.learning_rate = self.adjusted.rate * decay
         states = self._normalized(batch.states, batch.new_states)
 
         # The proximal policy: the one the update starts from, and stays near to.
@@ -167,18 +166,9 @@ class Trainer:
         targets = self._targets(batch, values, batch.bootstraps(all_values), log_ratios)
         require_finite("the value targets, which rewards and values make", *targets)
 
-        samples = Samples(
-            states=states if self.network.sequential else batch.of_decisions(states),
-            actions=batch.actions,
-            legal=batch.legal,
-            old_log_probs=prox,
-            advantages=spare_improbable(
-                self._weighted_advantages(batch, targets, log_ratios), prox, settings.probability_floor
-            ),
-            targets=self._value_targets(batch, values, targets.values),
-            starts=batch.state_starts if self.network.sequential else None,
-            rows=batch.decisions if self.network.sequential else None,
-        )
+        advantages = self._weighted_advantages(batch, targets, log_ratios)
+        advantages = spare_improbable(advantages, prox, settings.probability_floor)
+        samples = self._samples(batch, states, prox, advantages, self._value_targets(batch, values, targets.values))
         new = batch.new
         limit = kl_limit(settings.target_kl, len(batch.actions[new]), self.adjusted.agreement)
         before = self.network.parameters.copy()
@@ -217,10 +207,27 @@ class Trainer:
             advantage=self.values.in_units(targets.advantages[new].mean()),
             signal=meter.signal_to_noise,
         )
+        self._count(batch)
+        return stats
+
+    def _count(self, batch: Batch) -> None:
         self.updates += 1
         self.games += batch.games
-        self.steps += len(batch.actions[new])
-        return stats
+        self.steps += len(batch.actions[batch.new])
+
+    def _samples(self, batch: Batch, states: Floats, prox: Floats, advantages: Floats, targets: Floats) -> Samples:
+        """What the passes over the batch learn from."""
+        sequential = self.network.sequential
+        return Samples(
+            states=states if sequential else batch.of_decisions(states),
+            actions=batch.actions,
+            legal=batch.legal,
+            old_log_probs=prox,
+            advantages=advantages,
+            targets=targets,
+            starts=batch.state_starts if sequential else None,
+            rows=batch.decisions if sequential else None,
+        )
 
     def _weighted_advantages(self, batch: Batch, targets: Targets, log_ratios: Floats) -> Floats:
         """Advantages in units of their usual size; those of replayed games by how much they count."""
