@@ -151,8 +151,10 @@ def test_a_state_of_the_wrong_size_is_an_error_that_says_so(tmp_path: Path) -> N
 
 def test_a_mask_that_allows_nothing_or_does_not_fit_is_an_error_that_says_so(tmp_path: Path) -> None:
     agent = agent_at(tmp_path)
-    for wrong in ([False] * 3, [True] * 2, [True] * 4):
-        with pytest.raises(ValueError, match=r"of \d actions; there are 3, and one must be legal"):
+    with pytest.raises(ValueError, match="allows 0 of 3 actions"):
+        agent.select_action([0, 0, 0, 0], legal=[False] * 3)
+    for wrong in ([True] * 2, [True] * 4):
+        with pytest.raises(ValueError, match=r"True or False for each of the 3 actions, not \d values"):
             agent.select_action([0, 0, 0, 0], legal=wrong)
 
 
@@ -376,17 +378,45 @@ def test_an_evaluation_leaves_no_experience(tmp_path: Path) -> None:
 def test_a_game_that_cannot_be_saved_is_kept_and_saved_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent = agent_at(tmp_path)
-    buffer = tmp_path / "data" / "buffer"
+    run, away = tmp_path / "run", tmp_path / "away"
+    agent = agent_at(run)
     agent.select_action([1, 0, 0, 0])
-    shutil.move(buffer, tmp_path / "data" / "away")
+    try:
+        run.rename(away)
+    except PermissionError:
+        pytest.skip("this system does not let a folder with open files be moved")
     with caplog.at_level(logging.WARNING):
         first = agent.end_episode("Victory")
+        play(agent)
     assert first["saved"] is None
     assert "cannot be saved" in caplog.text
-    shutil.move(tmp_path / "data" / "away", buffer)
+    assert "was moved or deleted: put it back" in caplog.text
+    assert not run.exists(), "no second run is begun in its place"
+    away.rename(run)
     play(agent)
-    assert len(list(buffer.glob("*.npz"))) == 2
+    assert len(list((run / "data" / "buffer").glob("*.npz"))) == 3
+
+
+def test_folders_that_are_removed_while_a_bot_plays_are_made_again(tmp_path: Path) -> None:
+    agent = agent_at(tmp_path)
+    play(agent)
+    shutil.rmtree(tmp_path / "data")
+    assert play(agent)["saved"].exists()
+    shutil.rmtree(tmp_path / "models")
+    assert play(agent)["saved"].exists()
+    assert (tmp_path / "models" / "rl_agent_model.npz").exists()
+
+
+def test_games_that_are_lost_with_their_process_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    agent = agent_at(tmp_path / "run")
+    play(agent)
+    try:
+        (tmp_path / "run").rename(tmp_path / "away")
+    except PermissionError:
+        pytest.skip("this system does not let a folder with open files be moved")
+    lost = [play(agent)["episode_id"] for _ in range(2)]
+    agent._unsaved._at_the_end()  # here, the errors that were logged keep the agent alive
+    assert f"2 finished games could not be saved and are lost: {', '.join(lost)}" in caplog.text
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +119,29 @@ def test_a_learner_that_died_is_said(run: RunDir, capsys: pytest.CaptureFixture[
     code, out = doctor(run, capsys)
     assert code == 1
     assert "pid 4242) died" in out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere three seconds of silence tell")
+def test_a_learner_that_died_a_moment_ago_is_said(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    run.learner_lock.touch()
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        pass
+    write_status(run.status, {"state": "running", "pid": dead.pid})
+    assert f"pid {dead.pid}) died" in doctor(run, capsys)[1]
+    write_status(run.status, {"state": "running", "pid": os.getpid()})
+    assert ") died" not in doctor(run, capsys)[1]
+
+
+@pytest.mark.parametrize(
+    "content", [b"\0" * 100, b"[" * 200_000, b"[1, 2]", None], ids=["zeros", "deep", "list", "folder"]
+)
+def test_a_status_that_cannot_be_read_is_said_with_what_to_do(
+    run: RunDir, capsys: pytest.CaptureFixture[str], content: bytes | None
+) -> None:
+    run.status.mkdir() if content is None else run.status.write_bytes(content)
+    code, out = doctor(run, capsys)
+    assert code == 1
+    assert "status.json cannot be read; delete it" in out
 
 
 def test_games_from_the_future_are_said(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,6 +42,31 @@ def test_an_unknown_key_in_the_file_is_an_error_that_names_the_nearest(tmp_path:
         load_settings(file, {})
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"gamma = 0.5\n", r"gamma is a setting; write it below a line \[training\]"),
+        ("[training]\ngamma = 0.5\n".encode("utf-16"), "not UTF-8 text. Save it as UTF-8"),
+        (b"[training]\n# caf\xe9\ngamma = 0.5\n", "not UTF-8 text. Save it as UTF-8"),
+        (b"[training]\ngamma = '0.5'\n", "gamma is '0.5'; it must be a number"),
+        (b"[[training]]\ngamma = 0.5\n", r"write its settings below a line \[training\]"),
+        (b"[training]\ngamma = nan\n", "gamma is nan"),
+    ],
+    ids=["no section", "UTF-16", "Latin-1", "text", "list of sections", "NaN"],
+)
+def test_a_file_as_somebody_may_write_it_is_refused_with_what_to_do(tmp_path: Path, content: bytes, said: str) -> None:
+    file = tmp_path / "understudy.toml"
+    file.write_bytes(content)
+    with pytest.raises(SettingsError, match=said):
+        load_settings(file, {})
+
+
+def test_a_file_may_come_from_an_editor_of_windows(tmp_path: Path) -> None:
+    file = tmp_path / "understudy.toml"
+    file.write_bytes(b"\xef\xbb\xbf[training]\r\ngamma = 0.5\r\n")
+    assert load_settings(file, {}).training.gamma == 0.5
+
+
 @dataclasses.dataclass(frozen=True)
 class HeapSettings:  # its types are text, because this module imports annotations from __future__
     """A section as the package of a stranger defines it."""

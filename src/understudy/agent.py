@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import os
 import random
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from understudy.acting.interface import action_labels, feature_names, state_size, whole_seed
 from understudy.acting.live_game import Decision, LiveGame
 from understudy.acting.rng import Chance
 from understudy.acting.trials import Commitment, draw_commitment
@@ -59,6 +61,9 @@ class RLAgent:
     `try_out=False` this agent plays no trials (`training.commitment`). With names of features, a model that has other
     features or actions is converted: weights are assigned by name, and `renamed` maps old names to new ones.
 
+    An agent plays one game at a time: threads that share it wait for each other, and play the same game. A process made
+    by fork needs an agent of its own.
+
     Disk errors never raise into a game: what cannot be saved is kept in memory and logged, and saving is tried again
     after the next game.
     """
@@ -84,24 +89,29 @@ class RLAgent:
         seed: int | None = None,
         settings: Settings | None = None,
     ) -> None:
-        self.actions = tuple(f"action {i}" for i in range(actions)) if isinstance(actions, int) else tuple(actions)
-        self.state_dim = state_dim
-        _check_arguments(state_dim, self.actions, features, online_training)
+        self.actions = action_labels(actions)
+        self.state_dim = state_size(state_dim)
+        names = feature_names(features, self.state_dim)
+        _check_arguments(online_training, online_seconds, settings)
+        self._turn = threading.RLock()  # threads that share this agent wait for each other
+        self._pid = os.getpid()
         self._online_training = online_training
         self._online_seconds = online_seconds
         self._storage = (settings or Settings()).storage
-        self._seed = None if seed is None else int(seed)
+        self._seed = whole_seed(seed)
         self._run = None if run_dir is None else RunDir.at(run_dir)
         self._writable = self._run is not None and _made(self._run)
         self._record = record and self._writable
         self._try_out = try_out and self._record  # a game that nobody learns from has nothing to try out
         self._store = self._open_store(model_path)
         signature = None if self._store is None else self._store.signature()
-        network = {"policy": policy, "hidden": None if hidden is None else tuple(hidden)}
+        network = {"policy": policy, "hidden": tuple(hidden) if isinstance(hidden, Iterable) else hidden}
         training = {"algorithm": algorithm, "learning_rate": learning_rate, "gamma": gamma}
         self._model = open_model(
             self._store,
-            Interface(state_dim, self.actions, *_named(features), renamed or {}),
+            Interface(
+                self.state_dim, self.actions, None if names is None else features_hash(names), names, renamed or {}
+            ),
             settings,
             {name: value for name, value in network.items() if value is not None},
             {name: value for name, value in training.items() if value is not None},
@@ -146,15 +156,17 @@ class RLAgent:
 
         Features that are NaN or infinite count as 0; a warning is logged.
         """
-        game = self._begin_episode() if self._game is None else self._game
-        return game.decide(state, legal, explore)
+        with self._own():
+            game = self._begin_episode() if self._game is None else self._game
+            return game.decide(state, legal, explore)
 
     def observe_reward(self, reward: float) -> None:
         """Add a reward to the last decision."""
-        if self._game is None:
-            logger.warning("A reward of %g came before the first decision of the game; it is not counted.", reward)
-        else:
-            self._game.credit(reward)
+        with self._own():
+            if self._game is None:
+                logger.warning("A reward of %s came before the first decision of the game; it is not counted.", reward)
+            else:
+                self._game.credit(reward)
 
     def end_episode(
         self, result: object = "Unknown", *, final_state: ArrayLike | None = None, **about: Any
@@ -165,7 +177,10 @@ class RLAgent:
         that was cut rather than finished. `about` goes into the game's file: `map`, `game`, `opponent_id`,
         `opponent_race`, and any other note. Enums, NumPy scalars and paths are converted, the rest is kept as text.
         """
-        result = result_text(result)
+        with self._own():
+            return self._end_episode(result_text(result), final_state, about)
+
+    def _end_episode(self, result: str, final_state: ArrayLike | None, about: Mapping[str, Any]) -> dict[str, Any]:
         if final_state is not None and np.shape(final_state) != (self.state_dim,):
             shape = np.shape(final_state)
             raise ValueError(f"final_state has shape {shape}; a state has {self.state_dim} features here.")
@@ -202,8 +217,11 @@ class RLAgent:
 
     def close(self) -> None:
         """Save games that could not be saved before. A learner salvages a game in progress from its journal."""
-        self._leave_game()
-        self._chance.close()
+        if self._pid != os.getpid():
+            return  # a forked child: the files are its parent's
+        with self._turn:
+            self._leave_game()
+            self._chance.close()
 
     def _leave_game(self) -> None:
         self._unsaved.save()
@@ -217,6 +235,15 @@ class RLAgent:
             "An RLAgent cannot be copied or pickled: it owns the files of its game. Make another one with the same "
             "run_dir, also in another process; it plays the same model."
         )
+
+    def _own(self) -> threading.RLock:
+        """The lock that a call holds; raises in a forked child, which has a copy of this agent."""
+        if self._pid != os.getpid():
+            raise RuntimeError(
+                f"This RLAgent is a copy: it was made in process {self._pid}, which owns the files of its game. Make "
+                "another one in this process, with the same run_dir; it plays the same model."
+            )
+        return self._turn
 
     def __enter__(self) -> RLAgent:
         return self
@@ -244,10 +271,12 @@ class RLAgent:
         """
         if trial is not None and not 0 <= trial < len(self.actions):
             raise ValueError(f"Action {trial} cannot be tried: there are actions 0 to {len(self.actions) - 1}.")
-        self._leave_game()
-        self._begin_episode(about, trial)
+        with self._own():
+            self._leave_game()
+            self._begin_episode(about, trial)
 
     def _begin_episode(self, about: Mapping[str, Any] = MappingProxyType({}), trial: int | None = None) -> LiveGame:
+        self._mend()
         self.reload_if_newer()
         commitment = self._draw_commitment(trial)
         purpose = {} if commitment is None else {PURPOSE: TRIAL}  # its result says little about the policy
@@ -274,6 +303,13 @@ class RLAgent:
         )
         return self._game
 
+    def _mend(self) -> None:
+        if self._run is not None and self._record:
+            try:
+                self._run.mend()
+            except RunDirError as error:
+                logger.warning("%s The game is kept in memory.", error)
+
     def _draw_commitment(self, trial: int | None) -> Commitment | None:
         share = self._model.commitment if self._try_out else 0.0
         stretch, uniform = self._model.base.training.commitment_stretch, self._chance.uniform
@@ -297,7 +333,8 @@ class RLAgent:
         episodes = [episode_from(experience, self._model.expected) for experience in experiences]
         if not episodes:
             return {"loss": 0.0, "total_steps": 0}
-        return self._model.facts(self._model.trainer.update(episodes))
+        with self._own():
+            return self._model.facts(self._model.trainer.update(episodes))
 
     def _learn_online(self, episode: Episode) -> UpdateStats | None:
         """Train on a finished game and publish, if nobody else will; None if the game is left to the learner."""
@@ -329,12 +366,14 @@ class RLAgent:
 
     def save_model(self, path: str | os.PathLike[str] | None = None) -> bool:
         """Publish what was trained here, or write the model to another file; True once the file is there."""
-        self._following.save(path)
+        with self._own():
+            self._following.save(path)
         return True
 
     def load_model(self, path: str | os.PathLike[str] | None = None) -> bool:
         """Load the published model, or that of another file; raises ModelMissing, ModelDamaged or ModelMismatch."""
-        self._following.load(path)
+        with self._own():
+            self._following.load(path)
         return True
 
     def export_arrays(self) -> dict[str, NDArray[Any]]:
@@ -346,7 +385,8 @@ class RLAgent:
 
         Each game starts with it. If there is no newer model, it only reads the date of the file.
         """
-        return self._following.reload_if_newer()
+        with self._own():
+            return self._following.reload_if_newer()
 
     def _open_store(self, model_path: str | os.PathLike[str] | None) -> ModelStore | None:
         if self._run is None:
@@ -370,19 +410,10 @@ def _made(run: RunDir) -> bool:
     return True
 
 
-def _named(features: Sequence[str] | None) -> tuple[str | None, tuple[str, ...] | None]:
-    """A hash of the feature names, and the names."""
-    return (None, None) if features is None else (features_hash(features), tuple(features))
-
-
-def _check_arguments(
-    state_dim: int, actions: Sequence[str], features: Sequence[str] | None, online_training: OnlineTraining
-) -> None:
-    if len(actions) < 2 or state_dim < 1:
-        raise SettingsError(f"An agent needs at least 2 actions and 1 feature, not {len(actions)} and {state_dim}.")
-    if len(set(actions)) < len(actions):
-        raise SettingsError("Two actions have the same label; each needs its own.")
-    if features is not None and len(features) != state_dim:
-        raise SettingsError(f"There are {len(features)} feature names for {state_dim} features.")
+def _check_arguments(online_training: OnlineTraining, online_seconds: float, settings: Settings | None) -> None:
     if online_training not in (True, False, "auto"):
         raise SettingsError(f"online_training is {online_training!r}; it must be True, False or 'auto'.")
+    if not isinstance(online_seconds, int | float) or not online_seconds >= 0:
+        raise SettingsError(f"online_seconds is {online_seconds!r:.80}; it must be a number of at least 0.")
+    if not isinstance(settings, Settings | None):
+        raise SettingsError(f"settings is {settings!r:.80}; it must be a Settings, which load_settings() returns.")

@@ -22,7 +22,10 @@ class RunDir:
     @classmethod
     def at(cls, root: str | os.PathLike[str]) -> RunDir:
         """Return the run directory at this path, made absolute so that a later chdir does not move it."""
-        return cls(Path(root).absolute())
+        name = os.fsdecode(root)
+        if not name:
+            raise RunDirError("The name of the run directory is empty. Name a folder, such as local_training.")
+        return cls(Path(name).absolute())
 
     @property
     def buffer(self) -> Path:
@@ -168,6 +171,11 @@ class RunDir:
     def folders(self) -> tuple[Path, ...]:
         """Every folder of a run, parents first."""
         return (self.root, self.buffer, self.live, self.archive, self.rejected, self.models, self.versions, self.logs)
+
+    def mend(self) -> None:
+        """Make folders again that were removed, if the ledger is there; else the whole run was moved or deleted."""
+        if self.ledger.exists() and not (self.live.is_dir() and self.models.is_dir()):
+            self.create()
 
     def create(self) -> None:
         """Make the folders that are not there yet, and make sure that they can be written to."""

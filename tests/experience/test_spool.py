@@ -327,7 +327,8 @@ def test_the_journal_of_a_dead_bot_becomes_a_game_and_that_of_a_living_one_does_
     )
     assert subprocess.run([sys.executable, "-c", dead, str(run.live)], check=False).returncode == 9
     spool = Spool(run, ledger, StorageSettings())
-    assert spool.salvage() == 1
+    assert spool.salvage()
+    assert spool.passed.salvaged == 1
     (game,) = spool.next_batch(EXPECTED, 10, 0)
     assert game.episode.meta.truncated
     assert game.episode.rewards.tolist() == [1.0, 2.0, 3.0, 4.0]
@@ -335,6 +336,17 @@ def test_the_journal_of_a_dead_bot_becomes_a_game_and_that_of_a_living_one_does_
     assert game.episode.final_state.tolist() == [4, 0, 0, 0]
     assert [path.stem for path in run.live.iterdir()] == [living.meta.id]
     living.discard()
+
+
+def test_many_journals_are_salvaged_some_at_a_time(run: RunDir, ledger: Ledger) -> None:
+    for _ in range(3):
+        journal = Journal(run.live, EpisodeMeta(), STATE_DIM, len(ACTIONS))
+        for t in range(3):
+            journal.append([t, 0, 0, 0], 0, -1.0, 0.5, None, 1.0)
+        journal.close()
+    spool = Spool(run, ledger, StorageSettings())
+    assert [spool.salvage(0.0) for _ in range(4)] == [False, False, False, True]
+    assert spool.passed.salvaged == 3
 
 
 @pytest.mark.slow
@@ -401,7 +413,7 @@ def test_a_file_that_cannot_be_read_now_rests_while_others_are_learned(
     assert bad.exists()
     healed = True
     monkeypatch.setattr("understudy.experience.spool._FIRST_REST", 0.0)
-    spool._unreadable.clear()  # an hour later
+    spool._resting.clear()  # an hour later
     assert [game.path for game in spool.next_batch(EXPECTED, 10, 0)] == [bad]
 
 

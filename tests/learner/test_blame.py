@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 
 from game_files import STATE_DIM, make_model, put_game
 from runs import drained, outcomes
+from understudy.experience.episode import Episode
+from understudy.experience.spool import Spool
 from understudy.learner.loop import LearnerLoop
 from understudy.learner.model_check import newest_sound_version, trouble_with
 from understudy.learning.trainer import Trainer
@@ -128,20 +131,60 @@ def test_games_that_come_one_by_one_count_in_a_row_too(run: RunDir) -> None:
     assert all("Training on this game fails" in reason for reason in reasons)
 
 
-def test_games_that_need_more_memory_than_there_is_are_not_the_fault_of_the_model(
-    run: RunDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def too_much(*_: object) -> UpdateStats:
-        raise MemoryError("Unable to allocate 100 GiB")
+def _too_much(*_: object) -> NoReturn:
+    raise MemoryError("Unable to allocate 100 GiB")
 
+
+def test_games_wait_while_there_is_not_enough_memory_to_learn_from_them(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     for seed in range(4):
         put_game(run.buffer, seed)
-    loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)))
-    assert loop._has_model()
-    monkeypatch.setattr(Trainer, "update", too_much)
-    assert loop.run(drained()) is True
-    assert (waiting(run), outcomes(run)["rejected"]) == (0, 4)
+    with monkeypatch.context() as short:
+        loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)))
+        assert loop._has_model()
+        short.setattr(Trainer, "update", _too_much)
+        assert loop._pass(drained(), 1)
+        assert "not enough memory" in str(loop._board._state())
+        assert loop.run(drained()) is False
+    assert (waiting(run), outcomes(run)["rejected"]) == (4, 0)
     assert "not enough memory" in read_status(run.status)["last_error"]
+    assert "needs more memory than there is now; it is tried again in 10 s" in caplog.text
+    assert learn_all(run) is True
+    assert (waiting(run), outcomes(run)["learned"]) == (0, 4)
+
+
+def test_a_game_that_is_too_large_for_the_memory_does_not_keep_others_from_being_learned(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def update(trainer: Trainer, episodes: Sequence[Episode], *more: Any, **options: Any) -> UpdateStats:
+        if any(len(episode) > 20 for episode in episodes):
+            _too_much()
+        return real(trainer, episodes, *more, **options)
+
+    real = Trainer.update
+    monkeypatch.setattr(Trainer, "update", update)
+    arrays = {"states": np.zeros((21, STATE_DIM)), "actions": np.arange(21) % 3, "rewards": np.ones(21)}
+    np.savez(run.buffer / "long.npz", **arrays)  # type: ignore[arg-type]
+    for seed in range(3):
+        put_game(run.buffer, seed)
+    assert learn_all(run) is True
+    assert (waiting(run), outcomes(run)["learned"], outcomes(run)["rejected"]) == (1, 3, 0)
+
+
+def test_a_lack_of_memory_anywhere_does_not_end_the_learner(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_game(run.buffer)
+    loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False)))
+    monkeypatch.setattr("understudy.learner.loop._TROUBLE_SECONDS", 0.0)
+    with monkeypatch.context() as short:
+        short.setattr("understudy.experience.spool.read_episode", _too_much)
+        assert not loop._pass(drained(), 1)  # the game rests
+        short.setattr(Spool, "salvage", _too_much)
+        assert not loop._pass(drained(), 1)
+        assert "not enough memory" in (loop._board.trouble or "")
+    loop._spool._resting.clear()  # ten seconds later
+    assert loop.run(drained()) is True
+    assert waiting(run) == 0
 
 
 def test_a_sound_model_is_as_it_was_after_it_was_examined() -> None:

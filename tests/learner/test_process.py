@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -593,13 +594,44 @@ def test_a_learner_that_keeps_dying_is_given_up_and_the_reason_is_told(
     assert learner.stop()["state"] == "failed"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"if_busy": "wiat"}, "it must be 'wait' or 'exit'"),
+        ({"settings": {}}, "load_settings"),
+        ({"max_file_age": "1h"}, "max_file_age is '1h'; it must be a number"),
+        ({"poll_secs": 3}, "Did you mean poll_seconds"),
+        ({"max_workers": "2"}, "it must be a whole number"),
+        ({"verbose": "no"}, "it must be true or false"),
+        ({"run_dir": ""}, "The name of the run directory is empty"),
+    ],
+    ids=str,
+)
+def test_arguments_that_mean_nothing_are_refused(tmp_path: Path, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises((SettingsError, RunDirError), match=said):
+        BackgroundParallelLearner(**{"run_dir": tmp_path, **wrong})
+
+
+@posix_only
+def test_a_learner_that_does_not_stop_is_killed_and_the_statistics_say_so(
+    run: RunDir, capfd: pytest.CaptureFixture[str]
+) -> None:
+    learner = BackgroundParallelLearner(run_dir=run.root, verbose=False)
+    learner.start()
+    os.kill(read_status(run.status)["pid"], signal.SIGSTOP)
+    stats = learner.stop(timeout=0.2)
+    assert (stats["state"], stats["running"]) == ("failed", False)
+    assert "did not end within 0.2 s and was killed" in stats["last_error"]
+    assert "The next one learns the rest" in capfd.readouterr().out
+
+
 HANGING = """
 import sys, time
 from understudy.cli import main
 from understudy.experience.spool import Spool
 from understudy.learner import loop
 loop._HANGS_SECONDS = 1.0
-Spool.salvage = lambda spool: time.sleep(600)  # as on a network drive that does not answer
+Spool.salvage = lambda *_: time.sleep(600)  # as on a network drive that does not answer
 sys.exit(main(["learn", sys.argv[1]]))
 """
 

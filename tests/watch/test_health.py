@@ -68,6 +68,8 @@ def test_a_full_disk_is_red(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> Non
     found = health(run)
     assert (found.light, names(found)) == ("red", ["disk full"])
     assert "The disk is full (1 MB are free): games and models cannot be saved. Make room" in found.sentence
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=19_000_000))
+    assert "The disk is almost full (19 MB are free): soon games" in health(run).sentence
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=300_000_000))
     assert names(health(run)) == ["disk nearly full"]
 

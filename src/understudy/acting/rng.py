@@ -12,6 +12,7 @@ import numpy as np
 
 from understudy.files.atomic import write_atomically
 from understudy.files.locks import FileLock
+from understudy.files.plain_json import parsed_json
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class Chance:
         """The next number from [0, 1)."""
         if self._file is not None and self._file.exists():
             try:
-                self.restore(json.loads(self._file.read_bytes()))
+                self.restore(parsed_json(self._file.read_bytes()))
             except (OSError, ValueError, TypeError, KeyError) as error:
                 logger.warning("The random numbers start from a new seed: %s cannot be read: %s", self._file, error)
 

@@ -28,6 +28,7 @@ from understudy.files.npz import Shapes, read_npz, write_npz
 from understudy.settings import StorageSettings
 
 SCHEMA = 1
+DEFAULT_LIMITS = StorageSettings()
 _REQUIRED = ("states", "actions", "rewards")
 _PER_DECISION = {
     "actions": "action",
@@ -172,7 +173,7 @@ def write_episode(path: Path, episode: Episode, *, compress: bool, durable: bool
     write_atomically(path, lambda stream: write_npz(stream, arrays, compress=compress), durable=durable)
 
 
-def read_episode(path: Path, limits: StorageSettings, expected: Expected | None = None) -> Episode:
+def read_episode(path: Path, limits: StorageSettings = DEFAULT_LIMITS, expected: Expected | None = None) -> Episode:
     """Read a game that nobody vouches for: EpisodeError if it is unusable, OSError if the file cannot be opened.
 
     A file of nothing but states, actions and rewards gets its id from its bytes, and its result from its name.

@@ -82,6 +82,11 @@ class Journal:
     def __len__(self) -> int:
         return self._length
 
+    @property
+    def on_file(self) -> bool:
+        """Whether all of the game so far is in the file, so that `salvage` would find it."""
+        return self.path is not None and (self._descriptor is not None or self._parked) and self.path.exists()
+
     def append(
         self,
         state: ArrayLike,

@@ -45,7 +45,9 @@ def result_text(result: object) -> str:
     """
     if result is None:
         return "Unknown"
-    text = note_text(result).strip()
+    text, plain = note_text(result).strip(), plain_value(result)
+    if isinstance(plain, int | float) and not isinstance(plain, bool):
+        logger.warning("A number (%s) counts as neither won nor lost. Say Victory, Defeat or Tie.", text)
     match = _QUALIFIED.fullmatch(text)
     word = match[1] if match else text or "Unknown"
     return _RESULTS.get(word.lower(), word)
@@ -63,6 +65,8 @@ def plain_value(value: object, depth: int = 0) -> Any:
         value = value.tolist()
     if isinstance(value, enum.Enum):
         return value.name
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace")
     if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if depth < _DEPTH and isinstance(value, Mapping):

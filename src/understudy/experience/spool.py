@@ -30,6 +30,7 @@ from understudy.experience.file_clock import FileClock
 from understudy.experience.journal import orphans, salvage
 from understudy.files.atomic import free_name, move, remove_if_there, remove_stale_temporaries, write_atomically
 from understudy.files.conflicts import is_conflict_copy
+from understudy.files.plain_json import parsed_json
 from understudy.ledger.connection import Ledger, LedgerGame, Outcome
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
@@ -45,6 +46,7 @@ _BACKLOG_SHARE = 0.05
 _AT_A_TIME = 500  # games that one transaction sees off
 _NOT_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # errors that any other file would meet as well
 _FIRST_REST, _LONGEST_REST = 10.0, 3600.0  # seconds until a file that could not be read is tried again
+_LONGEST_REST_FOR_MEMORY = 60.0
 _READ_SECONDS = 1.0  # on a busy machine a batch stays small, so that the learner still answers commands
 
 
@@ -57,7 +59,7 @@ class WaitingGame:
     record: LedgerGame
 
 
-class _Unreadable(NamedTuple):
+class _Rest(NamedTuple):
     until: float
     seconds: float
 
@@ -97,7 +99,7 @@ class Spool:
         self.waiting = 0
         self.passed = Passed()
         self._rejected_kept = 0
-        self._unreadable: dict[str, _Unreadable] = {}
+        self._resting: dict[str, _Rest] = {}
 
     def recover(self) -> None:
         """Once, at the start: finish moves that a kill interrupted after the ledger recorded them."""
@@ -122,7 +124,7 @@ class Spool:
         known = math.inf if self._scanned_at == -math.inf else self.waiting  # at the first look none is new
         self._scanned_at = time.monotonic()
         newest = newest_first or self._newest_first
-        resting = {name for name, trouble in self._unreadable.items() if trouble.until > self._scanned_at}
+        resting = {name for name, trouble in self._resting.items() if trouble.until > self._scanned_at}
         while True:
             count, names = list_games(self._buffer, _LOOKAHEAD, newest_first=newest, without=resting)
             self.waiting = count
@@ -135,21 +137,22 @@ class Spool:
         self._scan_seconds = time.monotonic() - self._scanned_at
         return count
 
-    def salvage(self) -> int:
-        """Turn the journals of bots that died into games, and return how many there were."""
-        games = 0
+    def salvage(self, seconds: float = math.inf) -> bool:
+        """Turn the journals of bots that died into games; False if time ran out before the last of them."""
+        until = time.monotonic() + seconds
         for journal in orphans(self._run.live):
             saved = salvage(journal, self._buffer, self._run.rejected, self._storage)
             if saved is None:  # its owner lives after all
                 continue
             if saved.path is not None:
-                games += 1
+                self.passed.salvaged += 1
                 logger.info("Salvaged %s from a bot that ended without saving it.", saved.path.name)
             else:
                 self._ledger.record_rejected(journal.name, saved.reason, saved.size)
                 self.passed.rejected += 1
-        self.passed.salvaged += games
-        return games
+            if time.monotonic() >= until:
+                return False
+        return True
 
     def next_batch(self, expected: Expected, most: int, max_age: float, decisions: int = 0) -> list[WaitingGame]:
         """The games to learn from next, at most `most`; whatever cannot be learned from leaves the buffer on the way.
@@ -247,22 +250,16 @@ class Spool:
             _check_name(path.name)
             stat = path.stat()
             episode = read_episode(path, self._storage, expected)
-        except FileNotFoundError:
-            if path.is_symlink():
-                self.reject(path, "it is a link to a file that is not there.")
-            return None  # else somebody took it away
         except OSError as error:
-            if error.errno in _NOT_THE_FILE:
-                raise
-            if error.errno in (errno.ELOOP, errno.EACCES) and os.name == "posix":
-                self.reject(path, f"it cannot be opened: {error.strerror}.")
-            else:  # a disk or a server in trouble, or on Windows a virus scanner that has it open
-                self._set_resting(path.name, error)
+            self._not_opened(path, error)
+            return None
+        except MemoryError:
+            self.rest(path)
             return None
         except EpisodeError as error:
             self.reject(path, str(error))
             return None
-        self._unreadable.pop(path.name, None)
+        self._resting.pop(path.name, None)
         record = record_of(episode, path.name, stat.st_size)
         if self._ledger.known([record.id]):
             self.passed.known += 1
@@ -277,13 +274,31 @@ class Spool:
             return WaitingGame(path, episode, record)
         return None
 
-    def _set_resting(self, name: str, error: OSError) -> None:
-        """Let a file that cannot be read now wait, so that the others are learned from; it is tried again later."""
-        seconds = min(2 * self._unreadable[name].seconds, _LONGEST_REST) if name in self._unreadable else _FIRST_REST
-        if len(self._unreadable) >= _LOOKAHEAD and name not in self._unreadable:
+    def _not_opened(self, path: Path, error: OSError) -> None:
+        """Reject a file that can never be opened; let one rest that may be opened later."""
+        if isinstance(error, FileNotFoundError):
+            if path.is_symlink():
+                self.reject(path, "it is a link to a file that is not there.")
+            return  # else somebody took it away
+        if error.errno in _NOT_THE_FILE:
+            raise error
+        if error.errno in (errno.ELOOP, errno.EACCES) and os.name == "posix":
+            self.reject(path, f"it cannot be opened: {error.strerror}.")
+            return
+        # A disk or a server in trouble, or on Windows a virus scanner that has it open.
+        if len(self._resting) >= _LOOKAHEAD and path.name not in self._resting:
             raise error  # the disk, not the file
-        self._unreadable[name] = _Unreadable(time.monotonic() + seconds, seconds)
-        logger.warning("%s cannot be read (%s); it is tried again in %.0f s.", name, error.strerror, seconds)
+        self._set_resting(path.name, f"cannot be read ({error.strerror})", _LONGEST_REST)
+
+    def rest(self, path: Path) -> None:
+        """Let a game wait that needs more memory than there is now, so that smaller ones are learned from."""
+        self._set_resting(path.name, "needs more memory than there is now", _LONGEST_REST_FOR_MEMORY)
+
+    def _set_resting(self, name: str, why: str, longest: float) -> None:
+        """Let a file wait that cannot be used now, so that the others are learned from; it is tried again later."""
+        seconds = min(2 * self._resting[name].seconds, longest) if name in self._resting else _FIRST_REST
+        self._resting[name] = _Rest(time.monotonic() + seconds, seconds)
+        logger.warning("%s %s; it is tried again in %.0f s.", name, why, seconds)
 
     def _record_of(self, path: Path) -> LedgerGame | None:
         """What a file whose name says nothing holds; None if it cannot be used, and then it is rejected."""
@@ -347,7 +362,7 @@ def _check_name(name: str) -> None:
 
 def _read_reason(note: Path) -> tuple[str, int]:
     try:
-        content = json.loads(note.read_text(encoding="utf-8"))
+        content = parsed_json(note.read_text(encoding="utf-8"))
         return str(content["reason"]), int(content["bytes"])
     except (ValueError, KeyError, TypeError):
         return "The note of the reason cannot be read.", 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,7 @@ class UnsavedGames:
         self._report = report
         self._games: deque[_Waiting] = deque()
         self._bytes = 0
+        self._at_the_end = weakref.finalize(self, _say_what_is_lost, self._games)
 
     def add(self, episode: Episode, journal: Journal) -> None:
         """Take a finished game and its journal; `save` saves it."""
@@ -61,7 +63,10 @@ class UnsavedGames:
                 try:
                     saved[episode.meta.id] = self._write(self._run, episode)
                 except (OSError, RunDirError) as error:
-                    logger.warning("Game %s cannot be saved (%s); it is kept and tried again.", episode.meta.id, error)
+                    gone = "" if self._run.root.is_dir() else f" {self._run.root} was moved or deleted: put it back."
+                    logger.warning(
+                        "Game %s cannot be saved (%s); it is kept and tried again.%s", episode.meta.id, error, gone
+                    )
                     break
             journal.discard()
             self._remove_oldest()
@@ -70,6 +75,7 @@ class UnsavedGames:
 
     def _write(self, run: RunDir, episode: Episode) -> Path:
         """Write a game into the buffer, or into the archive if it was learned from already."""
+        run.mend()
         learned = episode.meta.trained_online
         path = (run.archive if learned else run.buffer) / file_name(episode.meta)
         if self._report is not None:
@@ -98,3 +104,10 @@ class UnsavedGames:
         game = self._games.popleft()
         self._bytes -= game.nbytes
         return game
+
+
+def _say_what_is_lost(games: deque[_Waiting]) -> None:
+    """At the end of the agent or its process: what is neither saved nor in a journal that can be salvaged."""
+    lost = [game.episode.meta.id for game in games if not game.journal.on_file]
+    if lost:
+        logger.warning("%d finished games could not be saved and are lost: %.200s.", len(lost), ", ".join(lost))

@@ -24,6 +24,8 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, durable
 
     When this returns, the file survives a power cut; `durable=False` promises only whole files, and is faster.
     """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "There is something else than a file with this name", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as stream:
@@ -38,10 +40,9 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, durable
         # Whatever cannot be removed now is swept by remove_stale_temporaries later; the cause matters more.
         with contextlib.suppress(OSError):
             temporary.unlink()
-        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
-            error.filename = str(path)
-        else:
-            error.add_note(f"while writing {path}")
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(temporary)):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        error.add_note(f"while writing {path}")
         raise
 
 

@@ -58,10 +58,13 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Give the lock back. Releasing a lock that is not held does nothing."""
+        """Give the lock back. Releasing a lock that is not held does nothing; a forked child lets go of its copy."""
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
+        if self._pid != os.getpid():
+            os.close(descriptor)
+            return
         try:
             if self._what is not None:
                 with contextlib.suppress(OSError):
@@ -70,10 +73,9 @@ class FileLock:
             _unlock_and_close(descriptor)
 
     def __del__(self) -> None:
-        """Release a lock that nobody can release any more; a forked child only closes its copy."""
-        if self._descriptor is not None:
-            with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down
-                self.release() if self._pid == os.getpid() else os.close(self._descriptor)
+        """Release a lock that nobody can release any more."""
+        with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down
+            self.release()
 
     def __enter__(self) -> FileLock:
         self.acquire()

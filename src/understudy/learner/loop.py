@@ -27,7 +27,7 @@ from understudy.learner.log import LearnerLog
 from understudy.learner.model_report import ModelReport
 from understudy.learner.schedule import Schedule
 from understudy.learner.statistics import Statistics
-from understudy.learner.status_board import StatusBoard
+from understudy.learner.status_board import NO_MEMORY, StatusBoard
 from understudy.learner.training import Training
 from understudy.ledger.jobs import JobLedger
 from understudy.machine.resources import Hold
@@ -45,7 +45,7 @@ _WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a micros
 _LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
 _PAUSE_SECONDS = 0.2
 _BACKLOG_BATCHES = 4
-_FINISH_SECONDS = 1.0  # that archiving a surplus may take at a time
+_FINISH_SECONDS = 1.0  # that archiving a surplus, or salvaging games, may take at a time
 _ROOM_SECONDS = 5.0  # between two looks at how much the buffer holds
 _ROOM_SHARE = 50  # a look at a very full one may cost a fiftieth of the time
 _HANGS_SECONDS = 30.0  # without a turn of the loop, after a request to stop
@@ -122,7 +122,7 @@ class LearnerLoop:
         for name, work in self._works.items():
             waiting = stats.jobs[f"{work.kind} waiting"]
             self._log.say(f"{all_work()[name].title}: {work.done} done in all, {waiting} waiting.")
-        return self._board.trouble is None and stats.model_trouble is None
+        return self._board.trouble is None and stats.model_trouble is None and not self._training.short_of_memory
 
     def _beat(self, request: StopRequest) -> None:
         """Once a second, in another thread. A loop that hangs cannot end by itself; a kill loses nothing."""
@@ -154,7 +154,7 @@ class LearnerLoop:
             if self._to_recover:
                 self._recover()
             self._keep_bounds()
-            self._spool.salvage()
+            salvaged = self._spool.salvage(_FINISH_SECONDS)
             if self._spool.waiting < (at_least or self._games_needed()):  # else the last scan found enough
                 self._spool.scan()
             # Only a model that is loaded tells how many games make a batch.
@@ -168,7 +168,7 @@ class LearnerLoop:
             self._board.collect(self._spool)
             if self.stats.state.activity not in (Activity.RUNNING, Activity.TRAINING):
                 self._spool.clock.count_from(time.monotonic())  # no game gets too old while the learner has to wait
-            return worked
+            return worked or not salvaged
         except RunReplaced as error:
             say(f"The learner ends: {error} Start it again.")
             self._board.trouble = f"{error}"
@@ -177,6 +177,8 @@ class LearnerLoop:
             self._trouble(request, f"{error}")
         except ModelError as error:
             self._trouble(request, f"The model cannot be used. {error}")
+        except MemoryError:
+            self._trouble(request, f"{NO_MEMORY}.")
         return False
 
     def _take_and_learn(self, request: StopRequest) -> bool:
@@ -245,6 +247,7 @@ class LearnerLoop:
 
     def _recover(self) -> None:
         """Repair what a kill, or an error of the disk, left inconsistent between ledger, models and games."""
+        self._run.create()
         self._spool.recover()
         self._store.recover()
         self._training.forget()

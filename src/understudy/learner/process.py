@@ -64,8 +64,11 @@ class BackgroundParallelLearner:
             resolve(find_work(name).check)()
         if settings is None and verbose is None:
             verbose = True
-        age = None if max_file_age is None else float(max_file_age)
-        named = {"verbose": verbose, "max_file_age": age, "max_workers": max_workers}
+        if if_busy not in ("wait", "exit"):
+            raise SettingsError(f"if_busy is {if_busy!r}; it must be 'wait' or 'exit'.")
+        if not isinstance(settings, Settings | None):
+            raise SettingsError(f"settings is {settings!r:.80}; it must be a Settings, which load_settings() returns.")
+        named = {"verbose": verbose, "max_file_age": max_file_age, "max_workers": max_workers}
         given = more | {name: value for name, value in named.items() if value is not None}
         self.settings, self._decided = _with_arguments(settings, given)
         self.run_dir = RunDir.at(run_dir)
@@ -114,6 +117,7 @@ class BackgroundParallelLearner:
             process.wait(timeout)
         except subprocess.TimeoutExpired:
             say(f"The learner did not end within {timeout:g} s and is killed. The next one learns the rest.")
+            self._trouble = f"The learner did not end within {timeout:g} s and was killed"
             process.kill()
             process.wait()
         return self.get_stats()

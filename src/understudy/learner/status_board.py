@@ -31,6 +31,9 @@ from understudy.settings import LearnerSettings
 logger = logging.getLogger(__name__)
 
 
+NO_MEMORY = "there is not enough memory to learn; other programs have it, or a game is very long"
+
+
 class StatusBoard:
     """Collects the figures of all parts of the learner, and shows them."""
 
@@ -232,8 +235,8 @@ class StatusBoard:
             return RunState(Activity.TRAINING)
         if hold is Hold.GAME or (hold is not None and (self._schedule.ready or self._jobs.waiting)):
             return _held(hold)
-        if self._training.trouble is not None:
-            return RunState(Activity.TROUBLE, self._training.trouble)
+        if self._training.trouble is not None or self._training.short_of_memory:
+            return RunState(Activity.TROUBLE, self._training.trouble or NO_MEMORY)
         return RunState(Activity.RUNNING if self.has_model else Activity.NO_MODEL)
 
     def _collect_work(self, name: str, work: Work) -> None:

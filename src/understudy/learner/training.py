@@ -11,6 +11,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,12 +65,18 @@ class Training:
         self._signature: Signature | None = None
         self._failures = 0
         self._suspects: set[str] = set()
+        self._too_large: list[Path] = []
         self._memory = ReplayMemory(settings.replay_games, settings.replay_bytes, settings.replay_versions)
         self.set_aside = 0
         self.broken = False
         """The model cannot learn from any game; nothing is tried until there is another."""
         self.trouble: str | None = None
         """Why games are left where they are: the model is broken, or several in a row gave no finite update."""
+
+    @property
+    def short_of_memory(self) -> bool:
+        """Whether there was not enough memory for any game of the last batch. They wait, and are tried again."""
+        return any(path.exists() for path in self._too_large)
 
     @property
     def version(self) -> int | None:
@@ -154,7 +161,9 @@ class Training:
         tried = _Tried()
         self._try(self._model, batch, tried, interrupted, published)
         for game in tried.too_large:
-            self._reject(game, "There is not enough memory for it.", refused)
+            self._spool.rest(game.path)
+            refused(f"There is not enough memory for {game.path.name}; it waits.")
+        self._too_large = [] if tried.learned else [game.path for game in tried.too_large]
         if self.broken:
             return
         if tried.learned:

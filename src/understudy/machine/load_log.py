@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.files.append import append_bounded
+from understudy.files.plain_json import parsed_json
 
 EVERY_SECONDS = 10.0
 _BYTES = 500_000  # ten hours or more; as much before it is kept in `.1`
@@ -62,7 +63,7 @@ def read_loads(path: Path) -> list[Load]:
 
 def _parsed(line: str) -> Load | None:
     try:
-        content: dict[str, Any] = json.loads(line)
+        content: dict[str, Any] = parsed_json(line)
         cpu, memory, gpu_memory = (_number(content[name]) for name in ("cpu", "memory", "gpu_memory"))
         waiting = None if content["waiting"] is None else int(content["waiting"])
         return Load(float(content["at"]), cpu, memory, gpu_memory, int(content["workers"]), waiting)

@@ -6,7 +6,6 @@ the load has stayed clearly below the thresholds for a while.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from understudy.files.plain_json import parsed_json
 from understudy.machine import cgroup
 from understudy.settings import ResourceSettings
 
@@ -144,7 +144,7 @@ def as_dict(reading: Reading) -> dict[str, Any]:
 def read_step_time(path: Path) -> float | None:
     """How long a step of the game takes now; None if there is no recent measurement."""
     try:
-        note = json.loads(path.read_bytes())
+        note = parsed_json(path.read_bytes())
         seconds, at = float(note["seconds"]), float(note["at"])
     except (OSError, ValueError, TypeError, KeyError):
         return None

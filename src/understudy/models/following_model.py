@@ -41,7 +41,8 @@ class FollowingModel:
             return False
         try:
             signature = self._store.signature()
-            if signature is None and self._writable:  # it could not be published when this agent began
+            # It could not be published when this agent began. A run that is gone is not begun again in its place.
+            if signature is None and self._writable and self._store.model.parent.is_dir():
                 mine = self.live.base
                 self.live.adopt_on_top(publish_if_possible(partial(self._store.create, mine), mine))
             if signature == self._signature:

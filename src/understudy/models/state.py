@@ -130,7 +130,7 @@ def read_model(path: Path) -> ModelState:
     """Read a model file; ModelMissing if there is none, ModelDamaged if it cannot be understood."""
     try:
         arrays = read_npz(path, max_bytes=MAX_BYTES, error=ModelDamaged)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ModelMissing(f"There is no model at {path}; a bot makes it, or `understudy selfplay`.") from None
     try:
         meta = json.loads(arrays.pop("meta").item())

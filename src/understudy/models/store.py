@@ -75,7 +75,7 @@ class ModelStore:
         for path in (self.line, self.model):
             try:
                 stat = path.stat()
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 continue
             return stat.st_mtime_ns, stat.st_size, stat.st_ino
         return None

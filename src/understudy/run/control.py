@@ -19,6 +19,7 @@ from typing import Protocol
 from understudy.errors import RunDirError
 from understudy.files.atomic import write_atomically
 from understudy.files.locks import FileLock
+from understudy.files.plain_json import parsed_json
 from understudy.models.gate import Gate
 from understudy.models.state import ModelState
 from understudy.models.store import ModelStore
@@ -42,7 +43,7 @@ class Control:
 def read_control(path: Path) -> Control:
     """What is asked now; nothing, if the file is missing or cannot be understood."""
     try:
-        content = json.loads(path.read_bytes())
+        content = parsed_json(path.read_bytes())
         return Control(
             bool(content["paused"]),
             str(content["stop_mark"]),

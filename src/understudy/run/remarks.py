@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from understudy.errors import SettingsError
 from understudy.files.append import append_bounded
+from understudy.files.plain_json import parsed_json
 from understudy.files.printable import printable
 from understudy.rundir import RunDir
 
@@ -46,7 +47,7 @@ def read_remarks(run: RunDir, newest: int = 20) -> list[Remark]:
 def _parsed(lines: list[bytes]) -> Iterator[Remark]:
     for line in lines:
         try:
-            note = json.loads(line)
+            note = parsed_json(line)
             yield Remark(float(note["at"]), str(note["by"]), str(note["text"]))
         except (ValueError, KeyError, TypeError):
             continue

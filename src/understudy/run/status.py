@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.files.atomic import write_atomically
+from understudy.files.plain_json import parsed_json
 from understudy.rundir import RunDir
 
 FRESH_SECONDS = 15.0
@@ -43,7 +44,7 @@ def write_status(path: Path, status: dict[str, Any]) -> None:
 def read_status(path: Path) -> dict[str, Any]:
     """The last status, or an empty one if there is none that can be read."""
     try:
-        status = json.loads(path.read_bytes())
+        status = parsed_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return status if isinstance(status, dict) else {}

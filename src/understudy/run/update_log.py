@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.files.atomic import write_atomically
+from understudy.files.plain_json import parsed_json
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ def read_updates(path: Path) -> list[Row]:
 
 def _row(line: bytes) -> Row | None:
     try:
-        row = json.loads(line)
+        row = parsed_json(line)
         return {
             **{name: int(row[name]) for name in ("update", "version", "games", "decisions", "n")},
             "at": float(row["at"]),

@@ -101,12 +101,17 @@ def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str
     if file is None and not path.exists():
         return
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # editors of Windows begin with a mark
     except FileNotFoundError:
         raise SettingsError(f"There is no settings file {path}.") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError:
+        raise SettingsError(f"The settings file {path} is not UTF-8 text. Save it as UTF-8, without BOM.") from None
+    except (OSError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"The settings file {path} cannot be read: {error}") from error
     for section, entries in document.items():
+        homes = [name for name, kind in sections().items() if section in (f.name for f in fields_of(kind))]
+        if homes and section not in sections():
+            raise SettingsError(f"{path}: {section} is a setting; write it below a line [{'] or ['.join(homes)}].")
         known_name(section, sections(), f"{path}", "section")
         if not isinstance(entries, dict):
             raise SettingsError(f"{path}: {section} is a section; write its settings below a line [{section}].")

@@ -6,8 +6,10 @@ Whole files are read for it, so each is read again only after it has changed, an
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import sqlite3
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,12 +71,12 @@ def check_contents(run: RunDir, ledger_seconds: float = LEDGER_SECONDS) -> Conte
 def learner_died(run: RunDir, status: dict[str, Any], now: float) -> bool:
     """Whether a learner of this machine has ended without a word: its lock is free as soon as it dies.
 
-    Nobody tries the lock while heartbeats come.
+    Nobody tries the lock while heartbeats come. One that came a moment ago may be the last of a process that is gone.
     """
     heartbeat = status.get("heartbeat")
     if not is_alive(status) or not isinstance(heartbeat, int | float) or status.get("host") != platform.node():
         return False
-    if abs(now - heartbeat) < _SILENT_SECONDS:
+    if abs(now - heartbeat) < _SILENT_SECONDS and not _is_gone(status.get("pid")):
         return False
     lock = FileLock(run.learner_lock, create=False)
     try:
@@ -83,6 +85,19 @@ def learner_died(run: RunDir, status: dict[str, Any], now: float) -> bool:
         return False
     lock.release()
     return free
+
+
+def _is_gone(pid: object) -> bool:
+    """Whether no process has this number; False on Windows, where asking would be a signal."""
+    if sys.platform == "win32" or not isinstance(pid, int) or pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is another user's
+        return False
+    return False
 
 
 @functools.lru_cache(maxsize=32)

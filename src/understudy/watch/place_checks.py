@@ -14,6 +14,7 @@ from understudy.watch.formats import duration
 from understudy.watch.snapshot import RunSnapshot
 from understudy.watch.trouble import Trouble
 
+NO_SPACE = 5_000_000
 FULL_DISK = 50_000_000
 LITTLE_SPACE = 500_000_000
 CLOCKS_AGREE_SECONDS = 60.0
@@ -22,12 +23,15 @@ CLOCKS_AGREE_SECONDS = 60.0
 def _disk(seen: RunSnapshot) -> Iterator[Trouble]:
     refused = "No space left" in f"{seen.learner.state} {seen.learner.last_error}" and seen.learner.alive
     free = seen.disk_free
-    if refused or (free is not None and free < FULL_DISK):
+    full = refused or (free is not None and free < NO_SPACE)
+    if full or (free is not None and free < FULL_DISK):
         left = "" if free is None else f" ({free / 1e6:.0f} MB are free)"
         yield Trouble(
             "disk full",
             "red",
-            f"The disk is full{left}: games and models cannot be saved.",
+            f"The disk is full{left}: games and models cannot be saved."
+            if full
+            else f"The disk is almost full{left}: soon games and models cannot be saved.",
             "Make room on it, or lower storage.archive_games and storage.archive_bytes; learning then resumes.",
         )
     elif free is not None and free < LITTLE_SPACE:

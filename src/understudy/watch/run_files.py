@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import json
 import os
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from understudy.files.plain_json import parsed_json
 
 _LOG_BYTES = 20_000
 _MEASURED_FILES = 20_000  # measuring more would take too long every two seconds
@@ -94,7 +95,7 @@ def reasons_beside(folder: Path, recent: int) -> tuple[Rejection, ...]:
     found = []
     for note in notes:
         try:
-            content = json.loads((folder / note.name).read_bytes())
+            content = parsed_json((folder / note.name).read_bytes())
             found.append(Rejection(str(content["file"]), str(content["reason"]), note.at))
         except (OSError, ValueError, KeyError, TypeError):
             continue
@@ -116,7 +117,7 @@ def parsed(lines: list[str]) -> Iterator[dict[str, Any]]:
     """The JSON objects among some lines."""
     for line in lines:
         try:
-            event = json.loads(line)
+            event = parsed_json(line)
         except ValueError:  # the line was cut, or is being written
             continue
         if isinstance(event, dict):

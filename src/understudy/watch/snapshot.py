@@ -153,7 +153,7 @@ def read_run(
     problems: list[str] = []
     status = read_status(run.status)
     if not status and run.status.exists():
-        problems.append(f"{run.status.name} cannot be read.")
+        problems.append(f"{run.status} cannot be read; delete it, and a learner that runs writes it again.")
     buffer = read_folder(run.buffer, recent, problems)
     journals = list(files_in(run.live, ".journal", problems))
     usage = _disk(run.root)
