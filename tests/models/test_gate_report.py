@@ -79,6 +79,14 @@ def test_live_games_with_results_give_a_share_and_rewards_give_points(
     assert f"{words} 2 comparisons against the same opponents" in sentence(run)
 
 
+def test_one_comparison_is_no_share() -> None:
+    found = Comparisons.of([0.25], 0.05)
+    assert found is not None
+    words = gate_sentence(champion=54, since=NOW, on_stage=131, candidate=131, found=[found], seen=1, proof=None)
+    assert " The line and the champion were compared once, which says little." in words
+    assert "%" not in words
+
+
 def test_the_same_result_in_both_games_counts_half_and_is_mentioned() -> None:
     found = Comparisons.of([1.0, 0.0, 0.0, -1.0], 0.05, simulated=True)
     assert found is not None

@@ -237,6 +237,12 @@ def test_a_damaged_ledger_and_model_are_red_and_point_to_the_doctor(run: RunDir)
     assert f"understudy doctor --fix {run.root}" in found.sentence
 
 
+def test_an_empty_folder_lacks_nothing_and_says_how_to_begin(tmp_path: Path) -> None:
+    found = health(RunDir.at(tmp_path))
+    assert (found.light, found.phase.word, names(found)) == ("grey", "not started", [])
+    assert "Start a bot with this run: `python run_with_training.py" in found.sentence
+
+
 def test_a_directory_that_is_not_there_is_red_and_says_how_to_begin(tmp_path: Path) -> None:
     found = health(RunDir.at(tmp_path / "nothing"))
     assert (found.light, names(found)) == ("red", ["missing"])

@@ -123,6 +123,7 @@ def test_practice_trials_and_evaluation_are_series_of_their_own(tmp_path: Path) 
     assert history.others["trial"].rate.value[-1] == 0.5
     evaluated = history.others["evaluation"].by_version
     assert (evaluated.x, evaluated.games, evaluated.value) == ([1, 2], [4, 3], [0.25, 2.5 / 3])
+    assert history.last_played == 2, "a trial is a game of the bot; practice and evaluation are not"
 
 
 def test_an_empty_ledger_has_an_empty_history(ledger: Ledger) -> None:

@@ -58,6 +58,16 @@ def test_a_small_terminal_shows_every_part_of_the_run(learned: RunDir) -> None:
     assert "Learner Stopped: Total Processed: 40 files" in text
 
 
+def test_the_stage_is_told_in_full_where_there_is_room(learned: RunDir) -> None:
+    words = "v5, the newest version, is on stage; the champion is v1 since 20:24."
+    words += " The line beats the champion in 62 % of 40"
+    set_status(learned, gate={"sentence": f"{words} comparisons against the same opponents, 50-73 %."})
+    (small,) = [line for line in screen(learned, 80, 24) if line.startswith("Stage")]
+    assert small == "Stage     v5, the newest version, is on stage; the champion is v1 since 20:24"
+    large = " ".join(line.strip() for line in screen(learned, 80, 44))
+    assert f"Stage     {words} comparisons against the same opponents, 50-73 %." in large
+
+
 def test_self_play_has_a_mean_return_in_place_of_a_win_rate(learned: RunDir) -> None:
     set_status(learned, selfplay={"updates": 7, "decisions": 900, "games": 12})
     text = "\n".join(screen(learned, 80, 24))

@@ -18,10 +18,12 @@ from understudy.ledger.jobs import JobLedger
 from understudy.models.evidence import Played
 from understudy.models.gate import Gate, SimulatedPair
 from understudy.models.store import ModelStore
+from understudy.run.status import read_status
 from understudy.rundir import RunDir
 from understudy.settings import GateSettings
 from understudy.watch.dashboard import stage
 from understudy.watch.stage import EVALUATION_GAMES, read_stage
+from watch.dashboard.served import learned_run
 
 
 def test_everything_that_compared_versions_is_rated_together(tmp_path: Path) -> None:
@@ -111,6 +113,16 @@ def test_without_a_gate_in_the_ledger_the_page_agrees_with_status_json(tmp_path:
     assert "There is no gate" not in shown
     assert "There is no gate" not in stage.candidate(view)
     assert f"understudy arena {run.root}</code>" in html.unescape(stage.rating_table(view, run.root))
+
+
+def test_the_status_of_a_learner_that_has_ended_is_that_of_the_ledger(tmp_path: Path) -> None:
+    run = learned_run(tmp_path)
+    report = read_stage(run.ledger).report
+    status = read_status(run.status)
+    assert report is not None
+    assert status is not None
+    assert status["model_version"] == report.on_stage
+    assert status["gate"]["sentence"] == report.sentence
 
 
 def test_pages_are_drawn_from_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from understudy.experience.episode import Episode, EpisodeMeta
+from understudy.experience.notes import RECORDING
 from understudy.files.atomic import free_name, move, remove_if_there
 from understudy.ledger.connection import Ledger, LedgerGame
 from understudy.ledger.history import PURPOSE
@@ -78,8 +79,8 @@ def record_of(episode: Episode, name: str, size: int) -> LedgerGame:
 
 
 def _axes(meta: EpisodeMeta) -> dict[str, str]:
-    """By what results can be broken down: every note that is a short text."""
-    notes = {PURPOSE: meta.extra.get(PURPOSE), "opponent_race": meta.opponent_race, **meta.extra}
+    """By what results can be broken down: every note that is a short text, but for the name of a recording."""
+    notes = {PURPOSE: meta.extra.get(PURPOSE), "opponent_race": meta.opponent_race, **meta.extra, RECORDING: None}
     texts = {_text(name): note for name, note in notes.items() if isinstance(note, str) and 0 < len(note) <= _AXIS_TEXT}
     return dict(list(texts.items())[:_MOST_AXES])
 

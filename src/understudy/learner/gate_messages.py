@@ -48,6 +48,10 @@ class GateMessages:
         self._next_look = time.monotonic() + _LOOK_SECONDS
         return self._report
 
+    def look_again(self) -> None:
+        """Something has changed: the next look reads the report again."""
+        self._next_look = 0.0
+
     def _use(self) -> bool:
         if self._store.signature() is None:
             return False

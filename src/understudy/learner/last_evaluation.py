@@ -17,8 +17,6 @@ from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import Settings
 
-_PROGRESS_SECONDS = 5.0
-
 
 class _MissingGames:
     """The evaluation games that versions have not played yet."""
@@ -106,13 +104,13 @@ def _play(
     total = sum(int(job.argument["games"]) for job in jobs)
     dispatcher = Dispatcher(run, dataclasses.replace(settings, learner=cores), [work], governed=False)
     say(f"Evaluation: {total} games are left to compare the trained model with the untrained one ...")
-    began = told = time.monotonic()
+    began, told = time.monotonic(), 0
     try:
         while work.left and time.monotonic() < began + seconds:
             dispatcher.turn(0.2)
-            if time.monotonic() >= told + _PROGRESS_SECONDS:
-                told = time.monotonic()
-                say(f"Evaluation: {len(jobs) - work.left} of {len(jobs)} parts played")
+            if (done := len(jobs) - work.left) != told:
+                told = done
+                say(f"Evaluation: {done} of {len(jobs)} parts played")
     except KeyboardInterrupt:
         say("Evaluation: stopped")
     finally:

@@ -195,6 +195,7 @@ class StatusBoard:
         stats, facts = self.stats, trained.facts
         stats.add_batch(trained.games, facts["total_steps"], facts["loss"], facts["seconds"], time.time())
         stats.model_version = trained.version
+        self._gate.look_again()
         stats.batch_wanted = self._schedule.wanted(stats.files_processed)
         stats.add_outliers(facts["outliers"], time.time())
         stats.staleness, stats.effective_sample_size = facts["staleness"], facts["effective_sample_size"]

@@ -38,8 +38,10 @@ class Comparisons:
 
     def told(self, who: str, verb: str, other: str) -> str:
         """In words: the share of games in which the first did better, or points per game where nobody wins."""
-        kind = "comparison" if self.count == 1 else "comparisons"
-        games = f"the same {self.count} games" if self.simulated else f"{self.count} {kind} against the same opponents"
+        if self.count == 1:
+            return f"{who} and {other} were compared once, which says little"
+        games = "the same {} games" if self.simulated else "{} comparisons against the same opponents"
+        games = games.format(self.count)
         if not self.results:
             span = f"95 % interval {self.low:+.2f} to {self.high:+.2f}"
             return f"{who} scored {self.mean:+.2f} points per game beside {other} in {games} ({span})"

@@ -17,7 +17,7 @@ SETTLED_SECONDS = 10.0  # a publication takes less
 
 def _missing_folders(seen: RunSnapshot) -> Iterator[Trouble]:
     """A copy of a run may lack empty folders; a run that is used may not."""
-    if seen.missing:
+    if seen.missing and (seen.learner.seen or seen.model.exists or seen.buffer.count):
         used = seen.learner.alive or seen.in_progress
         yield Trouble(
             "missing folders",

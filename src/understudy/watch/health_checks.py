@@ -139,7 +139,7 @@ def how_to_start(seen: RunSnapshot) -> str:
         return f"Start it again: `understudy selfplay {game} --run-dir {seen.run_dir}`."
     if not seen.learner.seen and not seen.buffer.count:
         return f"Start a bot with this run: `python run_with_training.py --run-dir {seen.run_dir}`."
-    return f"Start it: `understudy learn {seen.run_dir}`, or the bot that has it."
+    return f"Start the bot again, or learn without it: `understudy learn {seen.run_dir}`."
 
 
 def _model(seen: RunSnapshot) -> Iterator[Trouble]:

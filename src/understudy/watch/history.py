@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from understudy.experience.archive import OTHER_ACTIONS
 from understudy.ledger.connection import Ledger
-from understudy.ledger.history import METRIC_SIZES, PURPOSE, finite_numbers, version_numbers
+from understudy.ledger.history import EVALUATION, METRIC_SIZES, PRACTICE, PURPOSE, finite_numbers, version_numbers
 from understudy.watch.win_rates import Rates, Results, block_size, game_blocks, group_size, read_results
 
 _SHOWN_ACTIONS = 12
@@ -65,6 +65,8 @@ class RunHistory:
     mix: Mix = field(default_factory=Mix)
     returns: list[float] = field(default_factory=list)
     """Of the bot's own latest games, oldest first, if none has a winner: there is no win rate then."""
+    last_played: int | None = None
+    """The version that played the bot's latest game."""
     players: int | None = None
     """Of the game of a self-play run, where it was noted."""
 
@@ -85,6 +87,7 @@ def read_history(ledger: Ledger, *, points: int = 400, since: float = 0.0) -> Ru
         others=results,
         mix=_mix(ledger, last_game, points, since),
         returns=[] if own.rate.games else _returns(ledger),
+        last_played=_last_played(ledger),
     )
 
 
@@ -92,6 +95,13 @@ def _returns(ledger: Ledger) -> list[float]:
     own = f"json_extract(axes, '$.{PURPOSE}') IS NULL AND outcome != 'evaluated'"
     rows = ledger.query(f"SELECT reward FROM games WHERE {own} ORDER BY rowid DESC LIMIT ?", (_RETURNS,))
     return [reward for (reward,) in reversed(rows)]
+
+
+def _last_played(ledger: Ledger) -> int | None:
+    by_bot = f"coalesce(json_extract(axes, '$.{PURPOSE}'), '') NOT IN ('{PRACTICE}', '{EVALUATION}')"
+    newest = f"SELECT played_by, axes, ended FROM games ORDER BY rowid DESC LIMIT {_RETURNS}"
+    query = f"SELECT played_by FROM ({newest}) WHERE played_by IS NOT NULL AND {by_bot} ORDER BY ended DESC LIMIT 1"
+    return next((version for (version,) in ledger.query(query)), None)
 
 
 # ---- metrics --------------------------------------------------------------------------------------------------------

@@ -102,8 +102,7 @@ def _rows(
     for reason in seen.reasons[: 3 if roomy else 1]:
         yield "", f"{time.strftime('%H:%M:%S', time.localtime(reason.at))} {reason.reason}"
     yield "Model", _model(seen)
-    if gate := seen.learner.stats.get("gate"):
-        yield "Stage", str(gate.get("sentence", ""))
+    yield from _stage(seen, width, roomy=roomy)
     yield from _learner(seen)
     spark = max(min(width - 64, 60), 12)
     stats = seen.learner.stats
@@ -151,6 +150,15 @@ def _model(seen: RunSnapshot) -> str:
         f"version {number(model.version, '{}')} by {model.publisher or '?'}, {size(model.bytes)}, {age}, "
         f"{number(model.updates, '{}')} updates, {number(model.games, '{}')} games"
     )
+
+
+def _stage(seen: RunSnapshot, width: int, *, roomy: bool) -> Iterator[tuple[str, str]]:
+    """Which version plays; where there is room, also on which evidence."""
+    sentence = str((seen.learner.stats.get("gate") or {}).get("sentence") or "")
+    if sentence:
+        rows = _wrapped(sentence if roomy else sentence.partition(". ")[0], width - 10, 4 if roomy else 1)
+        yield "Stage", rows[0]
+        yield from (("", row.strip()) for row in rows[1:])
 
 
 def _learner(seen: RunSnapshot) -> Iterator[tuple[str, str]]:

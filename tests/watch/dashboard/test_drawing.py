@@ -39,6 +39,13 @@ def test_a_line_with_a_band_brings_the_area_between_low_and_high() -> None:
     assert options["xAxis"]["name"] == "game"
 
 
+def test_a_single_point_stands_in_the_middle() -> None:
+    one = charts.line_chart([Line("rate", [(7, 0.5)]), Line("other", [(7, 0.1)])], x_name="game")
+    assert (one["xAxis"]["min"], one["xAxis"]["max"]) == (6, 8)
+    two = charts.line_chart([Line("rate", [(7, 0.5), (8, 0.5)])], x_name="game")
+    assert (two["xAxis"]["min"], two["xAxis"]["max"]) == ("dataMin", "dataMax")
+
+
 def test_shares_are_stacked_in_colours_of_their_own() -> None:
     options = charts.share_chart([1, 2], {"A": [0.25, 0.5], "B": [0.75, 0.5]}, x_name="game")
     assert [series["stack"] for series in options["series"]] == ["all", "all"]

@@ -7,11 +7,18 @@ import pytest
 
 from game_files import ACTIONS, STATE_DIM, make_model
 from understudy.agent import RLAgent
+from understudy.experience.archive import record_of
 from understudy.experience.episode import Episode, EpisodeMeta, features_hash, write_episode
+from understudy.experience.notes import RECORDING
 from understudy.games.spec import GameSpec, ResultAxis
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
+from understudy.settings import NetworkSettings, Settings, TrainingSettings
 from understudy.watch.dashboard.game_data import as_facts, view_game
+
+TRIALS = Settings(
+    network=NetworkSettings(hidden=(8,)), training=TrainingSettings(commitment=1.0, commitment_stretch=20)
+)
 
 
 @pytest.fixture
@@ -69,6 +76,15 @@ def test_a_version_that_trained_meanwhile_is_not_passed_off_as_the_one_that_play
     assert "differs by up to" in view_game(run, game).source
 
 
+def test_a_trial_is_named_as_the_reason_why_probabilities_differ(run: RunDir) -> None:
+    with RLAgent(STATE_DIM, ACTIONS, run_dir=run.root, online_training=False, seed=3, settings=TRIALS) as agent:
+        agent.begin_episode(trial=1)
+        for _ in range(20):
+            agent.select_action(np.zeros(STATE_DIM))
+        saved = agent.end_episode("Victory")["saved"]
+    assert view_game(run, saved).source.endswith("since this game was a trial, which keeps to one action.")
+
+
 def test_a_plain_file_of_three_arrays_opens(run: RunDir) -> None:
     path = run.buffer / "plain.npz"
     np.savez(path, states=np.zeros((4, STATE_DIM)), actions=np.array([0, 1, 2, 1]), rewards=np.ones(4))
@@ -105,3 +121,16 @@ def test_the_notes_of_a_game_have_the_titles_that_its_game_declares(
     assert facts["Depth"] == "2.5"
     assert "Time control" not in facts
     assert "Opponent race" not in facts
+
+
+def test_a_note_that_says_what_an_axis_says_and_the_file_of_a_recording_are_left_out(run: RunDir) -> None:
+    extra = {"race": "Terran", "build": "Rush", RECORDING: "battle_1.jsonl"}
+    meta = EpisodeMeta(opponent_race="Terran", ended_at=1.0, extra=extra)
+    episode = Episode(np.zeros((2, 3), np.float32), np.array([0, 1]), np.zeros(2, np.float32), meta=meta)
+    write_episode(run.buffer / "noted.npz", episode, compress=False)
+    facts = dict(as_facts(view_game(run, run.buffer / "noted.npz")))
+    assert facts["Opponent race"] == "Terran"
+    assert facts["Build"] == "Rush"
+    assert "Race" not in facts
+    assert "Recording" not in facts
+    assert record_of(episode, "noted.npz", 1).axes == {"opponent_race": "Terran", "race": "Terran", "build": "Rush"}

@@ -85,7 +85,7 @@ def test_the_overview_shows_the_true_numbers_of_a_run(page: Tab, address: str) -
     ]
     assert page.evaluate("document.querySelector('[data-health]').dataset.health") == "grey"
     page.wait_for_text("Finished, ", "[data-health]")
-    page.wait_for_text("Start it: understudy learn", "[data-health]")
+    page.wait_for_text("Start the bot again, or learn without it: understudy learn", "[data-health]")
     assert page.complaints == []
 
 

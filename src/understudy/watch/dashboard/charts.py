@@ -67,10 +67,11 @@ def line_chart(
     options = _frame(legend=[line.name for line in lines] if len(lines) > 1 else [])
     tip = _TIP.replace("FORM", _FORMS[form]).replace("X_NAME", json.dumps("" if time else x_name))
     options["tooltip"] |= {"trigger": "axis", ":formatter": tip.replace("HIDDEN", json.dumps(_HIDDEN))}
+    first, last = _span(lines, 60_000 if time else 1)
     options["xAxis"] = _named(x_name) | {
         "type": "time" if time else "value",
-        "min": "dataMin",
-        "max": "dataMax",
+        "min": first,
+        "max": last,
         "splitLine": {"show": False},
         "minInterval": 60_000 if time else 1,
         "splitNumber": 4 if time else 5,
@@ -90,6 +91,13 @@ def line_chart(
             "data": [[{"yAxis": bound} for bound in normal]],
         }
     return _zoomable(options) if zoom else options
+
+
+def _span(lines: Sequence[Line], around: float) -> tuple[Any, Any]:
+    """Where the x-axis begins and ends: with the data, and around a single point."""
+    places = {point[0] for line in lines for point in line.points}
+    only = places.pop() if len(places) == 1 else None
+    return ("dataMin", "dataMax") if only is None else (only - around, only + around)
 
 
 def _zoomable(options: Options) -> Options:

@@ -74,12 +74,10 @@ def _model(watched: Watched, otherwise: str, moving: bool) -> DiagramBox:
 
 
 def _bot(watched: Watched, playing: bool) -> DiagramBox:
-    versions, lamp = watched.history.by_version.to, "green" if playing else ""
-    if not versions:
-        played = watched.history.games > 0  # games without a winner
-        before = "plays" if played else "plays its first game"
-        return DiagramBox("Bot", "–", before if playing else "has played" if played else "has not played yet", lamp)
-    return DiagramBox("Bot", f"v{versions[-1]}", "is playing" if playing else "played last", lamp)
+    version, lamp = watched.history.last_played, "green" if playing else ""
+    if version is None:
+        return DiagramBox("Bot", "–", "plays" if playing else "has not played yet", lamp)
+    return DiagramBox("Bot", f"v{version}", "is playing" if playing else "played last", lamp)
 
 
 def _waits(count: int) -> str:

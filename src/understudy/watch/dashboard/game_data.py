@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from understudy.acting import sampling
 from understudy.errors import ModelError, ModelMissing
-from understudy.experience.episode import Episode, features_hash, read_episode
+from understudy.experience.episode import Episode, EpisodeMeta, features_hash, read_episode
+from understudy.experience.notes import RECORDING
 from understudy.games.spec import all_axes, axis_title, registered_games, resolve
+from understudy.ledger.history import PURPOSE, TRIAL
 from understudy.models.live import LiveModel
 from understudy.models.store import ModelStore
 from understudy.networks.network import Floats
@@ -97,9 +99,9 @@ def _agreement(probabilities: NDArray[np.float64], episode: Episode, recorded: N
         return "; they agree with what was recorded of the actions taken."
     if (recorded > 1 - _AGREE).all():
         return ". The bot left nothing to chance: it took the most probable action."
-    return (
-        f"; what was recorded of the actions taken differs by up to {apart:.2g}, since the bot had trained meanwhile."
-    )
+    trial = episode.meta.extra.get(PURPOSE) == TRIAL
+    why = "since this game was a trial, which keeps to one action" if trial else "since the bot had trained meanwhile"
+    return f"; what was recorded of the actions taken differs by up to {apart:.2g}, {why}."
 
 
 def _labels(episode: Episode, probabilities: NDArray[np.float64] | None) -> tuple[str, ...]:
@@ -124,7 +126,7 @@ def as_facts(view: GameView) -> list[tuple[str, Any]]:
         ("Game", " on ".join(part for part in (meta.game, meta.map) if part)),
         ("Opponent", meta.opponent_id),
         *((axis.title, getattr(meta, axis.note, None)) for axis in all_axes() if axis.note not in meta.extra),
-        *((axis_title(note), formats.note(value)) for note, value in meta.extra.items()),
+        *((axis_title(note), formats.note(value)) for note, value in _own_notes(meta).items()),
         ("Played by", None if meta.model_version is None else f"version {meta.model_version}"),
         ("Decisions", f"{len(view.episode):,}"),
         ("Reward", formats.signed(float(view.episode.rewards.sum()))),
@@ -135,7 +137,16 @@ def as_facts(view: GameView) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in rows if value not in (None, "")]
 
 
+def _own_notes(meta: EpisodeMeta) -> dict[str, Any]:
+    """The notes that say something else than the result axes do; a recording has a link of its own."""
+    declared = {axis.note: getattr(meta, axis.note, None) for axis in all_axes() if axis.note not in meta.extra}
+    said = [value for value in declared.values() if value]
+    return {note: value for note, value in meta.extra.items() if note != RECORDING and value not in said}
+
+
 def _duration(seconds: float) -> str | None:
     if not math.isfinite(seconds) or seconds <= 0:
         return None
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60}:{int(seconds) % 60:02} min"

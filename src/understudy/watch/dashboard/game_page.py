@@ -129,7 +129,8 @@ def states(view: GameView) -> Markup:
 
 
 def _states_unit(view: GameView) -> str:
-    return f"the {min(_FEATURES, len(view.features))} of {len(view.features)} features that changed most"
+    count = len(view.features)
+    return f"the {_FEATURES} of {count} features that changed most" if count > _FEATURES else "features, over the game"
 
 
 def decisions(view: GameView) -> Markup:

@@ -90,8 +90,9 @@ def axis_titles(found: Mapping[str, object]) -> dict[str, str]:
 
 
 def _in_memory(watched: Watched) -> bool:
-    """Whether this is self-play without games in the ledger: there are results of evaluation games only."""
-    return "selfplay" in watched.snapshot.learner.stats and not watched.history.games
+    """Whether this is self-play without games of a bot: there are results of evaluation games only."""
+    history = watched.history
+    return "selfplay" in watched.snapshot.learner.stats and not (history.win_rate.games or history.mix.x)
 
 
 def _by_axis(watched: Watched, purpose: str) -> dict[str, dict[str, Rates]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from understudy.errors import EpisodeError, RunDirError
 from understudy.experience.episode import read_episode
+from understudy.experience.notes import RECORDING
 from understudy.games.spec import all_axes
 from understudy.ledger.history import PURPOSE
 from understudy.rundir import RunDir
@@ -19,7 +20,8 @@ from understudy.watch.ledger_reading import open_ledger
 def opponent_text(notes: Mapping[str, object], opponent: str) -> str:
     """The values of the result axes that games declare, else those of all notes, else the opponent's name."""
     declared = [str(notes[axis.note]) for axis in all_axes() if notes.get(axis.note)]
-    others = [text for name, value in notes.items() if name != PURPOSE and (text := formats.note(value))]
+    said = {name: formats.note(value) for name, value in notes.items() if name not in (PURPOSE, RECORDING)}
+    others = [text for text in said.values() if text]
     purpose = str(notes.get(PURPOSE) or "")
     return " · ".join(part for part in (" ".join(declared or others) or opponent, purpose) if part)
 

@@ -14,37 +14,49 @@ from understudy.watch.dashboard.metric_charts import metric_card
 from understudy.watch.dashboard.parts import Update, box, card, chart_card, live_html
 from understudy.watch.dashboard.run_notes import notes_card
 from understudy.watch.dashboard.runs import Watched
+from understudy.watch.dashboard.stage import StageReader, rating_card
 from understudy.watch.progress import judge_progress
 from understudy.watch.snapshot import RunSnapshot
+from understudy.watch.stage import StageView
 from understudy.watch.win_rates import Rates
 
 
 def show(watched: Watched) -> list[Update]:
     """Build the overview."""
+    reader = StageReader(watched)
     updates = [
-        live_html(lambda: health(watched)),
+        live_html(lambda: health(watched, reader.view)),
         live_html(lambda: diagram.loop(watched), "card"),
         live_html(lambda: tiles(watched)),
     ]
+    selfplay = "selfplay" in watched.snapshot.learner.stats
+    evaluated = EVALUATION in watched.history.others and not watched.history.win_rate.games
+    rated = not (selfplay or evaluated or watched.history.returns)  # else another curve says more
     with box("grid wide"):
-        if EVALUATION in watched.history.others and not watched.history.win_rate.games:
+        if evaluated:
             updates += [evaluation_card(watched), metric_card(watched, "mean_return")]
-        elif "selfplay" in watched.snapshot.learner.stats:  # it plays itself: there is no win rate
+        elif selfplay:  # it plays itself: there is no win rate
             updates += [metric_card(watched, "mean_return"), metric_card(watched, "entropy", low=0)]
-        elif watched.history.returns:  # a game without a winner
+        elif rated:
+            updates += [win_rate_card(watched), rating_card(reader, tall=True), mix_card(watched)]
+        else:  # a game without a winner
             updates += [metric_card(watched, "mean_return"), mix_card(watched)]
-        else:
-            updates += [win_rate_card(watched), mix_card(watched)]
-    with box("grid wide"):
         with card("Latest games"):
             updates.append(live_html(lambda: latest_games(watched)))
         with card("Log"):
             updates.append(live_html(lambda: log(watched)))
-    updates.append(notes_card(watched))
+        if rated:
+            updates.append(notes_card(watched))
+    if not rated:
+        updates.append(notes_card(watched))
+    if not selfplay:  # the gate decides about versions that a bot plays
+        reader.parts = updates[:]
+        reader.update()
+        updates.append(reader.update)
     return updates
 
 
-def health(watched: Watched) -> Markup:
+def health(watched: Watched, stage_view: StageView | None = None) -> Markup:
     """The light, whether the bot is getting better, and in words what is wrong and what to do."""
     found = watched.health
     items = [
@@ -70,10 +82,10 @@ def health(watched: Watched) -> Markup:
         data_health=found.light,
         data_phase=found.phase.word,
     )
-    return tag("div", better(watched), works, cls="answers")
+    return tag("div", better(watched, stage_view), works, cls="answers")
 
 
-def better(watched: Watched) -> Markup:
+def better(watched: Watched, stage_view: StageView | None = None) -> Markup:
     """Whether the bot is getting better, by which games, and which version is on stage."""
     found = judge_progress(watched.history)
     return tag(
@@ -84,17 +96,19 @@ def better(watched: Watched) -> Markup:
             tag("div", "Is it getting better?", cls="question"),
             tag("h1", found.word),
             tag("div", found.sentence, cls="better"),
-            stage(watched),
+            stage(watched, stage_view),
         ),
         cls=f"card health {found.light}",
         data_progress=found.verdict,
     )
 
 
-def stage(watched: Watched) -> Markup:
-    """Which version plays, and on which evidence, in the words of the gate."""
+def stage(watched: Watched, view: StageView | None) -> Markup:
+    """Which version plays, and on which evidence, in the words of the gate; from `status.json` without a ledger."""
     gate = watched.snapshot.learner.stats.get("gate")
     sentence = str(gate.get("sentence") or "") if isinstance(gate, Mapping) else ""
+    if view is not None and view.report is not None:
+        sentence = view.report.sentence
     return tag("div", sentence, cls="stage") if sentence else Markup()
 
 

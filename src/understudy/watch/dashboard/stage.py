@@ -20,13 +20,49 @@ _DECISIONS = 12
 _NOTHING = "There is no gate in this run yet: it begins with the next game of a bot, or with a learner."
 
 
+class StageReader:
+    """The gate's report and the ratings of a run, read again when there is something new. None until they were read."""
+
+    def __init__(self, watched: Watched) -> None:
+        self.view: StageView | None = None
+        self.parts: list[Update] = []
+        """What is drawn again after each reading."""
+        self._watched = watched
+        self._seen: object = None
+
+    def update(self) -> None:
+        """Read if something has changed."""
+        snapshot = self._watched.snapshot
+        gate = snapshot.learner.stats.get("gate") or {}
+        counts = (gate.get("comparisons"), gate.get("simulated"), sum(snapshot.outcomes.values()))
+        now = (snapshot.last_version_at, snapshot.last_game_at, counts)
+        if now != self._seen:
+            self._seen = now
+            ui.timer(0, self._read, once=True)
+
+    async def _read(self) -> None:
+        self.view = await in_reader(lambda: read_stage(self._watched.run.ledger))
+        for part in self.parts:
+            part()
+
+
+def rating_card(reader: StageReader, *, tall: bool = False) -> Update:
+    """The rating of each version over the versions."""
+    return chart_card(
+        "rating",
+        lambda: None if reader.view is None else rating_chart(reader.view),
+        note="evaluation games, simulated and live games of the gate, and arena games; one fit over all",
+        empty="It appears when versions were compared.",
+        tall=tall,
+    )
+
+
 def show(watched: Watched) -> list[Update]:
     """One sentence, the rating over time, and the tables."""
-    view: StageView | None = None  # until it was read
-    seen: object = None
+    reader = StageReader(watched)
 
     def live(draw: Callable[[StageView], Markup]) -> Update:
-        return live_html(lambda: empty("Reading …") if view is None else draw(view))
+        return live_html(lambda: empty("Reading …") if reader.view is None else draw(reader.view))
 
     def in_status() -> str:
         gate = watched.snapshot.learner.stats.get("gate") or {}
@@ -35,15 +71,7 @@ def show(watched: Watched) -> list[Update]:
     with card("On stage"):
         updates = [live(lambda found: sentence(found, in_status()))]
     with box("grid wide"):
-        note = "evaluation games, simulated and live games of the gate, and arena games; one fit over all"
-        updates.append(
-            chart_card(
-                "rating",
-                lambda: None if view is None else rating_chart(view),
-                note=note,
-                empty="It appears when versions were compared.",
-            )
-        )
+        updates.append(rating_card(reader))
     with box("grid wide"):
         with card("Champion and candidate", "points per game", metric="candidate_points"):
             updates.append(live(candidate))
@@ -55,24 +83,9 @@ def show(watched: Watched) -> list[Update]:
         updates.append(live(met_table))
     with card("Against each opponent", "games compared by the gate: % of the points (games)"):
         updates.append(live(lambda found: opponent_table(found, watched.name)))
-
-    async def read() -> None:
-        nonlocal view
-        view = await in_reader(lambda: read_stage(watched.run.ledger))
-        for part in updates:
-            part()
-
-    def update() -> None:
-        nonlocal seen
-        gate = watched.snapshot.learner.stats.get("gate") or {}
-        counts = (gate.get("comparisons"), gate.get("simulated"), sum(watched.snapshot.outcomes.values()))
-        now = (watched.snapshot.last_version_at, watched.snapshot.last_game_at, counts)
-        if now != seen:
-            seen = now
-            ui.timer(0, read, once=True)
-
-    update()
-    return [*updates, update]
+    reader.parts = updates
+    reader.update()
+    return [*updates, reader.update]
 
 
 def sentence(view: StageView, in_status: str = "") -> Markup:
@@ -112,7 +125,7 @@ def candidate(view: StageView) -> Markup:
 def _span(games: int, mean: float | None, low: float | None, high: float | None) -> str:
     if mean is None or low is None or high is None:
         return "no comparison yet"
-    return f"{mean:+.2f} ({low:+.2f} to {high:+.2f}) in {games} comparisons"
+    return f"{mean:+.2f} ({low:+.2f} to {high:+.2f}) in {games} comparison{'s' * (games != 1)}"
 
 
 def decisions(view: StageView) -> Markup:

@@ -137,7 +137,7 @@ def _player(battle: Battle, moment: Moment, number: int) -> Markup:
     structures = sum(unit.structure for unit in own)
     who = f"{('The bot', 'Opponent')[number]}, {moment.races[number]}"
     bar = tag("span", tag("span", cls=f"fill{number}", style=f"width: {min(max(used / 2, 0), 100):.0f}%"), cls="share")
-    figures = f"{used:g} of {cap:g} supply, {moment.minerals[number]} minerals, {structures} structures"
+    figures = f"{used:g} of {cap:g} supply, {moment.minerals[number]} minerals, {_count(structures)}"
     return tag(
         "div",
         tag("div", tag("b", who), tag("span", figures, cls="muted small"), cls="player-head"),
@@ -145,6 +145,10 @@ def _player(battle: Battle, moment: Moment, number: int) -> Markup:
         tag("div", army or "no units", cls="muted small"),
         cls=f"player player{number}",
     )
+
+
+def _count(structures: int) -> str:
+    return f"{structures} structure{'s' * (structures != 1)}"
 
 
 def supply_chart(battle: Battle, at: int) -> Options | None:
@@ -160,4 +164,4 @@ def supply_chart(battle: Battle, at: int) -> Options | None:
 
 
 def _minute(moment: Moment) -> float:
-    return round(moment.seconds / 60, 2)
+    return round(int(moment.seconds) / 60, 2)
