@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 from sc2.bot_ai import BotAI
 from sc2.data import Race, Result
+from sc2.ids.unit_typeid import UnitTypeId
+from sc2.position import Point2
 
 from understudy.agent import RLAgent
 from understudy.files.step_time import write_step_time
@@ -33,6 +35,7 @@ TRAINING: Mapping[str, Any] = {
     "commitment_stretch": 40,
     "trial_weight": 1.0,  # a trial repeats one action; importance weights would cancel nearly all of it
 }
+_WORKERS = frozenset({UnitTypeId.SCV, UnitTypeId.DRONE, UnitTypeId.PROBE, UnitTypeId.MULE})
 _EARLY_SECONDS, _NEAR = 240.0, 30.0  # an attack on the first base before this is a rush
 
 
@@ -105,6 +108,21 @@ class LearningBot(BotAI):
     async def play(self, strategy: str) -> None:
         """Give the orders of this step under the strategy in force."""
         raise NotImplementedError(f"{type(self).__name__} needs a method play(strategy).")
+
+    # ---- what a bot may use -----------------------------------------------------------------------------------------
+
+    @property
+    def enemy_supply_army(self) -> float:
+        """The supply of the enemy's army, as far as it is in sight."""
+        seen = (unit for unit in self.enemy_units if unit.can_attack and unit.type_id not in _WORKERS)
+        return float(sum(self.calculate_supply_cost(unit.type_id) for unit in seen))
+
+    def where_to_attack(self) -> Point2:
+        """The nearest known structure of the enemy, else its start; once nothing is left there, any base location."""
+        if self.enemy_structures:
+            return self.enemy_structures.closest_to(self.start_location).position
+        start = self.enemy_start_locations[0]
+        return self.session.chance.choice(self.expansion_locations_list) if self.is_visible(start) else start
 
     # ---- the game ---------------------------------------------------------------------------------------------------
 

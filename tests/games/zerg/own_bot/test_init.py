@@ -46,7 +46,7 @@ def test_a_new_bot_plays_learns_is_evaluated_and_packed(tmp_path: Path) -> None:
     understudy = ("-m", "understudy")
     run(tmp_path, *understudy, "init", "my_bot", "--race", "terran")
     bot = tmp_path / "my_bot"
-    assert 70 <= len((bot / "bot.py").read_text(encoding="utf-8").splitlines()) <= 100
+    assert len((bot / "bot.py").read_text(encoding="utf-8").splitlines()) <= 85
     run(bot, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_bot.py")
     played = run(bot, "run_with_training.py", "--games", "1", "--parallel", "1", "--difficulty", "VeryEasy")
     assert re.search(r"bot against Zerg \(VeryEasy\): (Victory|Defeat)", played), played
