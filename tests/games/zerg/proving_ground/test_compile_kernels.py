@@ -40,10 +40,10 @@ def test_machine_code_for_sources_at_another_place_is_not_taken_for_complete(
 
 def test_a_function_waits_for_those_it_calls() -> None:
     names = [f"{f.py_func.__module__.rsplit('.', 1)[-1]}.{f.py_func.__name__}" for f in compiled.functions]
-    issue = compiled.functions[names.index("doors.issue")]
+    issue = compiled.functions[names.index("entry_points.issue")]
     called = {names[number] for number in compile_kernels._callees(issue)}
     assert "orders.issue" in called
-    assert "doors.issue" not in called
+    assert "entry_points.issue" not in called
 
 
 def test_a_cache_that_cannot_be_written_is_said_in_words(
