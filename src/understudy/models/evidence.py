@@ -107,10 +107,10 @@ def _kept(seen: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The capital for all candidates that one champion meets, so that the error level holds for all of them together.
+    """The capital for all candidates that one champion meets, so that the error level covers all of them together.
 
     Each candidate gets a part of what is left, and gives back what its test did not lose. The sum never exceeds what a
-    single bettor would have, so that Ville's inequality holds for the whole sequence.
+    single bettor would have, so that Ville's inequality covers the whole sequence.
     """
 
     cash: float = 1.0

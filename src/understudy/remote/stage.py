@@ -4,7 +4,7 @@ Every machine has a gate of its own, which goes on deciding while the bucket is 
 only by a machine that has read it (compare-and-swap). What is compared is named by a key: champion, challenger, stage.
 
     same key        the comparisons of both sides make up the evidence; `counted` says how many of each machine are in
-    another key     somebody has decided: the first decision that reaches the bucket holds for all
+    another key     somebody has decided: the first decision that reaches the bucket applies to all
 """
 
 from __future__ import annotations

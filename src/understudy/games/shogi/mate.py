@@ -1,7 +1,7 @@
 """Df-pn (Nagai 2002): is there a forced mate by checks alone?
 
-A position is searched with a number of plies to go, and every move leaves one less. So no line is endless, and what is
-proved, or refuted, for so many plies holds wherever the position comes up again: a repetition within the search needs
+A position is searched to a number of plies, and every move leaves one less. So no line is endless, and what is
+proved, or refuted, for a number of plies is valid wherever the position recurs: a repetition within the search needs
 no rule of its own. A mate that was found is shortened while there are nodes left.
 
 The rules of the game hold: the legal moves are cshogi's, without mates by a dropped pawn; a fourth occurrence of a
@@ -52,9 +52,9 @@ class _Position:
         self.moves: list[int] | None = None
         self.children: list[_Position] = []
         self.mate = _EVER
-        """It is mate within so many plies; then `reply` is the move towards it, for the player who mates."""
+        """Plies within which it is mate; `reply` is then the move towards it, for the player who mates."""
         self.no_mate = -1
-        """There is no mate within so many plies."""
+        """Plies within which there is no mate."""
         self.reply = 0
         self.start = (1, 1)
         """The proof and the disproof number of a search that begins."""
@@ -62,7 +62,7 @@ class _Position:
         """The same, by plies to go."""
 
     def look(self, plies: int) -> tuple[int, int]:
-        """The proof and the disproof number with so many plies to go."""
+        """The proof and the disproof number with `plies` to go."""
         if self.mate <= plies:
             return 0, _INFINITE
         if self.no_mate >= plies:
@@ -74,7 +74,7 @@ class MateSearch:
     """The search for one position of a game; the game is as before when a search is over."""
 
     def __init__(self, game: ShogiGame, nodes: int = NODES, limits: Limits | None = None) -> None:
-        """It ends after so many nodes, or when `limits` end it: their deadline and their `stop`."""
+        """It ends after `nodes` positions, or when `limits` end it: their deadline and their `stop`."""
         self._board = game.board
         self._attacker = game.turn
         self._most, self._limits = nodes, limits or Limits()
@@ -261,7 +261,7 @@ def mate_of(game: ShogiGame, nodes: int = NODES, limits: Limits | None = None) -
 
 
 def root_mate(nodes: int, share: float = 0.1) -> Callable[[ShogiGame, Limits], Sequence[int]]:
-    """For `SearchSettings.root_mate`: at most so many nodes, and this share of the time that is left."""
+    """For `SearchSettings.root_mate`: at most this number of nodes, and this share of the remaining time."""
 
     def look(game: ShogiGame, limits: Limits) -> Sequence[int]:
         now = time.monotonic()

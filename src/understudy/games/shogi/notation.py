@@ -71,7 +71,7 @@ def typed_move(text: str, game: ShogiGame) -> int:
     }
     if how == "打":
         found = {usi: move for usi, move in found.items() if "*" in usi}
-    elif any("*" not in usi for usi in found):  # a move on the board, unless a drop is said
+    elif any("*" not in usi for usi in found):  # a move on the board, unless a drop is named
         found = {usi: move for usi, move in found.items() if "*" not in usi and usi.endswith("+") == (how == "成")}
     if len(found) == 1:
         return next(iter(found.values()))

@@ -93,7 +93,7 @@ class ShogiGame:
         return self._counts[self._keys[-1]]
 
     def often(self, times: int) -> list[int]:
-        """The keys of the positions that have been on the board at least so many times."""
+        """The keys of the positions that have occurred at least this often."""
         return [key for key, count in self._counts.items() if count >= times]
 
     def push(self, move: int) -> Result | None:
