@@ -25,6 +25,7 @@ from understudy.ledger.reading import too_long
 from understudy.models.store import ModelStore
 from understudy.parallel.worker import run_worker
 from understudy.run.lock import StopRequest, hold_run
+from understudy.run.status import write_status
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
 from understudy.watch.health import judge
@@ -232,6 +233,20 @@ def test_of_two_learners_started_at_once_one_learns_and_the_other_says_who(run: 
     said = [one.communicate(timeout=60)[0] for one in (winner, loser)]
     assert (winner.returncode, loser.returncode) == (0, 3)
     assert f"Another learner holds {run.root} (pid {winner.pid}" in said[1]
+
+
+def test_a_learner_is_refused_while_another_machine_learns_on_the_same_network_drive(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = put_game(run.buffer)
+    monkeypatch.setattr("understudy.machine.file_systems.network_kind", lambda _: "fuse.sshfs")
+    write_status(run.status, {"state": "running", "host": "the other PC"})
+    assert main(["learn", str(run.root), "--once"]) == 3
+    assert "A learner on the other PC uses" in capsys.readouterr().err
+    assert game.exists()
+    write_status(run.status, {"state": "stopped", "host": "the other PC"})
+    assert main(["learn", str(run.root), "--once"]) == 0
+    assert not game.exists()
 
 
 def test_a_monitor_that_tries_the_lock_for_a_moment_keeps_no_learner_out(run: RunDir) -> None:

@@ -12,6 +12,9 @@ MOUNTS = """\
 server:/home /home nfs4 rw 0 0
 //nas/games /mnt/my\\040games cifs rw 0 0
 tmpfs /home/me/fast tmpfs rw 0 0
+nas:/games /mnt/ssh fuse.sshfs rw 0 0
+smbnetfs /mnt/smb fuse.smbnetfs rw 0 0
+/dev/sdb1 /mnt/usb fuseblk rw 0 0
 short line
 """
 
@@ -25,6 +28,9 @@ short line
         ("/homework/run", None),
         ("/mnt/my games/run", "cifs"),
         ("/home/me/fast/run", None),
+        ("/mnt/ssh/run", "fuse.sshfs"),
+        ("/mnt/smb/run", "fuse.smbnetfs"),
+        ("/mnt/usb/run", None),
     ],
 )
 def test_the_innermost_mount_decides(folder: str, kind: str | None, tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from understudy.errors import RunDirError
+from understudy.errors import LearnerBusy, RunDirError
 from understudy.flags import add_settings, existing_run, flags
 from understudy.games.spec import all_work
 from understudy.machine.priority import lower_priority
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from understudy.run.lock import StopRequest
 
 _PARENT_SECONDS = 2.0  # after SIGTERM, until the parent has said how to end
+_OTHER_MACHINE_SECONDS = 1.0  # between two looks at whether it has ended
 
 
 def add_commands(command: Callable[..., Any]) -> None:
@@ -53,11 +55,30 @@ def _learn(options: argparse.Namespace) -> int:
     else:
         _stop_with_parent(request, options.parent)
     with hold_run(run, request, wait=options.wait):
+        _be_the_only_machine(run, request, wait=options.wait)
         if options.once:
             request.stop(drain=True)
         loop = LearnerLoop(run, settings, training, train=not options.no_training, work=options.work or ())
         well = loop.run(request)
     return 0 if well or not options.once else 1
+
+
+def _be_the_only_machine(run: RunDir, request: StopRequest, *, wait: bool) -> None:
+    """On a network drive a lock may hold on one machine only: nobody learns while another one sends heartbeats."""
+    from understudy.machine.file_systems import network_kind
+    from understudy.run.status import is_alive, read_status
+
+    kind = network_kind(run.root)
+    while kind is not None:
+        status = read_status(run.status)
+        host = status.get("host")
+        if host in (None, platform.node()) or not is_alive(status):
+            return
+        if not wait or request.event.wait(_OTHER_MACHINE_SECONDS):
+            raise LearnerBusy(
+                f"A learner on {host} uses {run.root} over a network drive ({kind}), where two machines would damage "
+                "the ledger. End that one first, or let the machines share a bucket: `understudy sync`."
+            )
 
 
 def _run_for_learning(folder: str) -> RunDir:
