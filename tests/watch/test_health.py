@@ -266,7 +266,7 @@ def test_progress_tells_improvement_from_chance() -> None:
     assert of_games(rates((10, 0.5, 10))).sentence.endswith("too few games to compare.")
     better = of_games(rates((50, 0.2, 50), (100, 0.6, 50)))
     assert (better.light, better.word) == ("green", "Getting better")
-    assert better.sentence.endswith("20% of the 50 before: getting better.")
+    assert better.sentence.endswith("20% of the 50 before.")
     worse = of_games(rates((50, 0.6, 50), (100, 0.2, 50)))
     assert (worse.light, worse.word) == ("red", "Getting worse")
     same = of_games(rates((50, 0.5, 50), (100, 0.54, 50)))
@@ -283,7 +283,7 @@ def test_progress_is_by_evaluation_where_the_bot_has_no_games_of_its_own() -> No
     history = RunHistory(others={"evaluation": Results(evaluated, evaluated)})
     found = judge_progress(history)
     assert found.verdict == "better"
-    assert found.sentence == "Version 9 won 80% of 40 evaluation games, version 1 won 20%: getting better."
+    assert found.sentence == "Version 9 won 80% of 40 evaluation games, version 1 won 20%."
 
 
 def test_a_mean_return_alone_gives_no_verdict() -> None:

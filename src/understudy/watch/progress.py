@@ -75,14 +75,11 @@ def of_games(rates: Rates) -> Improvement:
         return Improvement("unknown", f"{now}; too few games to compare.")
     then, m = rates.value[before], rates.games[before]
     verdict = _compared((last, n), (then, m))
-    return Improvement(verdict, f"{now}, {then:.0%} of the {m} before: {_IN_WORDS[verdict]}.")
+    return Improvement(verdict, f"{now}, {then:.0%} of the {m} before{_END[verdict]}")
 
 
-_IN_WORDS: dict[Verdict, str] = {
-    "better": "getting better",
-    "worse": "getting worse",
-    "no change shown": "the difference may be chance",
-}
+# The verdict stands before the sentence; only what it means that no change is shown is not plain.
+_END: dict[Verdict, str] = {"better": ".", "worse": ".", "no change shown": "; the difference may be chance."}
 
 
 def _of_versions(rates: Rates) -> Improvement:
@@ -91,7 +88,7 @@ def _of_versions(rates: Rates) -> Improvement:
     if len(rates.x) < 2:
         return Improvement("unknown", f"{now}; there is no other version to compare with yet.")
     verdict = _compared((rates.value[-1], rates.games[-1]), (rates.value[0], rates.games[0]))
-    return Improvement(verdict, f"{now}, version {rates.x[0]} won {rates.value[0]:.0%}: {_IN_WORDS[verdict]}.")
+    return Improvement(verdict, f"{now}, version {rates.x[0]} won {rates.value[0]:.0%}{_END[verdict]}")
 
 
 def _compared(now: tuple[float, int], before: tuple[float, int]) -> Verdict:
@@ -112,7 +109,7 @@ def of_returns(returns: Sequence[float]) -> Improvement:
         return Improvement("unknown", f"{now}; too few games to compare.")
     before = returns[-2 * n : -n]
     verdict = _compared_means((last, n), (before, n))
-    return Improvement(verdict, f"{now}, the {n} before of {fmean(before):.4g}: {_IN_WORDS[verdict]}.")
+    return Improvement(verdict, f"{now}, the {n} before of {fmean(before):.4g}{_END[verdict]}")
 
 
 def _of_one_player(returns: Series) -> Improvement:
@@ -136,7 +133,7 @@ def _of_one_player(returns: Series) -> Improvement:
     beyond = abs(now - start) > quantile * spread  # Student's t, by the first terms of its series
     verdict: Verdict = "no change shown" if not beyond else "better" if now > start else "worse"
     text = f"The mean return went from {start:.4g} at the start to {now:.4g} in the last third"
-    return Improvement(verdict, f"{text}: {_IN_WORDS[verdict]}.")
+    return Improvement(verdict, f"{text}{_END[verdict]}")
 
 
 def _compared_means(now: tuple[Sequence[float], int], before: tuple[Sequence[float], int]) -> Verdict:
