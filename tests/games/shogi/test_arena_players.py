@@ -12,7 +12,7 @@ from understudy.check.contestants import contestants_of
 from understudy.errors import SettingsError
 from understudy.games.shogi.arena_players import known, matches
 from understudy.games.shogi.errors import EngineError
-from understudy.games.shogi.usi_client import find_engines
+from understudy.games.shogi.usi_process import find_engines
 from understudy.parallel.arena import ArenaPlayer, can_meet, play_pairs
 
 ENGINE = """

@@ -11,7 +11,7 @@ from understudy.games.shogi import fixed_opponents
 from understudy.games.shogi.arena_players import known
 from understudy.games.shogi.checkpoint import Checkpoint, new_network, save_checkpoint
 from understudy.games.shogi.spec import SPEC
-from understudy.games.shogi.usi_client import find_engines
+from understudy.games.shogi.usi_process import find_engines
 from understudy.games.spec import resolve
 from understudy.parallel.evaluation import summary
 from understudy.settings import NetworkSettings

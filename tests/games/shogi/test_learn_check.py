@@ -12,7 +12,8 @@ from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.learn_check import GOALS, LearnCheck, Point, write_curve
 from understudy.games.shogi.matches import MOST_LEGAL, ShogiMatches
-from understudy.games.shogi.players import ContestScore, GreedyPlayer, RandomPlayer
+from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
+from understudy.games.shogi.score import ContestScore
 from understudy.networks.network import Floats, Integers, Network
 from understudy.rundir import RunDir
 from understudy.settings import NetworkSettings

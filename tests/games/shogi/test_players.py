@@ -10,20 +10,19 @@ import pytest
 from games.shogi.material import material
 from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.players import (
-    ContestScore,
     GreedyPlayer,
     MoveChoice,
     PolicyPlayer,
     RandomPlayer,
     SearchPlayer,
     ShogiPlayer,
-    elo,
     outcome,
     play,
     play_match,
 )
 from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.rules import Ending, Result, ShogiGame
+from understudy.games.shogi.score import ContestScore, elo
 
 
 def rng(seed: int = 0) -> np.random.Generator:

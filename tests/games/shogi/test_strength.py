@@ -9,9 +9,9 @@ import pytest
 from understudy.games.shogi import strength
 from understudy.games.shogi.arena_players import known
 from understudy.games.shogi.checkpoint import Checkpoint, new_network, save_checkpoint
-from understudy.games.shogi.players import ContestScore
+from understudy.games.shogi.score import ContestScore
 from understudy.games.shogi.strength import Strength, fairy_stockfish, goals, ladders
-from understudy.games.shogi.usi_client import find_engines
+from understudy.games.shogi.usi_process import find_engines
 from understudy.models.ratings import PairResults
 from understudy.settings import NetworkSettings
 

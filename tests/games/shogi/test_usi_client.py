@@ -14,7 +14,8 @@ from understudy.games.shogi.errors import EngineError
 from understudy.games.shogi.gnushogi_bridge import allowed
 from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, play, play_match
 from understudy.games.shogi.rules import ShogiGame
-from understudy.games.shogi.usi_client import UsiPlayer, find_engines
+from understudy.games.shogi.usi_client import UsiPlayer
+from understudy.games.shogi.usi_process import find_engines
 from understudy.settings import NetworkSettings
 
 SCRIPT = """
@@ -202,13 +203,13 @@ def test_answers_later_than_the_time_that_was_given_are_counted(go: str, limit: 
 def test_every_game_is_announced_and_the_clocks_are_told_at_every_move() -> None:
     clocks, told = Clocks.parse("10+1"), []
     with UsiPlayer(scripted("bestmove 7g7f"), clocks) as engine:
-        send = engine._send
+        send = engine.send
 
         def note(line: str) -> None:
             told.append(line)
             send(line)
 
-        engine._send = note  # type: ignore[method-assign]
+        engine.send = note  # type: ignore[method-assign]
         game = ShogiGame()
         engine.choose(game)
         clocks.charge(0, 3.0)

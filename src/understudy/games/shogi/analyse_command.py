@@ -15,7 +15,7 @@ from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.opponents import make_player
 from understudy.games.shogi.record_files import read_records, write_record
 from understudy.games.shogi.report import html_report
-from understudy.games.shogi.usi_client import find_engines
+from understudy.games.shogi.usi_process import find_engines
 
 _DEFAULT = "fairy-stockfish"
 

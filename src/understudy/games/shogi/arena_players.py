@@ -20,7 +20,8 @@ from understudy.games.game import Bools, Game, Singles
 from understudy.games.shogi.matches import ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, ShogiPlayer, opening
 from understudy.games.shogi.rules import MAX_MOVES, START, played
-from understudy.games.shogi.usi_client import UsiPlayer, find_engines
+from understudy.games.shogi.usi_client import UsiPlayer
+from understudy.games.shogi.usi_process import find_engines
 
 _GO = "byoyomi 100"
 _SIMPLE: Mapping[str, Callable[[np.random.Generator], ShogiPlayer]] = {

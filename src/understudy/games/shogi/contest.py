@@ -6,8 +6,9 @@ import numpy as np
 
 from understudy.acting.sampling import draw_all
 from understudy.games.shogi.matches import MOST_LEGAL, LeagueEntry, Rival, ShogiMatches
-from understudy.games.shogi.players import POLICY_TEMPERATURE, ContestScore
+from understudy.games.shogi.players import POLICY_TEMPERATURE
 from understudy.games.shogi.rules import MAX_MOVES
+from understudy.games.shogi.score import ContestScore
 from understudy.networks.network import Network
 
 

@@ -13,7 +13,7 @@ from understudy.games.shogi.checkpoint import load_checkpoint
 from understudy.games.shogi.inference import torch_evaluator
 from understudy.games.shogi.matches import SELF_PLAY_MOVES
 from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, opening, play
-from understudy.games.shogi.usi_client import find_engines
+from understudy.games.shogi.usi_process import find_engines
 
 ENGINE = "fairy-stockfish"
 LEVELS = (-20, -10, -5, 0)

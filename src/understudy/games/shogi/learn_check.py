@@ -16,7 +16,8 @@ import numpy as np
 
 from understudy.games.shogi.contest import contest
 from understudy.games.shogi.league import OneByOne, ShogiLeague
-from understudy.games.shogi.players import ContestScore, GreedyPlayer, RandomPlayer, ShogiPlayer
+from understudy.games.shogi.players import GreedyPlayer, RandomPlayer, ShogiPlayer
+from understudy.games.shogi.score import ContestScore
 from understudy.machine.resources import processor_seconds
 from understudy.models.store import ModelStore
 from understudy.parallel.loop import TrainingLoopManager

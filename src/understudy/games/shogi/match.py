@@ -15,10 +15,11 @@ from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.clock import Clocks
 from understudy.games.shogi.errors import EngineError, IllegalAnswer
 from understudy.games.shogi.opponents import is_engine, make_player
-from understudy.games.shogi.players import ContestScore, outcome, play_match
+from understudy.games.shogi.players import outcome, play_match
 from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.record_files import write_record
 from understudy.games.shogi.rules import Ending
+from understudy.games.shogi.score import ContestScore
 from understudy.games.shogi.usi_client import UsiPlayer
 from understudy.models.sprt import Sprt
 

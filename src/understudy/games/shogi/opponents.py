@@ -39,7 +39,8 @@ def make_player(
     import numpy as np
 
     from understudy.games.shogi.players import GreedyPlayer, RandomPlayer
-    from understudy.games.shogi.usi_client import UsiPlayer, find_engines
+    from understudy.games.shogi.usi_client import UsiPlayer
+    from understudy.games.shogi.usi_process import find_engines
 
     if who == "random":
         return RandomPlayer(np.random.default_rng(seed))
@@ -61,7 +62,7 @@ def make_player(
 
 def is_engine(who: str) -> bool:
     """Whether this player is a program that speaks USI."""
-    from understudy.games.shogi.usi_client import find_engines
+    from understudy.games.shogi.usi_process import find_engines
 
     return who.startswith("usi:") or who in find_engines()
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import cshogi
@@ -20,8 +18,8 @@ from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
 from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame, played
+from understudy.games.shogi.score import ContestScore
 from understudy.games.shogi.search import Limits, Search, SearchSettings, centipawns, mating_move
-from understudy.models.intervals import wilson
 
 
 class MoveChoice(NamedTuple):
@@ -175,41 +173,6 @@ def _play_on(
             values.append(None if choice.value is None else choice.value if turn == BLACK else -choice.value)
     evaluations = tuple(values) if any(value is not None for value in values) else ()
     return record_of(game, (players[BLACK].name, players[WHITE].name), evaluations)
-
-
-@dataclass(frozen=True, slots=True)
-class ContestScore:
-    """A match, seen by its first player."""
-
-    wins: int
-    draws: int
-    losses: int
-
-    @property
-    def games(self) -> int:
-        """How many were played."""
-        return self.wins + self.draws + self.losses
-
-    @property
-    def share(self) -> float:
-        """Points of the first player, a draw being half a point, as a share of the games."""
-        return (self.wins + self.draws / 2) / self.games
-
-    def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of the share (Wilson 1927)."""
-        return wilson(self.share * self.games, self.games)
-
-    def __str__(self) -> str:
-        low, high = (elo(share) for share in self.interval())
-        return (
-            f"+{self.wins} ={self.draws} -{self.losses} of {self.games}: {self.share:.1%}, "
-            f"Elo {elo(self.share):+.0f} ({low:+.0f} to {high:+.0f})"
-        )
-
-
-def elo(share: float) -> float:
-    """The difference in Elo that a share of the points stands for."""
-    return math.inf if share >= 1 else -math.inf if share <= 0 else 400 * math.log10(share / (1 - share))
 
 
 def play_match(

@@ -10,9 +10,10 @@ import numpy as np
 from understudy.games.shogi.actions import BLACK
 from understudy.games.shogi.arena_players import contestant
 from understudy.games.shogi.opponents import network_player
-from understudy.games.shogi.players import ContestScore, ShogiPlayer, play_match
+from understudy.games.shogi.players import ShogiPlayer, play_match
 from understudy.games.shogi.record import GameRecord
-from understudy.games.shogi.usi_client import find_engines
+from understudy.games.shogi.score import ContestScore
+from understudy.games.shogi.usi_process import find_engines
 from understudy.models.rating_table import show
 from understudy.models.ratings import PairResults, Ratings, fit
 

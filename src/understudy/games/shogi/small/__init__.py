@@ -1,0 +1,1 @@
+"""Animal shogi (3×4) and minishogi (5×5)."""

@@ -1,0 +1,134 @@
+"""Who can play small shogi games here, and games and matches between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from understudy.acting.sampling import best, draw
+from understudy.games.shogi.errors import IllegalAnswer
+from understudy.games.shogi.score import ContestScore
+from understudy.games.shogi.small.matches import opened, state_dim, write_states
+from understudy.games.shogi.small.rules import BLACK, SmallGame
+from understudy.games.shogi.small.search import Evaluate, best_action, search
+from understudy.games.shogi.small.variant import Variant
+from understudy.games.shogi.usi_process import UsiProcess, find_engines
+
+ENGINE = "fairy-stockfish"
+OPENING_MOVES = 2  # at random, so that not all games are the same
+
+
+class SmallPlayer(Protocol):
+    """Somebody who plays."""
+
+    def choose(self, game: SmallGame) -> int | None:
+        """A legal action in a game that is not over, None to resign; the game is left as it was."""
+        ...
+
+
+class RandomPlayer:
+    """Any legal move, each as likely as the other."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def choose(self, game: SmallGame) -> int:
+        """See SmallPlayer."""
+        return int(self._rng.choice(game.actions))
+
+
+class GreedyPlayer:
+    """Wins at once if it can, else takes what moves farthest, else plays at random."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def choose(self, game: SmallGame) -> int:
+        """See SmallPlayer."""
+        variant, board = game.variant, game.position.board
+        gains = []
+        for number in game.actions:
+            game.push(number)
+            won = game.result is not None and game.for_player(1 - game.turn) > 0
+            game.pop()
+            taken = -board[variant.actions[number].target]
+            gains.append(np.inf if won else _worth(variant, taken) if taken > 0 else 0)
+        highest = np.flatnonzero(np.array(gains) == max(gains))
+        return game.actions[int(self._rng.choice(highest))]
+
+
+class NetworkPlayer:
+    """A network: its policy, drawn from with a temperature above 0; or with a search of so many nodes."""
+
+    def __init__(
+        self, evaluate: Evaluate, nodes: int = 0, temperature: float = 0.0, rng: np.random.Generator | None = None
+    ) -> None:
+        self._evaluate, self._nodes, self._temperature = evaluate, nodes, temperature
+        self._rng = rng or np.random.default_rng()
+
+    def choose(self, game: SmallGame) -> int:
+        """See SmallPlayer."""
+        if self._nodes:
+            return best_action(search(self._evaluate, game, self._nodes))
+        states = np.empty((1, state_dim(game.variant)), np.float32)
+        write_states(game.variant, [game], states)
+        scores = self._evaluate(states)[0][0, list(game.actions)]
+        if self._temperature:
+            return game.actions[draw(scores / self._temperature, None, 0.0, self._rng.random()).action]
+        return game.actions[best(scores, None).action]
+
+
+class EnginePlayer(UsiProcess):
+    """Fairy-stockfish. Use it with `with`: it ends with the block."""
+
+    def __init__(self, variant: Variant, go: str, options: Mapping[str, str | int]) -> None:
+        self._go = go
+        super().__init__(find_engines()[ENGINE], {"UCI_Variant": variant.engine, **options})
+
+    def choose(self, game: SmallGame) -> int | None:
+        """See SmallPlayer. IllegalAnswer for what is no legal move."""
+        moves = game.usi_moves()
+        self.send(f"position startpos{' moves ' if moves else ''}{' '.join(moves)}")
+        self.send(f"go {self._go}")
+        answer = self.until("bestmove")[-1].split()[1]
+        if answer == "resign":
+            return None
+        for number in game.actions:
+            if game.variant.usi(number, game.turn != BLACK) == answer:
+                return number
+        raise IllegalAnswer(f"{self.name} answered {answer!r} after {' '.join(moves)}.")
+
+
+def play_game(black: SmallPlayer, white: SmallPlayer, game: SmallGame) -> SmallGame:
+    """Play a game to its end; whoever resigns has lost."""
+    while not game.over:
+        number = (black, white)[game.turn].choose(game)
+        if number is None:
+            game.result = (-1, 1)[game.turn]
+        else:
+            game.push(number)
+    return game
+
+
+def play_match(
+    variant: Variant, first: SmallPlayer, second: SmallPlayer, games: int, rng: np.random.Generator
+) -> ContestScore:
+    """Pairs of games with exchanged colours from random openings; a game that is cut is a draw."""
+    results: list[float] = []
+    while len(results) < games:
+        opening = opened(variant, rng, OPENING_MOVES)
+        for side in (0, 1)[: games - len(results)]:
+            game = SmallGame(variant)
+            for number in opening.moves:
+                game.push(number)
+            black, white = (first, second) if side == 0 else (second, first)
+            results.append(play_game(black, white, game).for_player(side))
+    return ContestScore(results.count(1.0), results.count(0.0), results.count(-1.0))
+
+
+def _worth(variant: Variant, kind: int) -> int:
+    """What a piece that is taken is worth: the number of squares it reaches from the middle of an empty board."""
+    shape = variant.shapes[kind][variant.squares // 2]
+    return 1 + len(shape.steps) + sum(map(len, shape.runs))
