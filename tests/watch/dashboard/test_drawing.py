@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.games.shogi.pages.board import Replayed, board
+from understudy.games.shogi.pages.board import board
+from understudy.games.shogi.pages.replayed import Replayed
 from understudy.games.shogi.pages.viewer import thought_then
 from understudy.ledger.connection import Version
 from understudy.machine.load_log import Load

@@ -249,6 +249,42 @@ def test_the_board_shows_what_was_thought_when_a_move_was_played(page: Tab, addr
     record.unlink()
 
 
+def test_a_position_that_is_typed_is_shown_turned_and_copied(page: Tab, address: str, run: RunDir) -> None:
+    pytest.importorskip("cshogi")
+    record = run.root / "game.csa"
+    record.write_text(RECORD, "utf-8")
+    page.go(f"{address}/run/first/shogi")
+    page.wait_for_text("Move 0 of")
+    type_in(page, "nonsense")
+    page.wait_for_text("nonsense")
+    type_in(page, "startpos moves 7g7f 3c3d")
+    page.wait_for_text("Move 2 of 2: △３四歩(33)")
+    type_in(page, "２二角成")
+    page.wait_for_text("Move 3 of 3: ▲２二角成(88)")
+    page.click('[aria-label="kanji or letters"]')
+    page.wait_for_text("Move 3 of 3: 8h2b+")
+    above = "document.querySelector('.shogi .hand').innerText"
+    assert "White" in page.evaluate(above)
+    page.click('[aria-label="turn the board"]')
+    page.wait_for(f"{above}.includes('Black')")
+    page.click('[aria-label="copy the position (SFEN)"]')
+    page.wait_for_text("The SFEN of the position was copied.")
+    page.click('[aria-label="copy the game (KIF)"]')
+    page.wait_for_text("The game was copied as KIF.")
+    assert page.complaints == []
+    record.unlink()
+
+
+def type_in(page: Tab, text: str) -> None:
+    """Type into the board's field, and press Enter."""
+    page.wait_for("""document.querySelector('[aria-label="position or move"]')""")
+    page.evaluate("""document.querySelector('[aria-label="position or move"]').focus()""")
+    page.evaluate("document.activeElement.select()")
+    page.command("Input.insertText", text=text)
+    for kind in ("keyDown", "keyUp"):
+        page.command("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13)
+
+
 def test_charts_are_made_in_one_place_only() -> None:
     """In `chart_card`, which demands a metric: a chart that is made elsewhere would have no explanation."""
     folder = Path(pages.__file__).parent

@@ -1,4 +1,4 @@
-"""Shogi: a board that replays a recorded game, with what was thought of each position and what the model would play."""
+"""Shogi: a board that replays a recorded game, or shows a position that was typed, with what the model would play."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from understudy.errors import UnderstudyError
-from understudy.games.shogi.pages.board import Replayed, board, read, value_curve, value_text
+from understudy.games.shogi.pages.board import board, value_curve, value_text
 from understudy.games.shogi.pages.files import records_of
+from understudy.games.shogi.pages.replayed import Replayed, read, typed
 from understudy.rundir import RunDir
 from understudy.watch import formats
 from understudy.watch.dashboard.charts import Options
@@ -57,12 +58,14 @@ class Viewer:
         self._at = 0
         self._playing = False
         self._kanji = True
+        self._flipped = False
         self._ask: Callable[[str], Thought] | None = None
         self._asked: object = None
         with box("grid wide"):
             with card("Shogi"):
                 self._controls()
                 self._board = ui.html("")
+                self._entry()
             with box("side"):
                 with card("Game"):
                     self._about = ui.html("")
@@ -87,6 +90,20 @@ class Viewer:
             self._button("chevron_right", "forward", lambda: self._go(self._at + 1))
             self._button("skip_next", "last", lambda: self._go(_FAR))
             self._button("translate", "kanji or letters", self._letters)
+            self._button("swap_vert", "turn the board", self._flip)
+
+    def _entry(self) -> None:
+        """A line to type a position or a move into, and copies of what is shown."""
+        with box("filters"):
+            self._typed = (
+                ui.input(placeholder="SFEN, startpos moves …, or a move: 7g7f, ７六歩")
+                .props('dense outlined aria-label="position or move"')
+                .classes("typed")
+                .on("keydown.enter", self._show_typed)
+            )
+            self._button("content_copy", "copy the position (SFEN)", self._copy_sfen)
+            self._button("description", "copy the game (KIF)", self._copy_kif)
+        self._wrong = ui.html("").classes("muted small")
 
     async def look_for_records(self) -> None:
         """Offer what is in the run now."""
@@ -115,16 +132,45 @@ class Viewer:
         labels = {number: f"{number + 1}. {game.title}, {game.result}" for number, game in enumerate(self._games)}
         self._number.set_options(labels, value=0 if labels else None)
         await self._choose()
-        model = self._watched.snapshot.model
-        if model.exists and (model.version, model.at) != self._asked:
-            self._ask, self._asked = await in_reader(lambda: _opinions(self._watched.run)), (model.version, model.at)
-            await self._go(self._at)
+        await self._look_at_model()
+        await self._go(self._at)
 
     async def _choose(self) -> None:
         if self._number.value is None or self._number.value >= len(self._games):
             return
         self._game = self._games[self._number.value]
         await self._go(0)
+
+    async def _show_typed(self) -> None:
+        text, shown, at = str(self._typed.value or ""), self._game, self._at
+        if not text.strip():
+            return
+        try:
+            self._game = await in_reader(lambda: typed(text, shown, at))
+        except (UnderstudyError, ImportError) as error:
+            self._wrong.set_content(tag("div", f"{error}" + (_EXTRA if isinstance(error, ImportError) else "")))
+            return
+        self._wrong.set_content("")
+        self._typed.set_value("")
+        await self._look_at_model()
+        await self._go(_FAR)
+
+    async def _copy_sfen(self) -> None:
+        if self._game is not None:
+            self._copy(self._game.positions[self._at], "The SFEN of the position was copied.")
+
+    async def _copy_kif(self) -> None:
+        if self._game is not None:
+            self._copy(self._game.kif, "The game was copied as KIF.")
+
+    def _copy(self, text: str, said: str) -> None:
+        ui.clipboard.write(text)
+        self._wrong.set_content(tag("div", said))
+
+    async def _look_at_model(self) -> None:
+        model = self._watched.snapshot.model
+        if model.exists and (model.version, model.at) != self._asked:
+            self._ask, self._asked = await in_reader(lambda: _opinions(self._watched.run)), (model.version, model.at)
 
     async def _go(self, number: int) -> None:
         game = self._game
@@ -133,9 +179,9 @@ class Viewer:
         self._at = min(max(number, 0), len(game.moves))
         last = game.moves[self._at - 1] if self._at else ""
         position = game.positions[self._at]
-        self._board.set_content(board(position, last, kanji=self._kanji))
-        self._about.set_content(about(game, self._at))
-        self._moves.set_content(moves_near(game, self._at))
+        self._board.set_content(board(position, last, kanji=self._kanji, flipped=self._flipped))
+        self._about.set_content(about(game, self._at, kanji=self._kanji))
+        self._moves.set_content(moves_near(game, self._at, kanji=self._kanji))
         self._draw()
         self._then.set_content(thought_then(game, self._at))
         if (ask := self._ask) is not None:
@@ -145,6 +191,10 @@ class Viewer:
     async def _toggle(self) -> None:
         self._playing = not self._playing
         self._play.set_name("pause" if self._playing else "play_arrow")
+
+    async def _flip(self) -> None:
+        self._flipped = not self._flipped
+        await self._go(self._at)
 
     async def _letters(self) -> None:
         self._kanji = not self._kanji
@@ -170,18 +220,20 @@ def _opinions(run: RunDir) -> Callable[[str], Thought] | None:
     return None if evaluate is None else partial(opinion, evaluate)
 
 
-def about(game: Replayed, at: int) -> Markup:
+def about(game: Replayed, at: int, *, kanji: bool) -> Markup:
     """Which move is shown, and what was thought of it when it was played."""
     value = game.evaluations[at - 1] if at else None
     said = "" if value is None else f", value for Black {value_text(value)}"
-    move = f"Move {at} of {len(game.moves)}" + (f": {game.moves[at - 1]}{said}" if at else "")
+    move = f"Move {at} of {len(game.moves)}" + (f": {game.move(at - 1, kanji=kanji)}{said}" if at else "")
     return tag("div", tag("b", move), tag("div", f"{game.title}: {game.result}", cls="muted"))
 
 
-def moves_near(game: Replayed, at: int) -> Markup:
+def moves_near(game: Replayed, at: int, *, kanji: bool) -> Markup:
     """The moves around the one that is shown."""
     near = range(max(at - _NEAR, 0), min(at + _NEAR, len(game.moves)))
-    return join(tag("span", f"{n + 1}. {game.moves[n]}", cls="move here" if n == at - 1 else "move") for n in near)
+    return join(
+        tag("span", f"{n + 1}. {game.move(n, kanji=kanji)}", cls="move here" if n == at - 1 else "move") for n in near
+    )
 
 
 def thought_then(game: Replayed, at: int) -> Markup:
