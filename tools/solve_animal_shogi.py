@@ -320,7 +320,7 @@ class Solution:
         board, hands = _arrays(position)
         if reaches(board, lion_of(board, LION + OTHER)):
             return 1
-        slot = slot_of(self._table, packed(board, hands), False)
+        slot = slot_of(self._table, key_of(position), False)
         if slot < 0:
             raise KeyError(position)
         depth = int(self._depths[slot])
@@ -338,8 +338,8 @@ def _arrays(position: Position) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def key_of(position: Position) -> Any:
-    """The number of a position."""
-    return packed(*_arrays(position))
+    """The number of a position, of the type that the compiled functions take."""
+    return np.uint64(packed(*_arrays(position)))
 
 
 def sample(solution: Solution, count: int, seed: int) -> list[dict[str, Any]]:

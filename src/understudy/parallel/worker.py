@@ -132,10 +132,10 @@ class Worker:
                 numbers[WorkerField.REPORT_GIVEN] = numbers[WorkerField.REPORT_ASKED]
             now = time.monotonic_ns()
             if now - self._parent_seen > _PARENT_NS:
-                self._parent_seen = now
                 parent = multiprocessing.parent_process()
                 if parent is not None and not parent.is_alive():
-                    return False
+                    return False  # the next look finds it again: whoever asks, the worker ends
+                self._parent_seen = now
             wanted = numbers[WorkerField.WANTED]  # looked at once: a pause between two looks would be taken for the end
             if wanted != Wanted.PAUSE:
                 return bool(wanted == Wanted.RUN)

@@ -122,3 +122,9 @@ def test_the_positions_are_those_of_the_game() -> None:
     for usi in ROOK_LOST:
         game.push_usi(usi)
     assert analysed(ROOK_LOST).positions[-1] == game.board.sfen()
+
+
+def test_a_player_without_values_is_refused_as_analyst(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_record(tmp_path / "game.kif", GameRecord(("7g7f",), START))
+    assert main(["analyse", str(tmp_path / "game.kif"), "greedy"]) != 0
+    assert "greedy gives no values" in capsys.readouterr().err

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import ModuleType
 
 import cshogi
 import cshogi.CSA
@@ -15,7 +16,7 @@ from understudy.games.shogi.actions import ACTIONS, BLACK, WHITE
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.record import GameRecord, record_of
 from understudy.games.shogi.record_files import read_records, write_record
-from understudy.games.shogi.rules import Ending, Result, ShogiGame
+from understudy.games.shogi.rules import START, Ending, Result, ShogiGame
 from understudy.games.shogi.thoughts import Thought, thought_of
 
 
@@ -217,3 +218,32 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "noise.kif").write_bytes(bytes(range(128, 256)))
     with pytest.raises(GameError, match="neither"):
         read_records(tmp_path / "noise.kif")
+
+
+@pytest.mark.parametrize("module", [kif, csa], ids=["kif", "csa"])
+def test_a_damaged_record_is_read_or_refused_with_a_message(module: ModuleType) -> None:
+    """Also board diagrams, which only records from other positions have."""
+    rng = np.random.default_rng(4)
+    board = ShogiGame("4k4/9/9/9/9/9/9/9/4K4 b RB2g 1")
+    board.push(board.legal_moves[3])
+    short = dataclasses.replace(random_records(6, 1)[0], start=START, moves=("7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"))
+    texts = [module.to_text(record) for record in (record_of(board), short)]
+    signs = "0129一十歩成王打同v|・\n ：+-%xABC"
+    for number in range(400):
+        letters = list(texts[number % len(texts)])
+        for _ in range(rng.integers(1, 8)):
+            at = int(rng.integers(len(letters) - 12))
+            if rng.random() < 0.5:
+                letters[at] = signs[rng.integers(len(signs))]
+            else:
+                del letters[at : at + int(rng.integers(1, 12))]
+        try:
+            module.from_text("".join(letters))
+        except GameError:
+            continue
+
+
+def test_an_illegal_move_in_kif_is_named_with_its_number() -> None:
+    text = "手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 ７六歩(77)\n"
+    with pytest.raises(GameError, match=r"Move 2, ７六歩\(77\): 7g7f is not legal"):
+        kif.from_text(text)

@@ -74,7 +74,7 @@ def test_what_was_thought_when_a_move_was_played_is_shown_with_the_move() -> Non
     game = Replayed(
         ("update 7", "White"), "draw", (start, then, start), ("2g2f", "3c3d"), (None, None), (thought, None)
     )
-    first, second, end = (thought_then(game, at) for at in range(3))
+    first, second, end = (thought_then(game, at, kanji=False) for at in range(3))
     assert "update 7 thought (value for Black +0.25)" in first
     assert "width: 61%" in first
     assert first.count("played</span>") == 1

@@ -240,7 +240,7 @@ def test_the_board_shows_what_was_thought_when_a_move_was_played(page: Tab, addr
     record.write_text(RECORD, "utf-8")
     page.go(f"{address}/run/first/shogi")
     page.wait_for_text("When it was played, Black thought (value for Black +0.10):")
-    assert page.text(".top-move").split() == ["7g7f", "50", "%", "played"]
+    assert page.text(".top-move").split() == ["７六歩(77)", "50", "%", "played"]
     page.click('[aria-label="forward"]')
     page.wait_for_text("The record does not say what its player thought here.")
     page.click('[aria-label="last"]')
@@ -259,6 +259,7 @@ def test_a_position_that_is_typed_is_shown_turned_and_copied(page: Tab, address:
     page.wait_for_text("nonsense")
     type_in(page, "startpos moves 7g7f 3c3d")
     page.wait_for_text("Move 2 of 2: △３四歩(33)")
+    page.wait_for_text("Your line ends here.")
     type_in(page, "２二角成")
     page.wait_for_text("Move 3 of 3: ▲２二角成(88)")
     page.click('[aria-label="kanji or letters"]')

@@ -30,6 +30,8 @@ def run_analyse(options: argparse.Namespace) -> int:
     record = records[options.game - 1]
     if options.player is None and _DEFAULT not in find_engines():
         raise SettingsError(f"{_DEFAULT} is not installed: name who analyses, such as a checkpoint (.npz).")
+    if options.player in ("random", "greedy"):
+        raise SettingsError(f"{options.player} gives no values: name an engine or a checkpoint (.npz) to analyse.")
     if len(records) > 1:
         print(f"Game {options.game} of {len(records)}.")
     print(f"{' – '.join(record.names)}, {len(record.moves)} moves")

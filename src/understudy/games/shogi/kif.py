@@ -102,7 +102,10 @@ def _moves(lines: list[str], start: str, names: tuple[str, str]) -> GameRecord:
         if word in _DRAWS | _LOSSES | _WINS | {"中断": None}:
             result = _result(word, game.turn)
             break
-        game.push(game.move_of_usi(_usi(match[1], game)))
+        try:
+            game.push(game.move_of_usi(_usi(match[1], game)))
+        except GameError as error:
+            raise GameError(f"Move {len(game.moves) + 1}, {word}: {error}") from error
         evaluations.append(None)
         thoughts.append(None)
         time = re.search(r"\(\s*(\d{1,6}):(\d\d)\s*/", match[1])
@@ -150,13 +153,19 @@ def _sfen(rows: list[str], diagram: dict[str, str]) -> str:
         cells = re.findall(r"([ v])(\S)", row[1:].partition("|")[0])
         if len(cells) != 9:
             raise GameError(f"The row {row!r} of the board does not have nine squares.")
-        letters = ["1" if name == "・" else NAMES[name] for _, name in cells]
+        letters = ["1" if name == "・" else _letter(name) for _, name in cells]
         text = "".join(
             letter.lower() if side == "v" else letter for (side, _), letter in zip(cells, letters, strict=True)
         )
         written.append(re.sub("1+", lambda run: str(len(run[0])), text))
     hands = "".join(_hand(diagram.get(side, "なし"), side) for side in "BW")
     return f"{'/'.join(written)} {diagram.get('turn', 'b')} {hands or '-'} 1"
+
+
+def _letter(name: str) -> str:
+    if name not in NAMES:
+        raise GameError(f"{name!r} in the position is no piece.")
+    return NAMES[name]
 
 
 def _hand(text: str, side: str) -> str:
@@ -168,6 +177,6 @@ def _hand(text: str, side: str) -> str:
         if item[1:]:
             tens = item[1:].startswith("十")
             count = 10 * tens + (RANKS.index(item[-1]) + 1 if item[-1] in RANKS else 0)
-        letter = NAMES[item[0]]
+        letter = _letter(item[0])
         held += f"{count if count > 1 else ''}{letter if side == 'B' else letter.lower()}"
     return held

@@ -77,10 +77,11 @@ def test_fairy_stockfish_counts_the_same_positions_of_minishogi() -> None:
         assert perft(MINI, game.position, 3) == int(re.findall(r"Nodes searched: (\d+)", said)[-1])
 
 
+@pytest.mark.slow
 @BOTH
 def test_moves_are_those_of_the_slow_generator_in_random_games(variant: Variant) -> None:
     rng, seen = np.random.default_rng(1), 0
-    while seen < 400:
+    while seen < 300:
         game, slow = SmallGame(variant), SlowPosition.of(variant is ANIMAL, variant.start)
         while not game.over and len(game.moves) < 80:
             assert usi_moves(game) == slow.legal(), game.usi_moves()

@@ -135,12 +135,13 @@ def test_solved_positions_are_true_as_far_as_a_plain_search_sees() -> None:
                 assert number in row.keep
 
 
+@pytest.mark.slow
 def test_a_greedy_player_beats_a_random_one() -> None:
     for variant in (ANIMAL, MINI):
         greedy, random = GreedyPlayer(np.random.default_rng(1)), RandomPlayer(np.random.default_rng(2))
-        score = play_match(variant, greedy, random, 40, np.random.default_rng(0))
-        assert score.games == 40
-        assert score.share > 0.6
+        score = play_match(variant, greedy, random, 20, np.random.default_rng(0))
+        assert score.games == 20
+        assert score.share > 0.5
 
 
 @pytest.fixture

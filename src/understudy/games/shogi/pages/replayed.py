@@ -43,6 +43,15 @@ class Replayed:
         """A move in Japanese or in USI."""
         return self.written[number] if kanji and self.written else self.moves[number]
 
+    def said(self, at: int, usi: str, *, kanji: bool) -> str:
+        """A legal move of the position after `at` moves, in Japanese or in USI."""
+        if not kanji:
+            return usi
+        from understudy.games.shogi.notation import japanese  # noqa: PLC0415 - cshogi is a door of its own
+        from understudy.games.shogi.rules import ShogiGame  # noqa: PLC0415
+
+        return japanese(usi, ShogiGame(self.positions[at]))
+
     @property
     def title(self) -> str:
         """Who played whom."""

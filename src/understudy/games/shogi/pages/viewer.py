@@ -12,7 +12,7 @@ from nicegui import ui
 from understudy.errors import UnderstudyError
 from understudy.games.shogi.pages.board import board, value_curve, value_text
 from understudy.games.shogi.pages.files import records_of
-from understudy.games.shogi.pages.replayed import Replayed, read, typed
+from understudy.games.shogi.pages.replayed import YOURS, Replayed, read, typed
 from understudy.rundir import RunDir
 from understudy.watch import formats
 from understudy.watch.dashboard.charts import Options
@@ -183,10 +183,13 @@ class Viewer:
         self._about.set_content(about(game, self._at, kanji=self._kanji))
         self._moves.set_content(moves_near(game, self._at, kanji=self._kanji))
         self._draw()
-        self._then.set_content(thought_then(game, self._at))
+        self._then.set_content(thought_then(game, self._at, kanji=self._kanji))
+        at = self._at
         if (ask := self._ask) is not None:
             said = await in_reader(lambda: ask(position))
-            self._now.set_content(thought_now(said, self._watched.snapshot.model.version))
+            if (game, at) == (self._game, self._at):  # it may have been left meanwhile
+                version = self._watched.snapshot.model.version
+                self._now.set_content(thought_now(game, at, said, version, kanji=self._kanji))
 
     async def _toggle(self) -> None:
         self._playing = not self._playing
@@ -236,28 +239,29 @@ def moves_near(game: Replayed, at: int, *, kanji: bool) -> Markup:
     )
 
 
-def thought_then(game: Replayed, at: int) -> Markup:
+def thought_then(game: Replayed, at: int, *, kanji: bool) -> Markup:
     """What the player to move thought of the position during the game, and the move."""
     said = game.thought(at)
     if said is None:
-        ended = at == len(game.moves)
-        text = "The game has ended." if ended else "The record does not say what its player thought here."
+        ended = "Your line ends here." if game.result == YOURS else "The game has ended."
+        text = ended if at == len(game.moves) else "The record does not say what its player thought here."
         return tag("div", text, cls="muted small")
     head = f"When it was played, {game.names[game.turn(at)]} thought (value for Black {said.value:+.2f}):"
-    return _moves(head, said, game.moves[at])
+    return _moves(head, said, lambda usi: game.said(at, usi, kanji=kanji), game.moves[at])
 
 
-def thought_now(said: Thought, version: int | None) -> Markup:
+def thought_now(game: Replayed, at: int, said: Thought, version: int | None, *, kanji: bool) -> Markup:
     """What the model, as it is now, would play here."""
     who = "The model" if version is None else f"Version {version}"
-    return _moves(f"{who} would play now (value for Black {said.value:+.2f}):", said)
+    head = f"{who} would play now (value for Black {said.value:+.2f}):"
+    return _moves(head, said, lambda usi: game.said(at, usi, kanji=kanji))
 
 
-def _moves(head: str, said: Thought, played: str = "") -> Markup:
+def _moves(head: str, said: Thought, written: Callable[[str], str], played: str = "") -> Markup:
     rows = (
         tag(
             "div",
-            tag("span", usi, cls="num"),
+            tag("span", written(usi), cls="num"),
             tag("span", tag("span", style=f"width: {100 * share:.0f}%"), cls="share"),
             tag("span", formats.percent(share), cls="num"),
             tag("span", "played", cls="tag green") if usi == played else tag("span"),

@@ -43,7 +43,7 @@ def write_legal(games: Iterable[SmallGame], out: Bools) -> None:
     """Write which actions are legal (N, A)."""
     out[:] = False
     for row, game in zip(out, games, strict=True):
-        row[game.actions] = True
+        row[list(game.actions)] = True
 
 
 def opened(variant: Variant, rng: np.random.Generator, moves: int) -> SmallGame:
