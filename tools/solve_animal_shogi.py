@@ -317,7 +317,7 @@ class Solution:
         """Plies to the end with best play, even if the player to move loses; None for a draw. KeyError if unknown."""
         if won := decided(ANIMAL, position):
             return 1 if won > 0 else 0
-        board, hands = _arrays(position)
+        board, _ = _arrays(position)
         if reaches(board, lion_of(board, LION + OTHER)):
             return 1
         slot = slot_of(self._table, key_of(position), False)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from understudy.games.shogi.inference import Evaluator
     from understudy.games.shogi.players import ShogiPlayer
 
+_MATE_NODES = 10_000
+"""Positions in which a mate is looked for before each search, as the engine does."""
 WHO = (
     "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish or gnushogi if it is installed, or "
     "usi:COMMAND for any USI engine"
@@ -112,13 +114,14 @@ def network_player(path: Path, nodes: int, seed: int) -> ShogiPlayer:
     """A checkpoint as a player: with search, or its policy where `nodes` is 0."""
     import numpy as np
 
+    from understudy.games.shogi.mate import root_mate
     from understudy.games.shogi.players import POLICY_TEMPERATURE, PolicyPlayer, SearchPlayer
-    from understudy.games.shogi.search import LEAVES
+    from understudy.games.shogi.search import LEAVES, SearchSettings
 
     evaluate = network_evaluator(path, LEAVES if nodes else 1)
     name = f"{path.stem}, {nodes} nodes" if nodes else f"{path.stem}, policy"
     if nodes:
-        return SearchPlayer(evaluate, nodes, name)
+        return SearchPlayer(evaluate, nodes, name, SearchSettings(root_mate=root_mate(_MATE_NODES)))
     return PolicyPlayer(evaluate, POLICY_TEMPERATURE, np.random.default_rng(seed), name)
 
 
