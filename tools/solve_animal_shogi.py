@@ -23,7 +23,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.games.shogi.small.rules import Position, SmallGame, decided, legal_actions, play, start
+from understudy.games.shogi.small.rules import SmallGame, SmallPosition, decided, legal_actions, play, start
 from understudy.games.shogi.small.variant import ANIMAL
 
 Ints = NDArray[np.int64]
@@ -313,7 +313,7 @@ class Solution:
         decided_ = carry_back(self._table, self._depths, open_moves, queue, self.known)
         print(f"{decided_:,} of them are decided, after {time.perf_counter() - began:.0f} s", flush=True)
 
-    def plies(self, position: Position) -> int | None:
+    def plies(self, position: SmallPosition) -> int | None:
         """Plies to the end with best play, even if the player to move loses; None for a draw. KeyError if unknown."""
         if won := decided(ANIMAL, position):
             return 1 if won > 0 else 0
@@ -326,18 +326,18 @@ class Solution:
         depth = int(self._depths[slot])
         return depth - 1 if depth else None
 
-    def value(self, position: Position) -> int:
+    def value(self, position: SmallPosition) -> int:
         """1 if the player to move wins, 0 for a draw, −1."""
         plies = self.plies(position)
         return 0 if plies is None else 1 if plies % 2 else -1
 
 
-def _arrays(position: Position) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _arrays(position: SmallPosition) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     board = np.array([piece if piece >= 0 else OTHER - piece for piece in position.board], np.int64)
     return board, np.array(position.hands, np.int64)
 
 
-def key_of(position: Position) -> Any:
+def key_of(position: SmallPosition) -> Any:
     """The number of a position, of the type that the compiled functions take."""
     return np.uint64(packed(*_arrays(position)))
 
@@ -349,6 +349,8 @@ def sample(solution: Solution, count: int, seed: int) -> list[dict[str, Any]]:
     while len(found) < count:
         game = SmallGame(ANIMAL)
         for _ in range(rng.integers(2, 50)):
+            if game.over or solution.plies(game.position) == 1:  # from there on not everything is listed
+                break
             values = {n: -solution.value(play(ANIMAL, game.position, n)) for n in game.actions}
             best = max(values.values())
             keep = [n for n, value in values.items() if value == best]
@@ -361,10 +363,7 @@ def sample(solution: Solution, count: int, seed: int) -> list[dict[str, Any]]:
                     "plies": solution.plies(game.position),
                     "keep": keep,
                 }
-            plies_left = [n for n in values if n in keep or rng.random() < 0.2]
-            game.push(int(rng.choice(plies_left)))
-            if game.over:
-                break
+            game.push(int(rng.choice([n for n in values if n in keep or rng.random() < 0.2])))
     return list(found.values())[:count]
 
 

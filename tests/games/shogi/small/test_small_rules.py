@@ -11,8 +11,8 @@ import pytest
 from games.shogi.small.slow_small import SlowPosition
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.small.rules import (
-    Position,
     SmallGame,
+    SmallPosition,
     decided,
     legal_actions,
     mirrored,
@@ -28,7 +28,7 @@ BOTH = pytest.mark.parametrize("variant", [ANIMAL, MINI], ids=lambda variant: va
 ENGINE = find_engines().get("fairy-stockfish")
 
 
-def perft(variant: Variant, position: Position, depth: int) -> int:
+def perft(variant: Variant, position: SmallPosition, depth: int) -> int:
     if decided(variant, position):
         return 0
     actions = legal_actions(variant, position)
@@ -37,7 +37,7 @@ def perft(variant: Variant, position: Position, depth: int) -> int:
     return sum(perft(variant, play(variant, position, number), depth - 1) for number in actions)
 
 
-def after(variant: Variant, *moves: str, position: Position | None = None) -> SmallGame:
+def after(variant: Variant, *moves: str, position: SmallPosition | None = None) -> SmallGame:
     game = SmallGame(variant, position)
     for usi in moves:
         push(game, usi)

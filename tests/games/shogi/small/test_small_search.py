@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from understudy.games.shogi.small import check, yardsticks
 from understudy.games.shogi.small.matches import AnimalShogi, Minishogi, SmallMatches, state_dim, write_states
-from understudy.games.shogi.small.players import GreedyPlayer, NetworkPlayer, RandomPlayer, play_match
+from understudy.games.shogi.small.players import NetworkPlayer, SmallGreedyPlayer, SmallRandomPlayer, play_match
 from understudy.games.shogi.small.rules import SmallGame, decided, legal_actions, parse, play
 from understudy.games.shogi.small.search import Evaluate, best_action, evaluator_of, search
 from understudy.games.shogi.small.variant import ANIMAL, MINI
@@ -72,13 +72,13 @@ def no_idea(width: int) -> Evaluate:
     return evaluate
 
 
-@pytest.mark.parametrize("plies", [1, 3])
+@pytest.mark.parametrize("plies", [3, 5])
 def test_a_search_without_knowledge_finds_short_wins_of_animal_shogi(plies: int) -> None:
     evaluate = no_idea(len(ANIMAL.actions))
     positions = [solved for solved in check.solved_positions() if solved.plies == plies][:20]
     assert positions
     for solved in positions:
-        root = search(evaluate, SmallGame(ANIMAL, solved.position), 400)
+        root = search(evaluate, SmallGame(ANIMAL, solved.position), 1500)
         assert best_action(root) in solved.keep
         assert root.proof == -1  # for who moved before
 
@@ -126,7 +126,7 @@ def test_solved_positions_are_true_as_far_as_a_plain_search_sees() -> None:
         actions = set(legal_actions(ANIMAL, row.position))
         assert row.keep < actions
         assert not decided(ANIMAL, row.position)
-    for row in [row for row in solved if row.plies in (1, 3)][:60]:
+    for row in [row for row in solved if row.plies in (3, 5)][:40]:
         assert row.plies is not None
         assert wins(SmallGame(ANIMAL, row.position), row.plies)
         assert not wins(SmallGame(ANIMAL, row.position), row.plies - 2)
@@ -138,7 +138,7 @@ def test_solved_positions_are_true_as_far_as_a_plain_search_sees() -> None:
 @pytest.mark.slow
 def test_a_greedy_player_beats_a_random_one() -> None:
     for variant in (ANIMAL, MINI):
-        greedy, random = GreedyPlayer(np.random.default_rng(1)), RandomPlayer(np.random.default_rng(2))
+        greedy, random = SmallGreedyPlayer(np.random.default_rng(1)), SmallRandomPlayer(np.random.default_rng(2))
         score = play_match(variant, greedy, random, 20, np.random.default_rng(0))
         assert score.games == 20
         assert score.share > 0.5

@@ -21,7 +21,7 @@ from understudy.errors import SettingsError
 from understudy.flags import count, count_or_zero, duration
 from understudy.games.shogi.score import ContestScore
 from understudy.games.shogi.small.players import NetworkPlayer, SmallPlayer, play_match
-from understudy.games.shogi.small.rules import Position, SmallGame
+from understudy.games.shogi.small.rules import SmallGame, SmallPosition
 from understudy.games.shogi.small.search import Evaluate, evaluator_of
 from understudy.games.shogi.small.variant import ANIMAL, MINI, Variant
 from understudy.games.shogi.small.yardsticks import opponent, yardsticks
@@ -40,7 +40,7 @@ _SAY_SECONDS = 30.0
 class SolvedPosition(NamedTuple):
     """A position of animal shogi, its value for the player to move (1 or 0), and the moves that keep it."""
 
-    position: Position
+    position: SmallPosition
     value: int
     plies: int | None
     """To the end, if it is won and both play best."""
@@ -52,7 +52,7 @@ def solved_positions() -> list[SolvedPosition]:
     rows = json.loads(files("understudy.games.shogi.small").joinpath(SOLVED).read_text("utf-8"))
     return [
         SolvedPosition(
-            Position(tuple(row["board"]), tuple(row["hands"])), row["value"], row["plies"], frozenset(row["keep"])
+            SmallPosition(tuple(row["board"]), tuple(row["hands"])), row["value"], row["plies"], frozenset(row["keep"])
         )
         for row in rows
     ]

@@ -28,7 +28,7 @@ class SmallPlayer(Protocol):
         ...
 
 
-class RandomPlayer:
+class SmallRandomPlayer:
     """Any legal move, each as likely as the other."""
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -39,7 +39,7 @@ class RandomPlayer:
         return int(self._rng.choice(game.actions))
 
 
-class GreedyPlayer:
+class SmallGreedyPlayer:
     """Wins at once if it can, else takes what moves farthest, else plays at random."""
 
     def __init__(self, rng: np.random.Generator) -> None:

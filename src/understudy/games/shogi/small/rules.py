@@ -18,19 +18,19 @@ MAX_MOVES = 200
 BLACK, WHITE = 0, 1
 
 
-class Position(NamedTuple):
+class SmallPosition(NamedTuple):
     """The board, and what both hold: first the player to move, then the other one, a number for each kind."""
 
     board: tuple[int, ...]
     hands: tuple[int, ...]
 
 
-def start(variant: Variant) -> Position:
+def start(variant: Variant) -> SmallPosition:
     """The first position."""
     return parse(variant, variant.start)
 
 
-def parse(variant: Variant, board: str, hands: str = "-") -> Position:
+def parse(variant: Variant, board: str, hands: str = "-") -> SmallPosition:
     """A position in SFEN, for Black to move."""
     kinds = {kind.letter: number for number, kind in enumerate(variant.kinds, 1)}
     squares: list[int] = []
@@ -52,10 +52,10 @@ def parse(variant: Variant, board: str, hands: str = "-") -> Position:
             continue
         held[kinds[letter.upper()] - 1 + variant.hand * letter.islower()] = int(count or 1)
         count = ""
-    return Position(tuple(squares), tuple(held))
+    return SmallPosition(tuple(squares), tuple(held))
 
 
-def decided(variant: Variant, position: Position) -> int:
+def decided(variant: Variant, position: SmallPosition) -> int:
     """1 or −1 if the player to move has won or lost already by animal shogi's rules, else 0.
 
     A lion was taken; or a lion stands on its last rank and was not, or cannot be, taken at once. A player without a
@@ -75,7 +75,7 @@ def decided(variant: Variant, position: Position) -> int:
     return 0 if _attacked(variant, turned(position).board, variant.squares - 1 - square) else -1
 
 
-def legal_actions(variant: Variant, position: Position) -> list[int]:
+def legal_actions(variant: Variant, position: SmallPosition) -> list[int]:
     """The numbers of the legal actions, ascending; of a decided position those that the pieces could make."""
     numbers = variant.numbers
     moves = _candidates(variant, position)
@@ -84,33 +84,33 @@ def legal_actions(variant: Variant, position: Position) -> list[int]:
     return sorted(numbers[action] for action in moves)
 
 
-def play(variant: Variant, position: Position, number: int) -> Position:
+def play(variant: Variant, position: SmallPosition, number: int) -> SmallPosition:
     """The position after an action, which must be legal, as the next player sees it."""
     return turned(_moved(variant, position, variant.actions[number]))
 
 
-def in_check(variant: Variant, position: Position) -> bool:
+def in_check(variant: Variant, position: SmallPosition) -> bool:
     """Whether the king of the player to move is attacked."""
     king = variant.king
     return king in position.board and _attacked(variant, position.board, position.board.index(king))
 
 
-def turned(position: Position) -> Position:
+def turned(position: SmallPosition) -> SmallPosition:
     """The same position as the other player sees it."""
     half = len(position.hands) // 2
-    return Position(
+    return SmallPosition(
         tuple([-piece for piece in reversed(position.board)]), position.hands[half:] + position.hands[:half]
     )
 
 
-def mirrored(variant: Variant, position: Position) -> Position:
+def mirrored(variant: Variant, position: SmallPosition) -> SmallPosition:
     """Left and right exchanged; the moves are the same."""
     files = variant.files
     rows = [position.board[at : at + files][::-1] for at in range(0, variant.squares, files)]
-    return Position(tuple(piece for row in rows for piece in row), position.hands)
+    return SmallPosition(tuple(piece for row in rows for piece in row), position.hands)
 
 
-def _candidates(variant: Variant, position: Position) -> Iterator[Action]:
+def _candidates(variant: Variant, position: SmallPosition) -> Iterator[Action]:
     """What the pieces can do, whether or not the king is safe afterwards."""
     board, hands = position
     for origin, kind in enumerate(board):
@@ -154,13 +154,13 @@ def _may_drop(variant: Variant, board: tuple[int, ...], kind: int, target: int) 
     return kind != 1 or 1 not in board[target % variant.files :: variant.files]  # two pawns on a file
 
 
-def _moved(variant: Variant, position: Position, action: Action) -> Position:
+def _moved(variant: Variant, position: SmallPosition, action: Action) -> SmallPosition:
     board, hands = list(position.board), list(position.hands)
     origin, target, promote, drop = action
     if origin < 0:
         board[target] = drop + 1
         hands[drop] -= 1
-        return Position(tuple(board), tuple(hands))
+        return SmallPosition(tuple(board), tuple(hands))
     kind = board[origin]
     taken = variant.held.get(-board[target])
     if taken is not None:
@@ -168,10 +168,10 @@ def _moved(variant: Variant, position: Position, action: Action) -> Position:
     if promote or (variant.must_promote and target < variant.files):
         kind = variant.promoted.get(kind, kind)
     board[origin], board[target] = 0, kind
-    return Position(tuple(board), tuple(hands))
+    return SmallPosition(tuple(board), tuple(hands))
 
 
-def _safe(variant: Variant, position: Position, moves: Iterator[Action]) -> Iterator[Action]:
+def _safe(variant: Variant, position: SmallPosition, moves: Iterator[Action]) -> Iterator[Action]:
     """The moves that leave the own king safe, without those that mate by dropping a pawn."""
     board, king = position.board, variant.king
     square = board.index(king)
@@ -214,7 +214,7 @@ class _Facts(NamedTuple):
 
 
 @functools.lru_cache(1 << 15)  # a search comes back to the same positions again and again
-def _facts(variant: Variant, position: Position) -> _Facts:
+def _facts(variant: Variant, position: SmallPosition) -> _Facts:
     actions = tuple(legal_actions(variant, position))
     return _Facts(actions, in_check(variant, position), decided(variant, position))
 
@@ -222,7 +222,7 @@ def _facts(variant: Variant, position: Position) -> _Facts:
 class SmallGame:
     """One game: its positions, whose turn it is, and how it ended."""
 
-    def __init__(self, variant: Variant, position: Position | None = None, max_moves: int = MAX_MOVES) -> None:
+    def __init__(self, variant: Variant, position: SmallPosition | None = None, max_moves: int = MAX_MOVES) -> None:
         self.variant = variant
         self.max_moves = max_moves
         self.turn = BLACK
@@ -236,7 +236,7 @@ class SmallGame:
         self._seen = Counter({self._key(): 1})
 
     @property
-    def position(self) -> Position:
+    def position(self) -> SmallPosition:
         """As the player to move sees it."""
         return self._positions[-1]
 
@@ -310,5 +310,5 @@ class SmallGame:
                 return 1 if side == BLACK else -1
         return -1  # by minishogi's rule, Black must deviate
 
-    def _key(self) -> tuple[Position, int]:
+    def _key(self) -> tuple[SmallPosition, int]:
         return self.position, self.turn

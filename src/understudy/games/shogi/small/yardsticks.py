@@ -14,10 +14,10 @@ from understudy.games.shogi.small.players import (
     ENGINE,
     OPENING_MOVES,
     EnginePlayer,
-    GreedyPlayer,
     NetworkPlayer,
-    RandomPlayer,
+    SmallGreedyPlayer,
     SmallPlayer,
+    SmallRandomPlayer,
     play_game,
 )
 from understudy.games.shogi.small.search import evaluator_of
@@ -47,9 +47,9 @@ def yardsticks(variant: Variant) -> list[str]:
 def opponent(variant: Variant, name: str, rng: np.random.Generator) -> AbstractContextManager[SmallPlayer]:
     """A yardstick by name."""
     if name == "random":
-        return nullcontext(RandomPlayer(rng))
+        return nullcontext(SmallRandomPlayer(rng))
     if name == "greedy":
-        return nullcontext(GreedyPlayer(rng))
+        return nullcontext(SmallGreedyPlayer(rng))
     level = int(name.removeprefix(ENGINE))
     return EnginePlayer(variant, f"nodes {_NODES}", {"Skill Level": level})
 
