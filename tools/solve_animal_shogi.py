@@ -1,7 +1,7 @@
-"""Solve animal shogi by retrograde analysis, and write solved positions for `understudy animal-check`.
+"""Solve animal shogi by retrograde analysis, and write solved positions for `understudy animalshogi-check`.
 
 python tools/solve_animal_shogi.py                          # only the value of the first position
-python tools/solve_animal_shogi.py --write src/understudy/games/shogi/small/solved_animal.json
+python tools/solve_animal_shogi.py --write solved.json
 
 Every position that can come up is found from the first one, then the results are carried back from the ends. It needs
 numba, 4 GB of memory and about ten minutes.

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from understudy.errors import SettingsError
 from understudy.games.shogi.small import check, yardsticks
 from understudy.games.shogi.small.matches import AnimalShogi, Minishogi, SmallMatches, state_dim, write_states
 from understudy.games.shogi.small.players import NetworkPlayer, SmallGreedyPlayer, SmallRandomPlayer, play_match
-from understudy.games.shogi.small.rules import SmallGame, decided, legal_actions, parse, play
+from understudy.games.shogi.small.rules import SmallGame, SmallPosition, legal_actions, parse
 from understudy.games.shogi.small.search import Evaluate, best_action, evaluator_of, search
 from understudy.games.shogi.small.variant import ANIMAL, MINI
 from understudy.games.shogi.usi_process import find_engines
@@ -72,15 +75,55 @@ def no_idea(width: int) -> Evaluate:
     return evaluate
 
 
-@pytest.mark.parametrize("plies", [3, 5])
-def test_a_search_without_knowledge_finds_short_wins_of_animal_shogi(plies: int) -> None:
+def won_in_three(count: int) -> list[SmallPosition]:
+    """Positions of animal shogi that are won in three plies, but not at once, by trying everything."""
+
+    def wins(game: SmallGame, plies: int) -> bool:
+        if game.over:
+            return game.result is not None and game.for_player(game.turn) > 0
+        return plies > 0 and any(tried(game, number, lambda: loses(game, plies - 1)) for number in game.actions)
+
+    def loses(game: SmallGame, plies: int) -> bool:
+        if game.over:
+            return game.result is not None and game.for_player(game.turn) < 0
+        return plies > 0 and all(tried(game, number, lambda: wins(game, plies - 1)) for number in game.actions)
+
+    def tried(game: SmallGame, number: int, judge: Callable[[], bool]) -> bool:
+        game.push(number)
+        found = judge()
+        game.pop()
+        return found
+
+    rng, found = np.random.default_rng(3), []
+    while len(found) < count:
+        game = SmallGame(ANIMAL)
+        while not game.over and len(found) < count:
+            again = SmallGame(ANIMAL, game.position)
+            if not wins(again, 1) and wins(again, 3):
+                found.append(game.position)
+            game.push(int(rng.choice(game.actions)))
+    return found
+
+
+def test_a_search_without_knowledge_finds_wins_in_three_plies_of_animal_shogi() -> None:
     evaluate = no_idea(len(ANIMAL.actions))
-    positions = [solved for solved in check.solved_positions() if solved.plies == plies][:20]
-    assert positions
-    for solved in positions:
-        root = search(evaluate, SmallGame(ANIMAL, solved.position), 1500)
-        assert best_action(root) in solved.keep
-        assert root.proof == -1  # for who moved before
+    for position in won_in_three(8):
+        assert search(evaluate, SmallGame(ANIMAL, position), 4000).proof == -1  # for who moved before
+
+
+def test_the_share_of_solved_positions_is_counted_and_other_files_are_refused(tmp_path: Path) -> None:
+    position = parse(ANIMAL, "1l1/3/1L1/3", "C")
+    keep = legal_actions(ANIMAL, position)[:1]
+    rows = [{"board": position.board, "hands": position.hands, "value": 1, "plies": 3, "keep": keep}]
+    (tmp_path / "solved.json").write_text(json.dumps(rows), "utf-8")
+    solved = check.solved_positions(tmp_path / "solved.json")
+    assert solved == [check.SolvedPosition(position, 1, 3, frozenset(keep))]
+    first = no_idea(len(ANIMAL.actions))  # of moves that are alike, the policy takes the first
+    assert check.share_kept(first, 0, solved) == 1
+    (tmp_path / "other.json").write_text('{"a": 1}', "utf-8")
+    for name in ("other.json", "missing.json"):
+        with pytest.raises(SettingsError):
+            check.solved_positions(tmp_path / name)
 
 
 def test_a_search_finds_a_mate_in_minishogi_and_leaves_the_game_as_it_was() -> None:
@@ -99,40 +142,6 @@ def test_a_search_knows_that_a_repetition_is_lost_for_black() -> None:
         game.push(next(n for n in game.actions if MINI.usi(n, game.turn == 1) == usi))
     root = search(no_idea(len(MINI.actions)), game, 300)
     assert MINI.usi(best_action(root), white=True) == "2b2a"
-
-
-def test_solved_positions_are_true_as_far_as_a_plain_search_sees() -> None:
-    def wins(game: SmallGame, plies: int) -> bool:
-        """Whether the player to move wins within so many plies."""
-        if game.over:
-            return game.result is not None and game.for_player(game.turn) > 0
-        return plies > 0 and any(after(game, number, plies, loses) for number in game.actions)
-
-    def loses(game: SmallGame, plies: int) -> bool:
-        if game.over:
-            return game.result is not None and game.for_player(game.turn) < 0
-        return plies > 0 and all(after(game, number, plies, wins) for number in game.actions)
-
-    def after(game: SmallGame, number: int, plies: int, judge: object) -> bool:
-        game.push(number)
-        found = judge(game, plies - 1)  # type: ignore[operator]
-        game.pop()
-        return bool(found)
-
-    solved = check.solved_positions()
-    assert len(solved) == 1000
-    assert len({row.position for row in solved}) == 1000
-    for row in solved:
-        actions = set(legal_actions(ANIMAL, row.position))
-        assert row.keep < actions
-        assert not decided(ANIMAL, row.position)
-    for row in [row for row in solved if row.plies in (3, 5)][:40]:
-        assert row.plies is not None
-        assert wins(SmallGame(ANIMAL, row.position), row.plies)
-        assert not wins(SmallGame(ANIMAL, row.position), row.plies - 2)
-        for number in legal_actions(ANIMAL, row.position):
-            if loses(SmallGame(ANIMAL, play(ANIMAL, row.position, number)), row.plies - 1):
-                assert number in row.keep
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Is it learned? Trains a small shogi game from nothing, then compares its play with the truth and with others.
 
-Animal shogi is solved: `tools/solve_animal_shogi.py` wrote positions with the moves that keep their value.
+Animal shogi is solved: `tools/solve_animal_shogi.py --write FILE` writes positions with the moves that keep their
+value.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ from understudy.models.ratings import PairResults, fit
 
 GOAL = 0.95
 """The share of solved positions of animal shogi in which a move with search keeps the value."""
-SOLVED = "solved_animal.json"
 _LOST = 0.1  # the points with which the next opponent is left out
 _POLICY_TEMPERATURE = 0.25
 _SAY_SECONDS = 30.0
@@ -47,15 +46,25 @@ class SolvedPosition(NamedTuple):
     keep: frozenset[int]
 
 
-def solved_positions() -> list[SolvedPosition]:
-    """Those that come with the package: in each, other moves give something away."""
-    rows = json.loads(files("understudy.games.shogi.small").joinpath(SOLVED).read_text("utf-8"))
-    return [
-        SolvedPosition(
-            SmallPosition(tuple(row["board"]), tuple(row["hands"])), row["value"], row["plies"], frozenset(row["keep"])
-        )
-        for row in rows
-    ]
+def solved_positions(path: Path) -> list[SolvedPosition]:
+    """Those of a file that the solver wrote: in each, other moves give something away. SettingsError if it is no such
+    file.
+    """
+    try:
+        rows = json.loads(path.read_text("utf-8"))
+        return [
+            SolvedPosition(
+                SmallPosition(tuple(row["board"]), tuple(row["hands"])),
+                row["value"],
+                row["plies"],
+                frozenset(row["keep"]),
+            )
+            for row in rows
+        ]
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise SettingsError(f"{path} holds no solved positions of animal shogi.") from error
 
 
 def share_kept(evaluate: Evaluate, nodes: int, positions: Sequence[SolvedPosition]) -> int:
@@ -142,6 +151,10 @@ def _add(commands: Any, variant: Variant, about: str) -> None:
         "--nodes", type=count_or_zero, nargs="+", default=[0, 200, 800], metavar="N", help="of searches; 0: none"
     )
     check.add_argument("--games", type=count, default=40, metavar="N", help="games of each match")
+    if variant is ANIMAL:
+        check.add_argument(
+            "--solved", type=Path, metavar="FILE", help="solved positions, from tools/solve_animal_shogi.py --write"
+        )
     check.add_argument("--seeds", "--seed", type=count_or_zero, nargs="+", default=[0], metavar="N", help="seeds")
     check.set_defaults(run=partial(_run, variant))
 
@@ -154,6 +167,8 @@ def _run_seed(variant: Variant, options: argparse.Namespace, seed: int) -> int:
     def say(line: str) -> None:
         print(line, flush=True)
 
+    given = getattr(options, "solved", None)
+    solved = solved_positions(given) if given else []
     if options.model is None:
         folder = options.run_dir or Path(tempfile.mkdtemp(prefix=f"{variant.name}_"))
         say(f"Training {variant.title} from nothing in {folder}, {options.minutes:g} minutes of processor time.")
@@ -162,16 +177,18 @@ def _run_seed(variant: Variant, options: argparse.Namespace, seed: int) -> int:
         model = options.model
     evaluate = evaluator_of(model)
     reached = True
-    if variant is ANIMAL:
-        reached = _compare(evaluate, options.nodes, say)
+    if solved:
+        reached = _compare(evaluate, options.nodes, solved, say)
     measure(variant, evaluate, options.nodes, options.games, say)
     say(f"The model is {model}.")
     return 0 if reached else 1
 
 
-def _compare(evaluate: Evaluate, nodes: Sequence[int], say: Callable[[str], None]) -> bool:
+def _compare(
+    evaluate: Evaluate, nodes: Sequence[int], positions: Sequence[SolvedPosition], say: Callable[[str], None]
+) -> bool:
     """Whether the largest search keeps the value in as many solved positions as it should."""
-    positions, kept = solved_positions(), 0
+    kept = 0
     for number in nodes:
         kept = share_kept(evaluate, number, positions)
         low, high = wilson(kept, len(positions))
