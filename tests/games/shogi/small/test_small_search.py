@@ -94,7 +94,8 @@ def won_in_three(count: int) -> list[SmallPosition]:
         game.pop()
         return found
 
-    rng, found = np.random.default_rng(3), []
+    rng = np.random.default_rng(3)
+    found: list[SmallPosition] = []
     while len(found) < count:
         game = SmallGame(ANIMAL)
         while not game.over and len(found) < count:
