@@ -18,6 +18,7 @@ from understudy.games.zerg.proving_ground.rules import (
     FUNGAL,
     KINDS,
     MORPH,
+    MOVABLE,
     NOT_MADE,
     SCAN,
     STORM,
@@ -38,33 +39,25 @@ class SimulationOrder(NamedTuple):
 _CANCEL, _CANCEL_LAST, _CANCEL_SLOT = 3659, 3671, 3672
 _FOR_ALL: dict[int, tuple[int, ...]] = {
     orders.SMART: (1,),
-    orders.MOVE: (16, 3794),
-    orders.ATTACK: (23, 3674, 19),
-    orders.PATROL: (17, 3795),
-    orders.HOLD: (18, 3793),
-    orders.STOP: (4, 3665, 2057, 1691),
+    orders.MOVE: (16, 3794, 3776),
+    orders.ATTACK: (23, 3674, 19, 3771, 2099),
+    orders.PATROL: (17, 3795, 3777),
+    orders.HOLD: (18, 3793, 3778),
+    orders.STOP: (4, 3665, 2057, 1691, 3783),
     orders.GATHER: (3666, 295, 298, 1183, 166),
     orders.RETURN: (3667, 296, 299, 1184, 167),
     orders.INJECT: (251,),
-    orders.REPAIR: (316, 3685, 78),
+    orders.REPAIR: (316, 3685, 78, 386),
     orders.MULE: (171,),
     orders.CHRONO: (3755,),
     orders.TRANSFUSE: (1664,),
     orders.STIM: (380, 253, 3675, 1683, 1684),
     orders.RALLY: (195, 199, 203, 207, 211, 212, 3673, 3690),
-    orders.LOAD: (3668, 394, 407, 911, 1406),
-    orders.UNLOAD: (3669, 3664, 396, 408, 912, 913, 1408),
+    orders.LOAD: (3668, 394, 407, 911, 1406, 1437, 2370),
+    orders.UNLOAD: (3669, 3664, 396, 408, 912, 913, 1408, 1438, 2371),
 }
 _MERGE = (1766, 1767)
 _SPELLS = {399: SCAN, 1442: BLINK, 3687: BLINK, 1036: STORM, 74: FUNGAL, 2338: BILE}
-# Terran buildings that fly: the abilities to lift and to land.
-_FLIGHT = {
-    "CommandCenter": (417, 419),
-    "OrbitalCommand": (1522, 1524),
-    "Barracks": (452, 554),
-    "Factory": (485, 520),
-    "Starport": (518, 522),
-}
 # Changes of shape: from, to, the ability, and the ability back.
 _SHAPES = [
     ("SiegeTank", "SiegeTankSieged", 388, 390),
@@ -146,9 +139,9 @@ def _commands_by_kind() -> dict[tuple[int, int], list[SimulationOrder]]:  # noqa
         for caster in spell.casters:
             for ability in spell.abilities:
                 add(kind(caster), ability, SimulationOrder(orders.CAST, FIRST_SPELL + n))
-    for building, (lift, land) in _FLIGHT.items():
-        add(kind(building), lift, SimulationOrder(orders.MORPH_INTO, kind(f"{building}Flying")))
-        add(kind(f"{building}Flying"), land, SimulationOrder(orders.LAND, kind(building)))
+    for standing, moving, leave, settle in MOVABLE:
+        add(kind(standing), leave, SimulationOrder(orders.MORPH_INTO, kind(moving)))
+        add(kind(moving), settle, SimulationOrder(orders.LAND, kind(standing)))
     for host, (techlab, reactor) in _ADDONS.items():
         for ability, general, addon in ((techlab, _GENERIC_TECHLAB, "TechLab"), (reactor, _GENERIC_REACTOR, "Reactor")):
             for name in (ability, general):

@@ -10,6 +10,7 @@ from s2clientprotocol import sc2api_pb2
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.abilities import labels
 from understudy.games.zerg.proving_ground.kernels import tally
+from understudy.games.zerg.proving_ground.kernels.combat import ZONE_RADIUS
 from understudy.games.zerg.proving_ground.match import Match
 from understudy.games.zerg.proving_ground.rules import BILE, BILE_RADIUS, SCAN, SCAN_RADIUS, STORM, STORM_RADIUS
 from understudy.games.zerg.proving_ground.simulation import Simulation
@@ -22,6 +23,7 @@ RESPONSE_OBSERVATION, OBSERVATION, RAW_DATA = 10, 3, 5
 POWER_RADIUS = 6.5
 MELEE = 2
 SEEN_NOW = 2
+LIBERATOR_ZONE = 9  # the API's effect
 RADIUS = {STORM: STORM_RADIUS, SCAN: SCAN_RADIUS, BILE: BILE_RADIUS}
 
 
@@ -139,6 +141,9 @@ class View:
             source.radius, source.tag = POWER_RADIUS, tag(state, slot)
         if state["areas"]:
             self._effects(raw)
+        zones = (state["kind"][:top] == names.LIBERATOR_AG) & (state["alive"][:top] == 1)
+        if zones.any():
+            self._zones(raw, np.flatnonzero(zones).tolist())
         fill_image(raw.map_state.visibility, 8, state["visibility"][p].tobytes())
         fill_image(raw.map_state.creep, 1, packed(state["creep_grid"] & (state["visibility"][p] > 0)))
 
@@ -155,6 +160,16 @@ class View:
                 effect.alliance, effect.owner = SELF if owner == self._player else ENEMY, owner + 1
                 place = effect.pos.add()
                 place.x, place.y = x, y
+
+    def _zones(self, raw: Any, liberators: list[int]) -> None:
+        """The zones of liberators that the player sees."""
+        state, p = self._game.state, self._player
+        for slot in liberators:
+            owner, x, y = int(state["owner"][slot]), float(state["rally_x"][slot]), float(state["rally_y"][slot])
+            if x >= 0 and (owner == p or state["visibility"][p, int(y), int(x)] == SEEN_NOW):
+                effect = raw.effects.add(effect_id=LIBERATOR_ZONE, radius=ZONE_RADIUS)
+                effect.alliance, effect.owner = SELF if owner == p else ENEMY, owner + 1
+                effect.pos.add(x=x, y=y)
 
     def _events(self, seen: Any) -> None:
         state = self._game.state

@@ -12,7 +12,7 @@ from understudy.games.zerg.proving_ground.kernels.construction import TUMOR_ENER
 from understudy.games.zerg.proving_ground.observation import slot_of
 from understudy.games.zerg.proving_ground.rules import BLINK_TECH, BURROW, PSI_STORM, STIMPACK
 from understudy.games.zerg.proving_ground.simulation import Simulation
-from understudy.games.zerg.proving_ground.spells import FIRST_SPELL
+from understudy.games.zerg.proving_ground.spells import BEAM, FIRST_SPELL, SWITCH_OFF, SWITCH_ON
 from understudy.games.zerg.proving_ground.unit_data import unit_types
 
 MOVING = (4, 16, 17, 18)  # stop, move, patrol, hold
@@ -84,7 +84,8 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
     found: list[int] = []
     if rules["speed"][unit] > 0 and unit != orders.LARVA:
         found += MOVING
-    if rules["damage"][unit].any():
+    beam = unit != orders.ORACLE or state["buffs"][slot] & 1 << BEAM
+    if rules["damage"][unit].any() and beam:
         found.append(ATTACK)
     if rules["worker"][unit]:
         found.append(int(labels().gather[unit]))
@@ -98,7 +99,7 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
         found.append(MERGE_TO_ARCHON)
     if rules["room"][unit]:
         found.append(LOAD)
-        if state["loaded"][slot]:
+        if state["loaded"][slot] or unit in (orders.NYDUS_NETWORK, orders.NYDUS_WORM):
             found.append(UNLOAD_AT if rules["speed"][unit] else UNLOAD_ALL)
     bank = (np.inf, np.inf) if free else (state["minerals"][player], state["vespene"][player])
     for ability, meant in abilities_of(unit):
@@ -116,6 +117,10 @@ def _possible(  # noqa: PLR0911 - one reason a line
         n = argument - FIRST_SPELL
         ready = not rules["spell_cooldown"][n] or state["spell_at"][slot] <= state["loop"]
         known = not rules["spell_upgrade"][n] or state["upgrade"][player, rules["spell_upgrade"][n]]
+        known = known and (not rules["spell_needs"][n] or _has(game, player, int(rules["spell_needs"][n])))
+        if rules["spell_effect"][n] in (SWITCH_ON, SWITCH_OFF):
+            on = bool(state["buffs"][slot] & 1 << rules["spell_buff"][n])
+            known = known and on == (rules["spell_effect"][n] == SWITCH_OFF)
         return bool(ready and known and state["energy"][slot] >= rules["spell_energy"][n])
     if order == orders.RESEARCH:
         before, building = rules["upgrade_before"][argument], rules["upgrade_building"][argument]

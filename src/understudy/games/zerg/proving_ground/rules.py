@@ -109,6 +109,7 @@ RULES = np.dtype(
         ("spell_upgrade", "i4", MOST_SPELLS),
         ("spell_summons", "i4", MOST_SPELLS),
         ("spell_attributes", "i4", MOST_SPELLS),
+        ("spell_needs", "i4", MOST_SPELLS),
         ("buff_id", "i4", BUFFS),  # the API's
         ("largest", "f8"),  # the largest radius of any kind
         ("largest_lead", "f8"),  # the largest difference of radius and penalty over all kinds
@@ -123,7 +124,7 @@ WORKERS = {"SCV", "Drone", "Probe", "MULE"}
 TOWNHALLS = {"CommandCenter", "OrbitalCommand", "PlanetaryFortress", "Nexus", "Hatchery", "Lair", "Hive"}
 GAS_BUILDINGS = {"Refinery", "RefineryRich", "Assimilator", "AssimilatorRich", "Extractor", "ExtractorRich"}
 UNPOWERED = {"Nexus", "Pylon", "Assimilator", "AssimilatorRich"}
-FREE_OF_CREEP = {"Hatchery", "Extractor"}
+FREE_OF_CREEP = {"Hatchery", "Extractor", "NydusCanal"}
 CREEP_RADIUS = {
     "Hatchery": 12.0,
     "Lair": 12.0,
@@ -187,9 +188,24 @@ SHAPES = [
     ("SwarmHostMP", "SwarmHostBurrowedMP"),
     ("Ultralisk", "UltraliskBurrowed"),
 ]
-# Terran buildings that fly. They lift like any change of shape; landing needs a place.
-LIFTED = ("CommandCenter", "OrbitalCommand", "Barracks", "Factory", "Starport")
-ROOM = {"Bunker": 4, "Medivac": 8, "OverlordTransport": 8, "WarpPrism": 8}
+# Structures that move: standing, moving, the abilities to leave and to settle. Settling needs a place.
+MOVABLE = (
+    ("CommandCenter", "CommandCenterFlying", 417, 419),
+    ("OrbitalCommand", "OrbitalCommandFlying", 1522, 1524),
+    ("Barracks", "BarracksFlying", 452, 554),
+    ("Factory", "FactoryFlying", 485, 520),
+    ("Starport", "StarportFlying", 518, 522),
+    ("SpineCrawler", "SpineCrawlerUprooted", 1725, 1729),
+    ("SporeCrawler", "SporeCrawlerUprooted", 1727, 1731),
+)
+ROOM = {
+    "Bunker": 4,
+    "Medivac": 8,
+    "OverlordTransport": 8,
+    "WarpPrism": 8,
+    "NydusNetwork": 255,
+    "NydusCanal": 255,
+}
 COCOONS = {
     "Baneling": "BanelingCocoon",
     "Ravager": "RavagerCocoon",
@@ -202,7 +218,7 @@ ADDON_SIZE = 2
 ADDONS = [(host, f"{host}{addon}") for host in ("Barracks", "Factory", "Starport") for addon in ("TechLab", "Reactor")]
 BURROW, STIMPACK, PSI_STORM, BLINK_TECH = 64, 15, 52, 87  # upgrades
 # Spells. Those that stay on the ground have the number of the effect that bots see.
-STORM, SCAN, BILE, FUNGAL, BLINK = 1, 6, 11, 101, 102
+STORM, SCAN, BILE, FUNGAL, BLINK, FORCE = 1, 6, 11, 101, 102, 103
 STORM_RADIUS, SCAN_RADIUS, BILE_RADIUS, FUNGAL_RADIUS = 1.5, 13.0, 0.5, 2.25
 
 
@@ -287,8 +303,8 @@ def _production(block: Any) -> None:
     for a, b in SHAPES:
         for source, result in ((a, b), (b, a)):
             block["how"][kind(source), kind(result)] = MORPH
-    for name in LIFTED:
-        block["how"][kind(name), kind(f"{name}Flying")] = MORPH
+    for standing, moving, _, _ in MOVABLE:
+        block["how"][kind(standing), kind(moving)] = MORPH
     for host, addon in ADDONS:
         _can_make(block, kind(host), kind(addon), ADDON, False, 0)
         block["techlab_of" if addon.endswith("TechLab") else "reactor_of"][kind(host)] = kind(addon)
@@ -359,3 +375,4 @@ def _spells(block: Any) -> None:
         for column in ("buff", "upgrade", "attributes"):
             block[f"spell_{column}"][n] = getattr(spell, column)
         block["spell_summons"][n] = kind(spell.summons) if spell.summons else 0
+        block["spell_needs"][n] = kind(spell.needs) if spell.needs else 0

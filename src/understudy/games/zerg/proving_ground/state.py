@@ -145,7 +145,7 @@ STATE = np.dtype(
         ("spent", "u1", _UNIT),  # a creep tumour that has spread
         ("becomes", "i4", _UNIT),
         ("was", "i4", _UNIT),
-        ("rally_x", "f8", _UNIT),
+        ("rally_x", "f8", _UNIT),  # of a liberator: the middle of its zone
         ("rally_y", "f8", _UNIT),
         ("rally_target", "i4", _UNIT),
         ("seen", "u1", (2, SLOTS)),
@@ -276,6 +276,9 @@ DARK_TEMPLAR, ARCHON, SHADE_UNIT, BATTERY = (
     kind("ShieldBattery"),
 )
 VOID_RAY, TOWER, ROCK = kind("VoidRay"), kind("XelNagaTower"), kind("DestructibleRock6x6")
+NYDUS_NETWORK, NYDUS_WORM, ORACLE = kind("NydusNetwork"), kind("NydusCanal"), kind("Oracle")
+SUPPLY_DEPOT, DEPOT_LOWERED, FORCE_FIELD = kind("SupplyDepot"), kind("SupplyDepotLowered"), kind("ForceField")
+LIBERATOR_AG = kind("LiberatorAG")
 
 
 def terrain_of(game_map: Map) -> Block:

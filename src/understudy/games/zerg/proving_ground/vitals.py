@@ -53,7 +53,7 @@ UltraliskCavern 850 0 0 1.8125; InfestationPit 850 0 0 1.8125; NydusNetwork 850 
 RoachWarren 850 0 0 1.8125; LurkerDenMP 850 0 0 1.8125; SpineCrawler 300 0 0 1.125; SporeCrawler 400 0 0 1.125
 SpineCrawlerUprooted 300 0 0 0.9; SporeCrawlerUprooted 400 0 0 0.9; CreepTumor 50 0 0 0.875; CreepTumorQueen 50 0 0 0.875
 CreepTumorBurrowed 50 0 0 0.875; MineralField 500 0 0 1.125; MineralField750 500 0 0 1.125; VespeneGeyser 500 0 0 1.5
-XelNagaTower 400 0 0 1; DestructibleRock6x6 2000 0 0 3; AdeptPhaseShift 90 50 0 0.5; KD8Charge 100 0 0 0.3
+XelNagaTower 400 0 0 1; DestructibleRock6x6 2000 0 0 3; ForceField 200 0 0 1.7; AdeptPhaseShift 90 50 0 0.5; KD8Charge 100 0 0 0.3
 """
 
 VITALS: dict[str, Vitals] = {

@@ -22,9 +22,10 @@ from understudy.games.zerg.proving_ground.kernels.protobuf import (
     put_number,
     put_point,
 )
+from understudy.games.zerg.proving_ground.kernels.transports import aboard
 from understudy.games.zerg.proving_ground.rules import BILE, STORM
 from understudy.games.zerg.proving_ground.simulation import Simulation
-from understudy.games.zerg.proving_ground.spells import BUFFS, CLOAK, FIRST_SPELL, SPELLS
+from understudy.games.zerg.proving_ground.spells import BUFFS, CLOAK, FIRST_SPELL, HALLUCINATED, SPELLS
 from understudy.games.zerg.proving_ground.state import (
     BUILD_AT,
     CAST,
@@ -32,8 +33,10 @@ from understudy.games.zerg.proving_ground.state import (
     GATHER,
     MAKE,
     MARAUDER,
+    MEDIVAC,
     MORPH_INTO,
     NEUTRAL,
+    REPAIR,
     RESEARCH,
     RETURN,
     SLOTS,
@@ -59,7 +62,7 @@ NEUTRAL_OWNER = 16
 # buff ids
 CARRIES_MINERALS, STIMMED, STIMMED_MARAUDER, CHRONO_BOOSTED, INJECTED, FUNGAL_GROWTH = 271, 27, 24, 281, 11, 17
 CARRIES_GAS = (273, 275, 274)  # Terran, Zerg, Protoss
-SHOWN_STORM, SHOWN_BILE, SHOWN_FUNGAL = 1036, 2338, 74  # ability ids
+SHOWN_STORM, SHOWN_BILE, SHOWN_FUNGAL, SHOWN_HEAL = 1036, 2338, 74, 386  # ability ids
 CELL_HEIGHT, HEIGHT_ZERO = 0.125, -16.0  # of the terrain's bytes
 FULL_TURN = 2.0 * np.pi
 FLIGHT = 3.75  # how far above the ground flyers are
@@ -103,7 +106,7 @@ def ability_shown(s: Any, i: int, q: int, plain: Any, make: Any, research: Any, 
     if order == CAST:
         plain_spell = SHOWN_STORM if argument == STORM else SHOWN_BILE if argument == BILE else SHOWN_FUNGAL
         return spell_shown[argument - FIRST_SPELL] if argument >= FIRST_SPELL else plain_spell
-    return plain[order]
+    return SHOWN_HEAL if order == REPAIR and s.kind[i] == MEDIVAC else plain[order]
 
 
 @kernel
@@ -148,7 +151,7 @@ def put_buffs(out: Any, at: int, s: Any, r: Any, i: int) -> int:
         at = put_number(out, at, UNIT.buff_ids, FUNGAL_GROWTH)
     if s.buffs[i]:
         for b in range(BUFFS):
-            if s.buffs[i] & (1 << b):
+            if s.buffs[i] & (1 << b) and r.buff_id[b]:
                 at = put_number(out, at, UNIT.buff_ids, r.buff_id[b])
     return at
 
@@ -201,8 +204,10 @@ def hall_near(s: Any, halls: Any, count: int, x: float, y: float) -> int:
 @kernel
 def put_cargo(out: Any, at: int, s: Any, r: Any, i: int, cell: Any) -> int:
     """Write what a transport holds, for its owner."""
+    taken = 0
     for j in range(s.top):
-        if s.alive[j] and s.carrier[j] == i + 1:
+        if aboard(s, i, j):
+            taken += r.cargo[s.kind[j]]
             k, p = s.kind[j], s.owner[j]
             start = open_message(out, at, UNIT.passengers)
             at = put_number(out, start, PASSENGER.tag, tag_of(s, j))
@@ -214,7 +219,7 @@ def put_cargo(out: Any, at: int, s: Any, r: Any, i: int, cell: Any) -> int:
             at = put_float(out, at, PASSENGER.energy_max, r.energy[k], cell)
             at = put_number(out, at, PASSENGER.unit_type, r.unit_id[k])
             close_message(out, start, at)
-    at = put_number(out, at, UNIT.cargo_space_taken, s.loaded[i])
+    at = put_number(out, at, UNIT.cargo_space_taken, taken)
     return put_number(out, at, UNIT.cargo_space_max, r.room[s.kind[i]])
 
 
@@ -231,7 +236,7 @@ def put_rally(out: Any, at: int, s: Any, i: int, cell: Any) -> int:
 
 
 @kernel
-def put_vitals(out: Any, at: int, s: Any, r: Any, i: int, cell: Any) -> int:
+def put_vitals(out: Any, at: int, s: Any, r: Any, i: int, own: bool, cell: Any) -> int:
     """Write what only visible units show: health, shields, contents, weapon."""
     k, p = s.kind[i], s.owner[i]
     full = r.health[k] + (s.health_bonus[p, k] if p < NEUTRAL else 0.0)
@@ -243,7 +248,7 @@ def put_vitals(out: Any, at: int, s: Any, r: Any, i: int, cell: Any) -> int:
     at = put_float(out, at, UNIT.energy_max, r.energy[k], cell)
     at = put_number(out, at, UNIT.is_flying, r.flying[k])
     at = put_number(out, at, UNIT.is_burrowed, 1 if r.cloaked[k] and not r.structure[k] and r.race[k] == ZERG else 0)
-    at = put_number(out, at, UNIT.is_hallucination, 0)
+    at = put_number(out, at, UNIT.is_hallucination, 1 if own and s.buffs[i] & (1 << HALLUCINATED) else 0)
     at = put_float(out, at, UNIT.weapon_cooldown, max(0.0, s.cooldown[i]), cell)
     if r.minerals_here[k]:
         at = put_number(out, at, UNIT.mineral_contents, int(s.contents[i]))
@@ -282,7 +287,7 @@ def put_unit(
     at = put_number(out, at, UNIT.is_blip, 0)
     at = put_number(out, at, UNIT.is_powered, 1 if r.needs_power[k] and s.powered[i] else 0)
     if seen:
-        at = put_vitals(out, at, s, r, i, cell)
+        at = put_vitals(out, at, s, r, i, owner == p, cell)
         if owner < NEUTRAL:
             at = put_buffs(out, at, s, r, i)
             at = put_number(out, at, UNIT.attack_upgrade_level, levels[owner, k, 0])

@@ -11,12 +11,22 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.movement import go
 from understudy.games.zerg.proving_ground.kernels.paths import walkable
-from understudy.games.zerg.proving_ground.kernels.units import TINY, destroy, length, pop_order, push_order, spawn, take
+from understudy.games.zerg.proving_ground.kernels.units import (
+    TINY,
+    destroy,
+    length,
+    pop_order,
+    push_order,
+    remove,
+    spawn,
+    take,
+)
 from understudy.games.zerg.proving_ground.rules import (
     BILE,
     BILE_RADIUS,
     BLINK,
     BLINK_TECH,
+    FORCE,
     FUNGAL,
     FUNGAL_RADIUS,
     PSI_STORM,
@@ -25,7 +35,7 @@ from understudy.games.zerg.proving_ground.rules import (
     STORM,
     STORM_RADIUS,
 )
-from understudy.games.zerg.proving_ground.spells import FIRST_SPELL
+from understudy.games.zerg.proving_ground.spells import FIRST_SPELL, HALLUCINATED
 from understudy.games.zerg.proving_ground.state import (
     AREAS,
     CANT_TARGET_THAT_UNIT,
@@ -37,6 +47,7 @@ from understudy.games.zerg.proving_ground.state import (
     DAMAGE_DEALT_LIFE,
     DAMAGE_DEALT_SHIELDS,
     ERROR,
+    FORCE_FIELD,
     GATHER,
     HIGH_TEMPLAR,
     INFESTOR,
@@ -216,7 +227,10 @@ def work_areas(s: Any, r: Any, w: Any) -> None:
         if s.area_spell[n] == STORM:
             strike_ground(s, r, w, p, x, y, STORM_RADIUS, STORM_DAMAGE / STORM_LOOPS, 0, True)
         if s.area_until[n] <= s.loop:
-            if s.area_spell[n] == BILE:
+            if s.area_spell[n] == FORCE:
+                if s.alive[p] and s.kind[p] == FORCE_FIELD:  # the owner of this area is the slot of the field
+                    remove(s, r, p)
+            elif s.area_spell[n] == BILE:
                 strike_ground(s, r, w, p, x, y, BILE_RADIUS, BILE_DAMAGE, 0, True)
             elif s.area_spell[n] >= FIRST_SPELL:
                 spell = s.area_spell[n] - FIRST_SPELL
@@ -254,6 +268,8 @@ def wound(s: Any, r: Any, j: int, damage: float, by: int) -> None:
     if s.owner[j] < NEUTRAL and s.cheats[s.owner[j]] & CHEAT_GOD:
         return
     s.hit_at[j] = s.loop
+    if s.buffs[j] & (1 << HALLUCINATED):
+        damage *= 2.0
     on_shield = min(s.shield[j], damage)
     s.shield[j] -= on_shield
     on_health = min(s.health[j], damage - on_shield)

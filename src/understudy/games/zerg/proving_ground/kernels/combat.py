@@ -9,7 +9,15 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.movement import go
 from understudy.games.zerg.proving_ground.kernels.units import destroy, remove, same, spawn
-from understudy.games.zerg.proving_ground.spells import ALIGNED, ARMOR_DOWN, BLINDED, GUARDED
+from understudy.games.zerg.proving_ground.spells import (
+    ALIGNED,
+    ARMOR_DOWN,
+    BEAM,
+    BLINDED,
+    GUARDED,
+    HALLUCINATED,
+    HOLDS_FIRE,
+)
 from understudy.games.zerg.proving_ground.state import (
     BANELING,
     BROOD_LORD,
@@ -19,7 +27,9 @@ from understudy.games.zerg.proving_ground.state import (
     COLOSSUS,
     DAMAGE_DEALT_LIFE,
     DAMAGE_DEALT_SHIELDS,
+    LIBERATOR_AG,
     NEUTRAL,
+    ORACLE,
     VOID_RAY,
     WIDE,
 )
@@ -33,6 +43,7 @@ ROUNDING = 1e-6  # more than the rounding error of a squared distance
 ARMOR_LOST, GUARD, RANGED = 2.0, 2.0, 2.0  # anti-armour missile; guardian shield, against weapons of this range
 ALIGNMENT, ARMORED, BLIND_REACH = 6.0, 4, 1.0
 BUILDING_BONUS = 64.0  # banelings: 80 against structures
+ZONE_RADIUS = 5.0  # of the only place that a liberator on the defensive hits
 STIM_RATE, BROODLING_LOOPS, REACH_MARGIN = 1.5, 86, 0.05
 
 
@@ -54,10 +65,20 @@ def force_of(s: Any, r: Any, i: int, j: int, weapon: int) -> float:
 def weapon_for(s: Any, r: Any, i: int, j: int) -> int:
     """The weapon that i uses against j: 0 against ground, 1 against air, -1 for none. A colossus is hit by both."""
     k, weapon = s.kind[i], r.flying[s.kind[j]]
+    if (k == ORACLE and not s.buffs[i] & (1 << BEAM)) or (k == LIBERATOR_AG and not in_zone(s, r, i, j)):
+        return -1
     if s.kind[j] == COLOSSUS and r.damage[k, 1] > 0.0:
         ground = force_of(s, r, i, j, 0) * r.attacks[k, 0]
         weapon = 1 if r.damage[k, 0] == 0.0 or force_of(s, r, i, j, 1) * r.attacks[k, 1] > ground else 0
     return weapon if r.damage[k, weapon] > 0.0 else -1
+
+
+@kernel
+def in_zone(s: Any, r: Any, i: int, j: int) -> bool:
+    """Whether a liberator's zone holds a unit; structures are not hit."""
+    k = s.kind[j]
+    x, y = (s.rally_x[i], s.rally_y[i]) if s.rally_x[i] >= 0.0 else (s.x[i], s.y[i])
+    return bool(not r.structure[k] and np.hypot(s.x[j] - x, s.y[j] - y) - r.radius[k] <= ZONE_RADIUS)
 
 
 @kernel
@@ -67,6 +88,8 @@ def reach_of(s: Any, r: Any, i: int, j: int) -> float:
     if weapon < 0:
         return -1.0
     reach = r.reach[s.kind[i], weapon] + s.range_bonus[s.owner[i], s.kind[i]]
+    if s.kind[i] == LIBERATOR_AG:
+        reach += ZONE_RADIUS
     return min(reach, BLIND_REACH) if s.buffs[i] & (1 << BLINDED) else reach
 
 
@@ -82,6 +105,9 @@ def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
     k, p = s.kind[i], s.owner[i]
     bonus = s.range_bonus[p, k]
     ground = r.reach[k, 0] + bonus if r.damage[k, 0] > 0.0 else NO_REACH
+    zone = k == LIBERATOR_AG
+    if zone:
+        ground += ZONE_RADIUS
     air = r.reach[k, 1] + bonus if r.damage[k, 1] > 0.0 else NO_REACH
     if beyond > 0.0:
         ground = max(ground + 1.0, beyond) if ground >= 0.0 else ground
@@ -102,6 +128,9 @@ def acquire(s: Any, r: Any, w: Any, i: int, beyond: float) -> int:
                     room = air if r.flying[other] or (other == COLOSSUS and air > ground) else ground
                     room += r.radius[k] + r.radius[other]
                     if d2 <= room * room and room > 0.0 and r.put_off[other] < best and s.alive[j] and s.seen[p, j]:
+                        if zone and not in_zone(s, r, i, j):
+                            j = w.coarse_next[j]
+                            continue
                         score = np.sqrt(d2) - r.radius[other] + r.put_off[other]
                         if score < best:
                             best, found = score, j
@@ -119,6 +148,7 @@ def hurt(s: Any, r: Any, j: int, damage: float, attacks: float, by: int, ranged:
         return
     extra = 0.0
     if s.buffs[j]:
+        damage *= 2.0 if s.buffs[j] & (1 << HALLUCINATED) else 1.0
         extra -= ARMOR_LOST if s.buffs[j] & (1 << ARMOR_DOWN) else 0.0
         extra += GUARD if ranged and s.buffs[j] & (1 << GUARDED) else 0.0
     left = attacks
@@ -153,15 +183,7 @@ def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
     s.busy_until[i] = s.loop + int(min(s.cooldown[i], STAND))
     shot(s, r, i, j, weapon, 1.0)
     if radius > 0.0:
-        for by in range(max(0, int(y - 4) // WIDE), min(COARSE, int(y + 4) // WIDE + 1)):
-            for bx in range(max(0, int(x - 4) // WIDE), min(COARSE, int(x + 4) // WIDE + 1)):
-                other = w.coarse[1 - p, by * COARSE + bx]
-                while other >= 0:
-                    if other != j and s.alive[other] and r.flying[s.kind[other]] == flying:
-                        d = np.sqrt((s.x[other] - x) ** 2 + (s.y[other] - y) ** 2) - r.radius[s.kind[other]]
-                        if d <= radius:
-                            shot(s, r, i, other, weapon, 1.0 if k == BANELING else 0.5)
-                    other = w.coarse_next[other]
+        splash(s, r, w, i, j, x, y, flying, weapon)
     if k == BANELING:
         remove(s, r, i)
     elif k == BROOD_LORD:
@@ -171,9 +193,34 @@ def strike(s: Any, r: Any, w: Any, i: int, j: int) -> None:
 
 
 @kernel
+def splash(s: Any, r: Any, w: Any, i: int, j: int, x: float, y: float, flying: int, weapon: int) -> None:
+    """The damage of an attack of i on the neighbours of its target j."""
+    k, p = s.kind[i], s.owner[i]
+    for by in range(max(0, int(y - 4) // WIDE), min(COARSE, int(y + 4) // WIDE + 1)):
+        for bx in range(max(0, int(x - 4) // WIDE), min(COARSE, int(x + 4) // WIDE + 1)):
+            other = w.coarse[1 - p, by * COARSE + bx]
+            while other >= 0:
+                if other != j and s.alive[other] and r.flying[s.kind[other]] == flying:
+                    d = np.sqrt((s.x[other] - x) ** 2 + (s.y[other] - y) ** 2) - r.radius[s.kind[other]]
+                    if d <= r.splash[k]:
+                        shot(s, r, i, other, weapon, 1.0 if k == BANELING else 0.5)
+                other = w.coarse_next[other]
+
+
+@kernel
+def burst(s: Any, r: Any, w: Any, i: int) -> None:
+    """A baneling explodes where it is, also out of its burrow."""
+    s.kind[i] = BANELING
+    splash(s, r, w, i, -1, s.x[i], s.y[i], 0, 0)
+    remove(s, r, i)
+
+
+@kernel
 def shot(s: Any, r: Any, i: int, j: int, weapon: int, share: float) -> None:
     """The damage of one weapon on one unit."""
     k = s.kind[i]
+    if s.buffs[i] & (1 << HALLUCINATED):
+        return
     hurt(s, r, j, force_of(s, r, i, j, weapon) * share, r.attacks[k, weapon], s.owner[i], r.reach[k, weapon] >= RANGED)
 
 
@@ -202,7 +249,9 @@ def engage(s: Any, t: Any, r: Any, w: Any, i: int, j: int, chase: bool) -> bool:
 def defend(s: Any, t: Any, r: Any, w: Any, i: int, beyond: float, chase: bool) -> bool:
     """Fight enemies nearby, searched every few loops; True while there is one."""
     k = s.kind[i]
-    if r.damage[k, 0] == 0.0 and r.damage[k, 1] == 0.0:
+    if (r.damage[k, 0] == 0.0 and r.damage[k, 1] == 0.0) or s.buffs[i] & (1 << HOLDS_FIRE):
+        return False
+    if k == ORACLE and not s.buffs[i] & (1 << BEAM):
         return False
     j = s.target[i]
     valid = j >= 0 and same(s, j, s.target_generation[i]) and s.seen[s.owner[i], j] == 1

@@ -12,8 +12,9 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.paths import clear_line, descend, field_to, nearest_walkable, walkable
 from understudy.games.zerg.proving_ground.kernels.units import TINY
 from understudy.games.zerg.proving_ground.map_parts import SIZE
-from understudy.games.zerg.proving_ground.spells import ALIGNED, BOOSTED
-from understudy.games.zerg.proving_ground.state import BUCKET, CELLS, COARSE, GATHER, RETURN, SLOTS, WIDE
+from understudy.games.zerg.proving_ground.rules import FORCE
+from understudy.games.zerg.proving_ground.spells import ALIGNED, BOOSTED, FIELD_RADIUS
+from understudy.games.zerg.proving_ground.state import AREAS, BUCKET, CELLS, COARSE, GATHER, RETURN, SLOTS, WIDE
 
 LARGEST = 0.625  # larger neighbours count with this radius
 LOOK_AGAIN, LOOKS = 40, 16  # loops before a waypoint is computed again, and over which the units are spread
@@ -25,6 +26,7 @@ AT_WAYPOINT = 0.6  # cells from a waypoint at which the next one is computed
 STRAIGHT_BELOW, LOOK_AHEAD = 1.5, 24.0  # no search of a way below this distance; no clear line is tried beyond that
 PUSH_EVERY, PUSH_RESTING_EVERY = 4, 16  # loops between two pushes of a moving unit, and of one that stands
 SAME_PLACE, APART_X, APART_Y = 1e-8, 0.02, 0.01  # units closer than the root of this are pushed in this direction
+MASSIVE = 1 << 7
 PUSH = 0.6  # share of an overlap by which two units are moved apart at a time
 
 
@@ -148,6 +150,30 @@ def separate(s: Any, t: Any, r: Any, w: Any) -> None:
             if flying:
                 s.x[i], s.y[i] = min(max(nx, 1.0), SIZE - 1.0), min(max(ny, 1.0), SIZE - 1.0)
             elif walkable(t, nx, ny):
+                s.x[i], s.y[i] = nx, ny
+
+
+@kernel
+def keep_out(s: Any, t: Any, r: Any) -> None:
+    """Force fields push ground units out; a massive one breaks the field."""
+    for n in range(AREAS):
+        if s.area_spell[n] != FORCE:
+            continue
+        for i in range(s.top):
+            k = s.kind[i]
+            if not s.alive[i] or s.owner[i] > 1 or r.flying[k] or r.structure[k] or s.carrier[i] or r.speed[k] == 0.0:
+                continue
+            dx, dy, room = s.x[i] - s.area_x[n], s.y[i] - s.area_y[n], FIELD_RADIUS + r.radius[k]
+            d = np.sqrt(dx * dx + dy * dy)
+            if d >= room:
+                continue
+            if r.attributes[k] & MASSIVE:
+                s.area_until[n] = s.loop
+                break
+            if d < TINY:
+                dx, dy, d = 1.0, 0.0, 1.0
+            nx, ny = s.area_x[n] + dx / d * room, s.area_y[n] + dy / d * room
+            if walkable(t, nx, ny):
                 s.x[i], s.y[i] = nx, ny
 
 

@@ -15,9 +15,14 @@ from understudy.games.zerg.proving_ground.kernels.casting import aim, begin_spel
 from understudy.games.zerg.proving_ground.kernels.economy import usable
 from understudy.games.zerg.proving_ground.kernels.purchases import begin_building, begin_morph, begin_research, make
 from understudy.games.zerg.proving_ground.kernels.table_spells import begin_table_spell
-from understudy.games.zerg.proving_ground.kernels.transports import begin_landing, begin_transport, may_board
+from understudy.games.zerg.proving_ground.kernels.transports import (
+    BIOLOGICAL,
+    begin_landing,
+    begin_transport,
+    may_board,
+)
 from understudy.games.zerg.proving_ground.kernels.units import clear_orders, take
-from understudy.games.zerg.proving_ground.spells import FIRST_SPELL
+from understudy.games.zerg.proving_ground.spells import FIRST_SPELL, HALLUCINATED
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,
     BUILD_AT,
@@ -38,6 +43,7 @@ from understudy.games.zerg.proving_ground.state import (
     LARVA,
     LOAD,
     MAKE,
+    MEDIVAC,
     MERGE,
     MORPH_INTO,
     MOVE,
@@ -89,12 +95,14 @@ def issue(
         return UNDER_CONSTRUCTION
     if s.becomes[i] or s.carrier[i]:
         return NOT_SUPPORTED
+    if s.buffs[i] & (1 << HALLUCINATED) and order not in (MOVE, ATTACK, PATROL, HOLD, STOP):
+        return NOT_SUPPORTED
     if order == MAKE:
         return make(s, t, r, p, i, argument, x, y)
     if order == RESEARCH:
         return begin_research(s, r, p, i, argument)
     if order == MORPH_INTO:
-        return begin_morph(s, r, p, i, argument)
+        return begin_morph(s, r, p, i, argument, x, y)
     if order in (MULE, CHRONO, STIM):
         return cast(s, r, p, i, order, j)
     if order == MERGE:
@@ -126,7 +134,7 @@ def begin_merge(s: Any, i: int, queued: bool) -> int:
 def resolve_smart(s: Any, r: Any, p: int, i: int, j: int) -> int:
     """What a right click means."""
     k = s.kind[i]
-    if r.structure[k]:
+    if r.structure[k] and r.speed[k] == 0.0:
         return RALLY
     if j >= 0:
         if s.owner[j] < NEUTRAL and s.owner[j] != p:
@@ -174,6 +182,9 @@ def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y
     if order in (INJECT, TRANSFUSE):
         return aim(s, r, p, i, order, j, queued)
     if order == REPAIR:
+        if k == MEDIVAC and j >= 0:
+            healable = s.owner[j] == p and r.attributes[s.kind[j]] & BIOLOGICAL and not r.structure[s.kind[j]]
+            return take(s, i, REPAIR, 0, j, x, y, queued) if healable else CANT_TARGET_THAT_UNIT
         if k != SCV or j < 0:
             return NOT_SUPPORTED
         if s.progress[j] < 1.0:

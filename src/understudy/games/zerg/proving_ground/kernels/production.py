@@ -21,12 +21,14 @@ from understudy.games.zerg.proving_ground.kernels.units import (
     supply_used,
 )
 from understudy.games.zerg.proving_ground.map_parts import SIZE
+from understudy.games.zerg.proving_ground.spells import CONTAMINATED
 from understudy.games.zerg.proving_ground.state import (
     ARCHON,
     CHEAT_FAST,
     EGG,
     FAST,
     GATHER,
+    LIBERATOR_AG,
     MAKE,
     MERGE,
     MOVE,
@@ -34,6 +36,7 @@ from understudy.games.zerg.proving_ground.state import (
 )
 
 ARCHON_LOOPS = 192.0
+ZONE_REACH = 10.0  # how far a liberator's zone may be
 MERGE_WITHIN = 1.2  # cells between two templars that merge
 EXIT_GAP, TWIN_GAP = 0.1, 0.3  # cells between a new unit and its building, and between a pair of zerglings
 CHRONO_RATE, MORPH_ENERGY = 1.5, 50.0
@@ -128,7 +131,7 @@ def has_techlab(s: Any, r: Any, i: int) -> bool:
 @kernel
 def train(s: Any, t: Any, r: Any, i: int) -> None:
     """One loop of a production queue."""
-    if not s.powered[i]:
+    if not s.powered[i] or s.buffs[i] & (1 << CONTAMINATED):
         return
     p, lines = s.owner[i], 2 if has_reactor(s, r, i) else 1
     faster = (CHRONO_RATE if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
@@ -169,9 +172,15 @@ def change_kind(s: Any, r: Any, i: int, kind: int) -> None:
 
 
 @kernel
-def morph(s: Any, t: Any, r: Any, i: int) -> None:
+def morph(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     """One loop of an egg, a cocoon, or a unit or structure that changes its shape."""
     kind = s.argument[i, 0]
+    if kind == LIBERATOR_AG:
+        x, y = s.order_x[i, 0], s.order_y[i, 0]
+        if s.order_progress[i, 0] == 0.0 and np.hypot(x - s.x[i], y - s.y[i]) > ZONE_REACH:
+            go(s, t, r, w, i, x, y, 0.0)
+            return
+        s.rally_x[i], s.rally_y[i] = x, y
     s.moving[i] = 0
     part = quick(s, s.owner[i])
     s.order_progress[i, 0] += part / max(1.0, r.time[kind] if s.timer[i] <= 0.0 else s.timer[i])

@@ -30,12 +30,14 @@ from understudy.games.zerg.proving_ground.state import (
     CHEAT_TECH,
     COOLING_DOWN,
     EGG,
+    LIBERATOR_AG,
     LURKER_BURROWED,
     MAKE,
     MORPH_INTO,
     NOT_ENOUGH_ENERGY,
     NOT_ENOUGH_FOOD,
     NOT_SUPPORTED,
+    NYDUS_WORM,
     QUEEN,
     QUEUE,
     QUEUE_IS_FULL,
@@ -49,9 +51,10 @@ from understudy.games.zerg.proving_ground.state import (
 from understudy.games.zerg.starcraft import ZERG
 
 QUEUE_LENGTH, REACTOR_QUEUE = 5, 8
+SEEN_NOW = 2
 SHAPE_LOOPS = 16.0  # of a morph without a price
 TUMOR_REACH = 10.0  # how far a tumour plants the next one
-MINE_LOOPS = 60.0  # a widow mine's burrowing
+MINE_LOOPS = 60.0  # a widow mine's burrowing, and a liberator's way into its zone
 WARP_COOLDOWN = 0.7  # share of the build time until a gate can warp again
 
 
@@ -83,6 +86,8 @@ def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x:
     allowed = can_place(s, t, r, p, kind, x, y, False)
     if allowed != SUCCESS:
         return allowed
+    if kind == NYDUS_WORM and s.visibility[p, int(y), int(x)] != SEEN_NOW:
+        return CANT_BUILD_HERE
     if k == TUMOR_BURROWED and np.hypot(x - s.x[i], y - s.y[i]) > TUMOR_REACH:
         return CANT_BUILD_HERE
     return reserve(s, r, i, kind, -1, snap(r, kind, x), snap(r, kind, y), queued)
@@ -174,8 +179,8 @@ def begin_research(s: Any, r: Any, p: int, i: int, u: int) -> int:
 
 
 @kernel
-def begin_morph(s: Any, r: Any, p: int, i: int, kind: int) -> int:
-    """Pay for a morph and start it, with or without a cocoon."""
+def begin_morph(s: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -> int:
+    """Pay for a morph and start it, with or without a cocoon. The point is the middle of a liberator's zone."""
     k = s.kind[i]
     if r.how[k, kind] != MORPH:
         return NOT_SUPPORTED
@@ -192,11 +197,12 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int) -> int:
     if paid != SUCCESS:
         return paid
     clear_orders(s, i)
-    push_order(s, i, MORPH_INTO, kind, -1, s.x[i], s.y[i])
+    zone = kind == LIBERATOR_AG and x >= 0.0
+    push_order(s, i, MORPH_INTO, kind, -1, x if zone else s.x[i], y if zone else s.y[i])
     if r.structure[kind] and r.flying[kind] and s.host[i] >= 0:
         s.host[s.host[i]], s.host[i] = -1, -1  # a building that lifts off leaves its addon
     if free:
-        s.timer[i] = SHAPE_LOOPS if kind != WIDOW_MINE_BURROWED else MINE_LOOPS
+        s.timer[i] = MINE_LOOPS if kind in (WIDOW_MINE_BURROWED, LIBERATOR_AG) else SHAPE_LOOPS
     s.was[i] = k
     if r.cocoon[kind] and not free:
         change_kind(s, r, i, r.cocoon[kind])

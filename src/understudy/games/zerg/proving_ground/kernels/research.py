@@ -9,6 +9,7 @@ from typing import Any
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.production import CHRONO_RATE, quick
 from understudy.games.zerg.proving_ground.kernels.units import pop_order
+from understudy.games.zerg.proving_ground.spells import CONTAMINATED
 from understudy.games.zerg.proving_ground.upgrade_effects import (
     ARMOR,
     BONUS,
@@ -28,7 +29,7 @@ from understudy.games.zerg.starcraft import LOOPS_PER_DATA_SECOND
 def research(s: Any, r: Any, i: int) -> None:
     """One loop of research; a finished upgrade takes effect at once."""
     u, p = s.argument[i, 0], s.owner[i]
-    if not s.powered[i]:
+    if not s.powered[i] or s.buffs[i] & (1 << CONTAMINATED):
         return
     faster = (CHRONO_RATE if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
     s.order_progress[i, 0] += faster / max(1.0, r.upgrade_time[u])

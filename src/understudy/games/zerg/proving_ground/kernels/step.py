@@ -23,14 +23,24 @@ from understudy.games.zerg.proving_ground.kernels.economy import (
     hatch_larva,
     recover,
 )
-from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, separate
+from understudy.games.zerg.proving_ground.kernels.movement import fill_grids, go, keep_out, separate
 from understudy.games.zerg.proving_ground.kernels.production import merge, morph, train
 from understudy.games.zerg.proving_ground.kernels.research import research
 from understudy.games.zerg.proving_ground.kernels.table_spells import cast_table_spell, follow_shade
 from understudy.games.zerg.proving_ground.kernels.transports import BIOLOGICAL, land, meet, unload
 from understudy.games.zerg.proving_ground.kernels.units import TUMOR_CREEP, length, pop_order, remove, same
 from understudy.games.zerg.proving_ground.kernels.vision import grow_creep, look, power
-from understudy.games.zerg.proving_ground.spells import BUFFS, CLOAK, DISABLED, FIRST_SPELL, LIFTED, LOCKED, OVERCHARGED
+from understudy.games.zerg.proving_ground.spells import (
+    BEAM,
+    BUFFS,
+    CLOAK,
+    CONTAMINATED,
+    DISABLED,
+    FIRST_SPELL,
+    LIFTED,
+    LOCKED,
+    OVERCHARGED,
+)
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,
     BATTERY,
@@ -68,7 +78,7 @@ from understudy.games.zerg.starcraft import DEFEAT, LOOPS_PER_SECOND, TIE, VICTO
 
 SLOW = 16  # loops between the updates that are not needed every loop
 ARRIVED = 0.5
-CLOAK_ENERGY, LOCK_DAMAGE = 0.055, 1.25  # a loop
+CLOAK_ENERGY, BEAM_ENERGY, LOCK_DAMAGE = 0.055, 0.0875, 1.25  # a loop
 BATTERY_REACH, BATTERY_RATE = 6.0, 1.6  # shields a loop
 STUCK = 96  # a unit has arrived after this many loops without progress at a crowded goal
 NEARER, CROWD = 0.05, 6.0  # less progress than this is none; within this distance a unit gives up when it is stuck
@@ -92,9 +102,10 @@ def step(states: Any, terrains: Any, rules: Any, scratches: Any, loops: int, see
         for i in range(s.top):
             if s.alive[i] and s.owner[i] < NEUTRAL and s.carrier[i] == 0:
                 act(s, t, r, w, i)
-        if s.areas:
-            work_areas(s, r, w)
         separate(s, t, r, w)
+        if s.areas:
+            keep_out(s, t, r)
+            work_areas(s, r, w)
         if s.loop % SLOW == 0:
             slow(s, t, r, w)
     if see:
@@ -139,7 +150,7 @@ def act(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     elif order == BUILD_AT:
         build(s, t, r, w, i)
     elif order == MORPH_INTO:
-        morph(s, t, r, i)
+        morph(s, t, r, w, i)
     elif order == RESEARCH:
         research(s, r, i)
     elif order in (LOAD, ENTER):
@@ -255,13 +266,19 @@ def heal_somebody(s: Any, t: Any, r: Any, w: Any, i: int) -> bool:
         j = s.target[i]
         if j < 0:
             return False
+    heal(s, t, r, w, i, j)
+    return True
+
+
+@kernel
+def heal(s: Any, t: Any, r: Any, w: Any, i: int, j: int) -> None:
+    """A medivac follows a unit and heals it."""
     if gap(s, r, i, j) > HEAL_REACH:
         go(s, t, r, w, i, s.x[j], s.y[j], 1.0)
     else:
         s.health[j] = min(r.health[s.kind[j]], s.health[j] + HEALING)
         s.energy[i] -= HEALING / HEALTH_PER_ENERGY
         s.score[s.owner[i], HEALED] += HEALING
-    return True
 
 
 @kernel
@@ -289,6 +306,12 @@ def cast_at(s: Any, t: Any, r: Any, w: Any, i: int, order: int) -> None:
         pop_order(s, i)
         return
     k = s.kind[j]
+    if order == REPAIR and s.kind[i] == MEDIVAC:
+        if s.energy[i] < 1.0 or s.health[j] >= r.health[k]:
+            pop_order(s, i)
+        else:
+            heal(s, t, r, w, i, j)
+        return
     if gap(s, r, i, j) > (TRANSFUSE_REACH if order == TRANSFUSE else TOUCH_REACH):
         go(s, t, r, w, i, s.x[j], s.y[j], 1.0)
         return
@@ -321,7 +344,8 @@ def slow(s: Any, t: Any, r: Any, w: Any) -> None:
             if s.buffs[i]:
                 end_buffs(s, r, i)
             if r.townhall[s.kind[i]]:
-                hatch_larva(s, t, r, i, SLOW)
+                if not s.buffs[i] & (1 << CONTAMINATED):
+                    hatch_larva(s, t, r, i, SLOW)
                 if s.progress[i] >= 1.0 and s.orders[i] == 0:
                     s.score[s.owner[i], IDLE_PRODUCTION] += SLOW / LOOPS_PER_SECOND
             if r.worker[s.kind[i]] and s.orders[i] == 0:
@@ -338,11 +362,12 @@ def end_buffs(s: Any, r: Any, i: int) -> None:
     for b in range(BUFFS):
         if s.buffs[i] & (1 << b) and s.buff_until[i, b] <= s.loop:
             s.buffs[i] &= ~(1 << b)
-    if s.buffs[i] & (1 << CLOAK):
-        s.energy[i] -= CLOAK_ENERGY * SLOW
-        if s.energy[i] <= 0.0:
-            s.energy[i] = 0.0
-            s.buffs[i] &= ~(1 << CLOAK)
+    for b, energy in ((CLOAK, CLOAK_ENERGY), (BEAM, BEAM_ENERGY)):
+        if s.buffs[i] & (1 << b):
+            s.energy[i] -= energy * SLOW
+            if s.energy[i] <= 0.0:
+                s.energy[i] = 0.0
+                s.buffs[i] &= ~(1 << b)
     if s.buffs[i] & (1 << LOCKED):
         wound(s, r, i, LOCK_DAMAGE * SLOW, 1 - s.owner[i])
 

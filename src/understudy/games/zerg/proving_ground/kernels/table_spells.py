@@ -1,6 +1,6 @@
 """Spells of the table in `spells.py`: their conditions and effects."""
 
-# ruff: noqa: PLR0911 - kernels pass plain numbers and leave early
+# ruff: noqa: PLR0911, PLR0912 - kernels pass plain numbers and leave early
 
 from __future__ import annotations
 
@@ -10,39 +10,61 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.casting import add_area, wound
+from understudy.games.zerg.proving_ground.kernels.combat import burst
 from understudy.games.zerg.proving_ground.kernels.movement import go
 from understudy.games.zerg.proving_ground.kernels.paths import walkable
-from understudy.games.zerg.proving_ground.kernels.units import length, pop_order, push_order, remove, same, spawn, take
+from understudy.games.zerg.proving_ground.kernels.units import (
+    has_building,
+    length,
+    pop_order,
+    push_order,
+    remove,
+    same,
+    spawn,
+    take,
+)
+from understudy.games.zerg.proving_ground.rules import FORCE
 from understudy.games.zerg.proving_ground.spells import (
     BOMB,
     BUFF,
     CHARGE,
     CLOAK,
-    CLOAK_OFF,
-    CLOAK_ON,
+    CONSUME,
+    CONTAMINATED,
     DAMAGE,
     DRAIN,
     ENEMY,
+    EXPLODE,
     FEEDBACK,
+    FIELD,
     FIRST_SPELL,
+    FOREVER,
+    HALLUCINATED,
     JUMP,
     MOST_SPELLS,
     OVERCHARGED,
     OWN,
     PULL,
     RECALL,
+    REVEALED,
+    RUSH,
     SALVAGE,
     SELF,
     SHADE,
     SUMMON,
+    SUPPLIED,
+    SWITCH_OFF,
+    SWITCH_ON,
     UNIT,
 )
 from understudy.games.zerg.proving_ground.state import (
+    ATTACK,
     BATTERY,
     CANT_TARGET_THAT_UNIT,
     CAST,
     CHEAT_COOLDOWN,
     COOLING_DOWN,
+    DEPOT_LOWERED,
     ERROR,
     MOVE,
     MUST_TARGET_UNIT,
@@ -50,10 +72,12 @@ from understudy.games.zerg.proving_ground.state import (
     NOT_ENOUGH_ENERGY,
     NOT_SUPPORTED,
     SUCCESS,
+    SUPPLY_DEPOT,
     TECH_NOT_MET,
+    UNITS_VALUE,
 )
 
-FOREVER = 1 << 40
+CONSUMED = 50.0  # energy
 SALVAGED = 0.75  # the share of a bunker's price that salvaging returns
 
 
@@ -67,10 +91,14 @@ def begin_table_spell(
         return NOT_SUPPORTED
     if r.spell_upgrade[n] and not s.upgrade[p, r.spell_upgrade[n]]:
         return TECH_NOT_MET
+    if r.spell_needs[n] and not has_building(s, r, p, r.spell_needs[n]):
+        return TECH_NOT_MET
     if s.energy[i] < r.spell_energy[n]:
         return NOT_ENOUGH_ENERGY
     if s.spell_at[i] > s.loop and r.spell_cooldown[n] > 0:
         return COOLING_DOWN
+    if r.spell_effect[n] == EXPLODE:
+        return take(s, i, CAST, spell, -1, s.x[i], s.y[i], queued)
     if r.spell_target[n] == SELF:
         spend(s, r, p, i, n)
         take_effect(s, t, r, p, i, n, i, s.x[i], s.y[i])
@@ -96,6 +124,10 @@ def may_target(s: Any, r: Any, p: int, n: int, j: int) -> bool:
         return False
     if r.spell_effect[n] == BUFF and r.spell_buff[n] == OVERCHARGED:
         return bool(k == BATTERY)
+    if r.spell_effect[n] == BUFF and r.spell_buff[n] == SUPPLIED:
+        return bool(k in (SUPPLY_DEPOT, DEPOT_LOWERED) and s.progress[j] >= 1.0 and not s.buffs[j] & (1 << SUPPLIED))
+    if r.spell_effect[n] == CONSUME or (r.spell_effect[n] == BUFF and r.spell_buff[n] == CONTAMINATED):
+        return bool(r.structure[k] and s.progress[j] >= 1.0)
     if r.spell_effect[n] == CHARGE and r.energy[k] == 0.0:
         return False
     if r.spell_attributes[n] and not r.attributes[k] & r.spell_attributes[n]:
@@ -116,6 +148,9 @@ def cast_table_spell(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     """One loop of an order to cast: go into range, then cast."""
     n, p, j = s.argument[i, 0] - FIRST_SPELL, s.owner[i], s.order_target[i, 0]
     x, y = s.order_x[i, 0], s.order_y[i, 0]
+    if r.spell_effect[n] == EXPLODE:
+        burst(s, r, w, i)
+        return
     room = r.radius[s.kind[i]]
     if r.spell_target[n] == UNIT:
         if not same(s, j, s.order_generation[i, 0]) or not may_target(s, r, p, n, j):
@@ -141,6 +176,8 @@ def cast_table_spell(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 def take_effect(s: Any, t: Any, r: Any, p: int, i: int, n: int, j: int, x: float, y: float) -> None:
     """What a spell does; j is its target, or the caster."""
     effect = r.spell_effect[n]
+    if r.spell_summons[n] and effect in (SUMMON, BOMB, SHADE):
+        summon(s, r, p, i, n, x, y)
     if effect in (BUFF, DRAIN, RECALL):
         on_all(s, t, r, p, i, n, j, x, y)
     elif effect == DAMAGE:
@@ -155,10 +192,20 @@ def take_effect(s: Any, t: Any, r: Any, p: int, i: int, n: int, j: int, x: float
             s.x[j], s.y[j] = x, y
     elif effect == JUMP:
         s.x[i], s.y[i] = x, y
-    elif effect == CLOAK_ON:
-        give_buff(s, i, CLOAK, FOREVER)
-    elif effect == CLOAK_OFF:
-        s.buffs[i] &= ~(1 << CLOAK)
+    elif effect == SWITCH_ON:
+        give_buff(s, i, r.spell_buff[n], FOREVER)
+    elif effect == SWITCH_OFF:
+        s.buffs[i] &= ~(1 << r.spell_buff[n])
+    elif effect == RUSH:
+        give_buff(s, i, r.spell_buff[n], s.loop + r.spell_loops[n])
+        push_order(s, i, ATTACK, 0, j, x, y)
+    elif effect == CONSUME:
+        s.energy[i] = min(r.energy[s.kind[i]], s.energy[i] + CONSUMED)
+        wound(s, r, j, r.spell_amount[n], p)
+    elif effect == FIELD:
+        field = spawn(s, r, r.spell_summons[n], NEUTRAL, x, y, 1.0)
+        if field >= 0:
+            add_area(s, FORCE, field, x, y, r.spell_loops[n])
     elif effect == CHARGE:
         s.energy[j] = min(r.energy[s.kind[j]], s.energy[j] + r.spell_amount[n])
     elif effect == SALVAGE:
@@ -166,18 +213,20 @@ def take_effect(s: Any, t: Any, r: Any, p: int, i: int, n: int, j: int, x: float
         remove(s, r, i)
     elif effect == BOMB:
         add_area(s, FIRST_SPELL + n, p, x, y, r.spell_loops[n])
-    if r.spell_summons[n] and effect in (SUMMON, BOMB, SHADE):
-        summon(s, r, p, i, n, x, y)
 
 
 @kernel
 def summon(s: Any, r: Any, p: int, i: int, n: int, x: float, y: float) -> None:
     """Put a unit with a limited life into the game. A shade starts at its adept, which follows it at the end."""
     shade = r.spell_effect[n] == SHADE
-    new = spawn(s, r, r.spell_summons[n], p, s.x[i] if shade else x, s.y[i] if shade else y, 1.0)
-    if new < 0:
-        return
-    s.dies_at[new] = s.loop + r.spell_loops[n]
+    for number in range(max(1, int(r.spell_amount[n])) if r.spell_effect[n] == SUMMON else 1):
+        new = spawn(s, r, r.spell_summons[n], p, s.x[i] if shade else x + number, s.y[i] if shade else y, 1.0)
+        if new < 0:
+            return
+        s.dies_at[new] = s.loop + r.spell_loops[n]
+        if r.spell_effect[n] == SUMMON and r.spell_buff[n] == HALLUCINATED:
+            give_buff(s, new, HALLUCINATED, FOREVER)
+            s.score[p, UNITS_VALUE] -= r.value_minerals[s.kind[new]] + r.value_vespene[s.kind[new]]
     if shade:
         s.resource[new], s.target_generation[new] = i, s.generation[i]
         s.heading_x[new], s.heading_y[new] = x - s.x[i], y - s.y[i]
@@ -193,7 +242,9 @@ def on_all(s: Any, t: Any, r: Any, p: int, i: int, n: int, target: int, x: float
         return
     for j in range(s.top):
         k = s.kind[j]
-        if not s.alive[j] or s.owner[j] >= NEUTRAL or s.carrier[j] or r.structure[k]:
+        if not s.alive[j] or s.owner[j] >= NEUTRAL or s.carrier[j]:
+            continue
+        if r.structure[k] and r.spell_buff[n] != REVEALED:
             continue
         if (s.owner[j] == p) != (r.spell_side[n] == OWN):
             continue

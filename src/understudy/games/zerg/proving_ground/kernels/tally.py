@@ -6,6 +6,7 @@ from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import door
 from understudy.games.zerg.proving_ground.kernels.units import supply_cap, supply_used
+from understudy.games.zerg.proving_ground.spells import HALLUCINATED
 from understudy.games.zerg.proving_ground.state import LARVA, WARP_GATE
 
 # Columns of the result; of each group of three: army, economy, technology.
@@ -21,7 +22,7 @@ def tally(states: Any, rules: Any, p: int, sums: Any) -> None:
     sums[:] = 0.0
     sums[SUPPLY_USED], sums[SUPPLY_CAP] = supply_used(s, r, p), supply_cap(s, r, p)
     for i in range(s.top):
-        if not s.alive[i] or s.owner[i] != p:
+        if not s.alive[i] or s.owner[i] != p or s.buffs[i] & (1 << HALLUCINATED):
             continue
         k = s.kind[i]
         if r.worker[k]:

@@ -30,6 +30,8 @@ from understudy.games.zerg.proving_ground.state import (
     NO_CARGO,
     NO_ROOM,
     NOT_SUPPORTED,
+    NYDUS_NETWORK,
+    NYDUS_WORM,
     SUCCESS,
     UNLOAD,
 )
@@ -59,7 +61,7 @@ def begin_transport(s: Any, r: Any, i: int, order: int, j: int, x: float, y: flo
     if order == UNLOAD:
         if r.room[s.kind[i]] == 0:
             return NOT_SUPPORTED
-        if s.loaded[i] == 0:
+        if not anybody_aboard(s, i):
             return NO_CARGO
         if x < 0.0:
             x, y = s.x[i], s.y[i]
@@ -73,6 +75,33 @@ def begin_transport(s: Any, r: Any, i: int, order: int, j: int, x: float, y: flo
     if order == LOAD and r.speed[s.kind[i]] > 0.0:
         return take(s, i, LOAD, 0, j, x, y, queued)
     return take(s, passenger, ENTER, 0, ship, s.x[ship], s.y[ship], queued and order == ENTER)
+
+
+@kernel
+def nydus(s: Any, i: int) -> bool:
+    """Whether it is a way into the nydus network of its player; all share what is in it."""
+    return bool(s.kind[i] == NYDUS_NETWORK or s.kind[i] == NYDUS_WORM)
+
+
+@kernel
+def aboard(s: Any, i: int, j: int) -> bool:
+    """Whether unit j can leave at transport i."""
+    ship = s.carrier[j] - 1
+    if not s.alive[j] or ship < 0:
+        return False
+    return bool(ship == i or (nydus(s, i) and nydus(s, ship) and s.owner[ship] == s.owner[i]))
+
+
+@kernel
+def anybody_aboard(s: Any, i: int) -> bool:
+    """Whether anybody can leave at transport i."""
+    if s.loaded[i] > 0:
+        return True
+    if nydus(s, i):
+        for j in range(s.top):
+            if aboard(s, i, j):
+                return True
+    return False
 
 
 @kernel
@@ -110,22 +139,22 @@ def unload(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         return
     out = 0
     for j in range(s.top):
-        if not s.alive[j] or s.carrier[j] != i + 1:
+        if not aboard(s, i, j):
             continue
         way = r.radius[s.kind[i]] + r.radius[s.kind[j]]
         cell = nearest_walkable(t, s.x[i] + way * np.cos(FAN * out), s.y[i] + way * np.sin(FAN * out))
         px, py = cell % SIZE + 0.5, cell // SIZE + 0.5
         if length(px - s.x[i], py - s.y[i]) <= OUT:
+            s.loaded[s.carrier[j] - 1] -= r.cargo[s.kind[j]]
             s.x[j], s.y[j], s.carrier[j] = px, py, 0
-            s.loaded[i] -= r.cargo[s.kind[j]]
             out += 1
     pop_order(s, i)
 
 
 @kernel
 def begin_landing(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float, queued: bool) -> int:
-    """Order a flying building to land at a point."""
-    if r.how[kind, s.kind[i]] != MORPH or not r.flying[s.kind[i]]:
+    """Order a structure that moves to settle at a point."""
+    if r.how[kind, s.kind[i]] != MORPH or r.speed[s.kind[i]] == 0.0:
         return NOT_SUPPORTED
     if x < 0.0 or can_place(s, t, r, p, kind, x, y, False) != SUCCESS:
         return CANT_LAND

@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.map_parts import SIZE
+from understudy.games.zerg.proving_ground.spells import HALLUCINATED, SUPPLIED
 from understudy.games.zerg.proving_ground.state import (
     BUNKER,
     CHEAT_FOOD,
@@ -23,6 +24,8 @@ from understudy.games.zerg.proving_ground.state import (
     MAKE,
     NEUTRAL,
     NONE,
+    NYDUS_NETWORK,
+    NYDUS_WORM,
     QUEUE,
     QUEUE_IS_FULL,
     SLOTS,
@@ -41,6 +44,7 @@ FIRST_SHARE = 0.1  # of health and shields when construction begins
 STRUCTURE_ENERGY, UNIT_ENERGY = 50.0, 25.0  # at first
 LONG_AGO = -9999  # loop of the last hit of a unit that was never hit
 NO_SUPPLY_LIMIT, MOST_SUPPLY = 10000.0, 200.0
+EXTRA_SUPPLY = 8.0  # of a depot with extra supplies
 FAILURES = 256  # that the state holds until they are reported
 TUMOR_CREEP = 10.0  # the creep radius that only tumours have
 
@@ -203,16 +207,29 @@ def remove(s: Any, r: Any, i: int) -> None:
 
 @kernel
 def lose_cargo(s: Any, r: Any, i: int) -> None:
-    """A transport was destroyed: units in a bunker get out, all others die."""
+    """A transport was destroyed: units in a bunker get out, those in a nydus stay in the network, all others die."""
+    other = another_network(s, i) if s.kind[i] in (NYDUS_NETWORK, NYDUS_WORM) else -1
     for j in range(s.top):
         if s.alive[j] and s.carrier[j] == i + 1:
-            s.carrier[j] = 0
+            s.carrier[j] = other + 1
+            if other >= 0:
+                s.loaded[other] += r.cargo[s.kind[j]]
+                continue
             if s.kind[i] == BUNKER:
                 s.x[j], s.y[j] = s.x[i], s.y[i]
             else:
                 count_loss(s, r, j, NEUTRAL)
                 vanish(s, j)
     s.loaded[i] = 0
+
+
+@kernel
+def another_network(s: Any, i: int) -> int:
+    """A finished nydus network of the same player; -1 for none."""
+    for j in range(s.top):
+        if j != i and s.alive[j] and s.owner[j] == s.owner[i] and s.kind[j] == NYDUS_NETWORK and s.progress[j] >= 1.0:
+            return j
+    return -1
 
 
 @kernel
@@ -228,7 +245,7 @@ def vanish(s: Any, i: int) -> None:
 def count_loss(s: Any, r: Any, i: int, by: int) -> None:
     """Add a lost unit to the scores of its owner and its killer (2: nobody)."""
     k, p = s.kind[i], s.owner[i]
-    if p < NEUTRAL:
+    if p < NEUTRAL and not s.buffs[i] & (1 << HALLUCINATED):
         value = s.becomes[i] if s.becomes[i] else k
         group = category(r, value)
         s.score[p, LOST_MINERALS_ARMY + group] += r.value_minerals[value]
@@ -315,7 +332,7 @@ def supply_used(s: Any, r: Any, p: int) -> float:
     """Supply of all units, those in eggs and those being trained."""
     used = 0.0
     for i in range(s.top):
-        if not s.alive[i] or s.owner[i] != p:
+        if not s.alive[i] or s.owner[i] != p or s.buffs[i] & (1 << HALLUCINATED):
             continue
         k = s.kind[i]
         if s.becomes[i]:
@@ -337,6 +354,8 @@ def supply_cap(s: Any, r: Any, p: int) -> float:
     for i in range(s.top):
         if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0:
             cap += r.provides[s.kind[i]]
+            if s.buffs[i] & (1 << SUPPLIED):
+                cap += EXTRA_SUPPLY
     return min(cap, MOST_SUPPLY)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.rules import SCAN, SCAN_RADIUS
-from understudy.games.zerg.proving_ground.spells import CLOAK
+from understudy.games.zerg.proving_ground.spells import CLOAK, CREEPING, REVEALED
 from understudy.games.zerg.proving_ground.state import AREAS, CHEAT_MAP, NEUTRAL, PRISM_PHASING, PYLON, ROOF, TOWER
 
 TOWER_REACH = 6.25  # the square of how near a unit must be to a watch tower
@@ -20,6 +20,7 @@ FLYER = 20  # more than any sight: in a cell, a flyer sees all that a ground uni
 TOP = 255  # above every height
 HIGHER = 9  # a ground unit does not see cells this much above it
 POWER, PRISM_POWER = 6.5, 3.75
+OVERLORD_CREEP = 4.0
 CREEP_GROWTH = 0.35  # cells every 32 loops
 
 
@@ -111,8 +112,10 @@ def see(s: Any, r: Any, p: int, i: int) -> None:
         return
     k = s.kind[i]
     visible = s.visibility[p, int(s.y[i]), int(s.x[i])] == 2 and s.carrier[i] == 0
-    if visible and (r.cloaked[k] or s.buffs[i] & (1 << CLOAK)) and s.owner[i] < NEUTRAL and not s.cheats[p] & CHEAT_MAP:
+    hidden = r.cloaked[k] or s.buffs[i] & (1 << CLOAK)
+    if visible and hidden and s.owner[i] < NEUTRAL and not s.cheats[p] & CHEAT_MAP:
         visible = detected(s, r, p, s.x[i], s.y[i])
+    visible = visible or s.buffs[i] & (1 << REVEALED) != 0
     s.seen[p, i] = 1 if visible else 0
     if visible and r.structure[k]:
         s.known[p, i] = 1
@@ -162,6 +165,8 @@ def grow_creep(s: Any, t: Any, r: Any) -> None:
     s.creep_grid[:] = 0
     for i in range(s.top):
         full = r.creep_radius[s.kind[i]]
+        if s.buffs[i] & (1 << CREEPING) and not s.moving[i]:
+            full = OVERLORD_CREEP
         if not s.alive[i] or full == 0.0 or s.progress[i] < 1.0:
             continue
         s.creep[i] = min(full, max(s.creep[i], r.radius[s.kind[i]]) + CREEP_GROWTH)
