@@ -37,15 +37,16 @@ def cast(game: Simulation, slot: int, ability: int, **target: Any) -> int:
     return game.order(0, slot, *order_of(game, slot, ability), **target)
 
 
-def away(game: Simulation, slot: int) -> None:
-    """The unit stays where it is."""
-    game.state["speed"][:, game.state["kind"][slot]] = 0.0
+def hold_still(game: Simulation, *units: int) -> None:
+    """These units stay where they are."""
+    for slot in units:
+        game.state["speed"][:, game.state["kind"][slot]] = 0.0
 
 
 def test_an_oracle_shoots_only_with_its_beam_which_costs_energy() -> None:
     game, (x, y) = stage(PROTOSS, TERRAN)
     oracle, marine = caster(game, "Oracle", (x, y), 60.0), game.spawn(kind("SCV"), 1, x + 3, y)
-    away(game, marine)
+    hold_still(game, marine)
     game.step(40)
     assert game.state["health"][marine] == 45.0
     assert (offered(game, oracle, PULSAR_ON), offered(game, oracle, PULSAR_OFF)) == (True, False)
@@ -65,10 +66,10 @@ def test_hallucinations_need_no_supply_hurt_nobody_and_suffer_twice() -> None:
     assert sums(game)[[SUPPLY_USED, ARMY_COUNT]].tolist() == before[[SUPPLY_USED, ARMY_COUNT]].tolist()
     units = raw_pb2.ObservationRaw.FromString(UnitWriter(game, 0).write()).units
     assert [unit.is_hallucination for unit in units if unit.unit_type == 78] == [True]
-    assert game.order(0, bird, names.MOVE, x=x + 5, y=y) == names.SUCCESS
+    assert game.order(0, int(bird), names.MOVE, x=x + 5, y=y) == names.SUCCESS
     victim = game.spawn(kind("Medivac"), 1, x + 4, y)
     shooter = game.spawn(kind("VikingFighter"), 1, x + 9, y)
-    away(game, victim), away(game, shooter)
+    hold_still(game, victim, shooter)
     assert game.order(1, shooter, names.ATTACK, target=int(bird)) == names.SUCCESS
     game.step(20)
     assert game.state["health"][victim] == 150.0
@@ -149,7 +150,7 @@ def test_a_liberator_hits_only_in_its_zone() -> None:
     game, (x, y) = stage(TERRAN, ZERG)
     liberator = game.spawn(kind("Liberator"), 0, x, y)
     inside, outside = game.spawn(kind("Roach"), 1, x + 9, y), game.spawn(kind("Roach"), 1, x, y + 2)
-    away(game, inside)
+    hold_still(game, inside)
     assert cast(game, liberator, ZONE, x=x + 9, y=y) == names.SUCCESS
     game.step(140)
     assert game.state["kind"][liberator] == kind("LiberatorAG")
@@ -177,7 +178,7 @@ def test_a_baneling_explodes_on_command() -> None:
     game, (x, y) = stage(ZERG, TERRAN)
     baneling, marine = game.spawn(kind("BanelingBurrowed"), 0, x, y), game.spawn(kind("Marine"), 1, x + 1, y)
     friend = game.spawn(kind("Zergling"), 0, x - 1, y)
-    away(game, marine), away(game, friend)
+    hold_still(game, marine, friend)
     assert cast(game, baneling, EXPLODE) == names.SUCCESS
     game.step(1)
     assert not game.state["alive"][baneling]
@@ -243,7 +244,7 @@ def test_a_revealed_unit_is_seen_and_an_overlord_makes_creep_with_a_lair() -> No
 def test_a_lurker_that_holds_fire_waits_for_the_order() -> None:
     game, (x, y) = stage(ZERG, TERRAN)
     lurker, marine = game.spawn(kind("LurkerMPBurrowed"), 0, x, y), game.spawn(kind("Marauder"), 1, x + 4, y)
-    away(game, marine)
+    hold_still(game, marine)
     assert cast(game, lurker, HOLD_FIRE) == names.SUCCESS
     game.step(60)
     assert game.state["health"][marine] == 125.0
