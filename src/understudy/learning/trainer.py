@@ -52,7 +52,6 @@ _FIRST = {
     "value_peaks": np.zeros(2),
     "adjusted": np.array(Adjusted()),
 }
-_NO_MASK = np.empty((0, 0), np.bool_)
 
 
 class Trainer:
