@@ -19,6 +19,7 @@ from understudy.experience.skipped import summary
 from understudy.files.atomic import move, remove_stale_temporaries
 from understudy.files.conflicts import conflict_copies
 from understudy.models.gate import Gate
+from understudy.models.gate_report import gate_report
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
 from understudy.run.status import confirm_heartbeat, is_alive, read_status
@@ -78,6 +79,8 @@ def findings(run: RunDir) -> Iterator[Finding]:
     if not any(trouble.name in ("unfinished games", "ledger damaged") for trouble in troubles):
         yield from _unfinished_games(run)
     if not seen.inside.ledger_damage:
+        if not seen.learner.alive:  # while it lives, the light knows
+            yield from _gate(run)
         yield from _leftovers(run)
 
 
@@ -131,6 +134,16 @@ def _unfinished_games(run: RunDir) -> Iterator[Finding]:
             "`understudy learn` salvages them when it runs.",
             harmless=True,
         )
+
+
+def _gate(run: RunDir) -> Iterator[Finding]:
+    report = gate_report(run.ledger)
+    if report is not None and (harm := report.last_harm) is not None:
+        advice = f"Look at what changed before; the evidence: `understudy gate {run.root}`."
+        yield Finding(f"A worse model was taken off: {harm.sentence}", advice, harmless=True)
+    if report is not None and report.blind is not None:
+        what, _, advice = report.blind.partition(". ")
+        yield Finding(f"The gate cannot compare models. {what}.", advice, harmless=True)
 
 
 def _leftovers(run: RunDir) -> Iterator[Finding]:

@@ -109,3 +109,18 @@ def test_the_test_of_harm_goes_on_under_the_next_champion() -> None:
 def test_a_challenger_that_has_the_champions_results_soon_gives_way_to_a_newer_one() -> None:
     """After a change of the world both may lose every game; a later candidate has learned more."""
     assert first_verdict(challenger("strict", MARGIN), 0.0) == (25, "drop")
+    contest = challenger("strict", MARGIN)
+    for _ in range(100):  # there is no newer one
+        contest = contest.after(0.0)
+        assert contest.verdict(ERROR, newer=False) is None
+
+
+def test_a_challenger_that_is_hardly_better_gives_way_a_few_times_and_is_then_tested_to_the_end() -> None:
+    ends, budget = [], None
+    for _ in range(5):
+        contest = challenger("strict", MARGIN, budget)
+        while (verdict := contest.verdict(ERROR)) is None:
+            contest = contest.after((0.5, -0.5, 0.5, -0.25)[contest.seen % 4])
+        ends.append((contest.seen, verdict))
+        budget = contest.budget.ended(contest.worth.capital)
+    assert ends == [(25, "drop"), (50, "drop"), (100, "drop"), (300, "drop"), (300, "drop")]

@@ -149,9 +149,18 @@ def test_an_interval_holds_the_mean_at_every_look() -> None:
     missed = 0
     for _ in range(60):
         comparisons = rng.choice((-1.0, 0.0, 1.0), 150, p=(0.1, 0.5, 0.4))
-        low, high = interval(comparisons)
+        low, high = interval(comparisons.tolist())
         missed += not low <= 0.3 <= high
     assert missed <= 6
     assert interval([]) == (-1.0, 1.0)
-    low, high = interval(rng.choice((-1.0, 0.0, 1.0), 1500, p=(0.1, 0.5, 0.4)))
+    low, high = interval(rng.choice((-1.0, 0.0, 1.0), 1500, p=(0.1, 0.5, 0.4)).tolist())
     assert 0.2 < low < 0.3 < high < 0.4
+
+
+@pytest.mark.parametrize("first", [1.0, -1.0, 1 / 3])
+def test_an_interval_holds_the_mean_of_comparisons_that_change(first: float) -> None:
+    comparisons = [first] * 60
+    for _ in range(200):
+        comparisons.append(-0.5 * first)
+        low, high = interval(comparisons)
+        assert low < np.mean(comparisons) < high

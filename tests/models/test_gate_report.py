@@ -56,6 +56,7 @@ def test_a_promoted_champion_is_on_stage_with_what_it_showed(tmp_path: Path) -> 
     assert (found.champion, found.on_stage) == (2, 2)
     low, high = (50 * (1 + bound) for bound in interval([1.0, -1.0, 1.0, *[1.0] * 60]))
     ended = f"; it beat v1 in 98 % of the same 63 games, {low:.0f}-{high:.0f} %."
+    ended += " The next candidate comes when the line has learned from 1 more game."
     assert found.sentence.startswith("v2 is on stage since ")
     assert found.sentence.endswith(ended)
 
@@ -64,10 +65,10 @@ def test_a_promoted_champion_is_on_stage_with_what_it_showed(tmp_path: Path) -> 
     ("score", "words"),
     [
         (1.0, "The line beats the champion in 100 % of"),
-        (None, "The line scored +1.00 points per game beside the champion in"),
+        (None, "The line earns more than the champion in 100 % of"),
     ],
 )
-def test_live_games_with_results_give_a_share_and_rewards_give_points(
+def test_live_games_with_results_are_won_and_those_with_rewards_earn_more(
     tmp_path: Path, score: float | None, words: str
 ) -> None:
     run = RunDir.at(tmp_path)
@@ -90,7 +91,7 @@ def test_one_comparison_is_no_share() -> None:
 def test_the_same_result_in_both_games_counts_half_and_is_mentioned() -> None:
     found = Comparisons.of([1.0, 0.0, 0.0, -1.0], 0.05, simulated=True)
     assert found is not None
-    assert found.told("it", "beats", "v54").startswith("it beats v54 in 50 % of the same 4 games, ")
+    assert found.told("it", "v54").startswith("it beats v54 in 50 % of the same 4 games, ")
     words = gate_sentence(champion=54, since=NOW, on_stage=54, candidate=131, found=[found], seen=0, proof=None)
     assert "v131 beats the champion in 50 % of" in words
     assert words.endswith(" %. Equal results count half.")

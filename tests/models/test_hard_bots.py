@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 import time
@@ -19,6 +20,7 @@ from understudy.models.evidence import Played
 from understudy.models.gate import Gate
 from understudy.models.gate_assignment import Assignment
 from understudy.models.gate_report import gate_report
+from understudy.models.state import read_model, to_bytes
 from understudy.models.store import ModelStore
 from understudy.rundir import RunDir
 from understudy.settings import GateSettings
@@ -204,3 +206,25 @@ def test_words_for_results_are_understood(said: object, kept: str, tmp_path: Pat
     with RLAgent(3, 2, run_dir=tmp_path, hidden=(4,)) as agent:
         agent.select_action(np.ones(3))
         assert agent.end_episode(said)["result"] == kept
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, 1e38])
+def test_a_bot_goes_on_playing_when_a_broken_model_is_copied_over_its_own(
+    weight: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def bot() -> RLAgent:
+        return RLAgent(3, 2, run_dir=tmp_path, hidden=(4,), seed=1)
+
+    model = RunDir.at(tmp_path).model
+    with bot() as agent:
+        state = read_model(model)
+        signs = np.random.default_rng(0).choice((-1, 1), state.arrays["parameters"].shape)
+        broken = (weight * signs).astype(np.float32)
+        model.write_bytes(to_bytes(dataclasses.replace(state, arrays={**state.arrays, "parameters": broken})))
+        for playing in (agent, bot()):  # one that plays already, and one that begins
+            for _ in range(3):
+                decision = playing.select_action(np.ones(3), legal=(False, True))
+                assert (decision.action, math.isfinite(decision.probability)) == (1, True)
+            assert playing.end_episode("Victory")["saved"]
+    if not math.isfinite(weight):
+        assert f"{model} cannot be played: " in caplog.text

@@ -11,6 +11,7 @@ from understudy.agent import RLAgent
 from understudy.cli import main
 from understudy.models.gate_report import gate_report
 from understudy.rundir import RunDir
+from understudy.settings import GateSettings, Settings
 
 
 def play(folder: Path, games: int) -> None:
@@ -69,3 +70,27 @@ def test_bad_input_gets_an_error(tmp_path: Path, arguments: list[str], capsys: p
 
 def test_without_a_run(tmp_path: Path) -> None:
     assert main(["gate", str(tmp_path / "none")]) == 1
+
+
+def test_games_that_cannot_be_compared_are_named_by_gate_and_doctor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RLAgent(3, 2, run_dir=tmp_path, hidden=(4,), seed=1, online_training=True) as agent:
+        for _ in range(44):
+            agent.begin_episode(opponent_id="somebody")
+            agent.select_action(np.ones(3))
+            agent.end_episode("Tie")
+    for command in ("gate", "doctor"):
+        assert main([command, str(tmp_path)]) == 0
+        assert "All of the last 43 games were drawn or cut" in capsys.readouterr().out
+
+
+def test_a_strict_run_says_when_the_next_candidate_comes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(gate=GateSettings(mode="strict", candidate_games=3))
+    with RLAgent(3, 2, run_dir=tmp_path, hidden=(4,), seed=1, settings=settings, online_training=True) as agent:
+        for _ in range(2):
+            agent.begin_episode(opponent_id="somebody")
+            agent.select_action(np.ones(3))
+            agent.end_episode("Victory")
+    assert main(["gate", str(tmp_path)]) == 0
+    assert "The next candidate comes when the line has learned from 1 more game." in capsys.readouterr().out

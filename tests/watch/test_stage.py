@@ -143,3 +143,16 @@ def test_pages_are_drawn_from_it(tmp_path: Path) -> None:
     assert "v1 is on stage since" in stage.sentence(view)
     assert "evaluation games" in stage.rating_table(view, run.root)
     assert "began" in stage.decisions(view)
+
+
+def test_of_very_many_versions_those_with_the_most_games_are_rated(tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path)
+    run.create()
+    with ArenaLedger(run.ledger) as arena:
+        arena.record(
+            "tictactoe", [(f"run v{n}", "run v1", pair, 1) for n in range(2, 400) for pair in range(1 + n % 3)]
+        )
+    view = read_stage(run.ledger)
+    assert len(view.ratings) == 200
+    assert {row.games for row in view.ratings} >= {3}
+    assert any(row.player == "v1" for row in view.ratings)

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.acting.sampling import best, draw
 from understudy.acting.trials import Commitment
-from understudy.errors import NonFiniteError
 from understudy.experience.episode import Episode
 from understudy.experience.journal import Journal
 from understudy.experience.notes import meta_notes
@@ -64,6 +63,7 @@ class LiveGame:
         self._finite = np.ones(network.state_dim, np.bool_)
         self._all_finite = self._finite.tobytes()
         self._reward = 0.0  # since the last decision
+        self._played_at_random = False
         network.begin_episode()
 
     def decide(self, state: ArrayLike, legal: Sequence[bool] | NDArray[np.bool_] | None, explore: bool) -> Decision:
@@ -74,8 +74,7 @@ class LiveGame:
         mask = None if legal is None else self._mask(legal)
         logits, value = self._step(self._normalize(self._state, self._normalized))
         if not math.isfinite(value):
-            version = self.journal.meta.model_version
-            raise NonFiniteError(f"Version {version} of the model gives no finite value; roll back to another one.")
+            logits, value = self._at_random(), 0.0
         value = self._mean + self._spread * value
         kept = None
         if explore:
@@ -89,6 +88,17 @@ class LiveGame:
         self.journal.append(self._state, action, log_prob, value, mask, self._reward, kept is not None)
         self._reward = 0.0
         return Decision(action, self._labels[action], probability, value)
+
+    def _at_random(self) -> NDArray[np.float32]:
+        """Logits of a random decision, for a model whose numbers overflow: no reason to end the bot's game."""
+        if not self._played_at_random:
+            self._played_at_random = True
+            logger.error(
+                "Version %d of the model gives no finite value; these decisions are made at random. Go back to an "
+                "earlier version: `understudy models RUN_DIR --rollback VERSION`.",
+                self.journal.meta.model_version,
+            )
+        return np.zeros(len(self._labels), np.float32)
 
     def credit(self, reward: object) -> None:
         """Credit the last decision with a reward; several add up."""

@@ -6,6 +6,7 @@ Pure values and functions; `gate.py` keeps them on disk and acts on the verdict.
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,8 @@ _TIGHT = 0.2  # the line becomes champion at this part of it: there is no hurry
 _SUSPICION = 1.0  # evidence of harm from which the control plays every second game
 _LEAST_CAPITAL = 0.02  # of its stake: a challenger whose test has lost more than that is not better
 _MOST_COMPARISONS = 300  # a challenger that is not shown to be better by then gives way to a newer one
-_SILENT_COMPARISONS, _SILENT = 25, 0.15  # comparisons after which so small a mean square says: they say nothing
+_PATIENCE = 25  # comparisons after which a challenger is judged by how fast its evidence grows; then twice as many
+_ON_COURSE = 4  # times this many comparisons may pass until it is decided
 _SIMULATED = 0.1  # the part of each error level that simulated games may use up; live games have the rest
 _LIVE_SAYS = 5  # live comparisons from which their mean can object to what simulated games show
 
@@ -66,8 +68,6 @@ class Contest:
     budget: Budget = field(default_factory=Budget)
     stake: float = 1.0
     total: float = 0.0
-    squares: float = 0.0
-    """The sum of the squares of the comparisons: near zero where both mostly had the same result."""
     harms: int = 0
     """How often the line was taken off since there was another champion."""
     simulated: SimulatedEvidence = field(default_factory=SimulatedEvidence)
@@ -94,7 +94,6 @@ class Contest:
             harm=self.harm.after(-comparison),
             worth=self.worth.after(comparison),
             total=self.total + comparison,
-            squares=self.squares + comparison**2,
         )
 
     def after_simulated(self, comparison: float) -> Contest:
@@ -131,8 +130,8 @@ class Contest:
         for_harm, for_promotion = self.levels(error)
         return _SIMULATED * for_harm, _SIMULATED * for_promotion
 
-    def verdict(self, error: float) -> Verdict | None:
-        """What the evidence says; None while it says nothing.
+    def verdict(self, error: float, *, newer: bool = True) -> Verdict | None:
+        """What the evidence says; None while it says nothing. `newer`: a newer candidate is ready to take its place.
 
         Live and simulated games can decide, each at its part of the error level. Where they disagree, live games
         count: what wins in a simulator may lose on the ladder.
@@ -144,17 +143,29 @@ class Contest:
             return "promote"
         if (simulated := self._simulated_verdict(error)) is not None:
             return simulated
-        if self.stage == "champion" and (
-            self.worth.capital < _LEAST_CAPITAL * self.stake or self.seen >= _MOST_COMPARISONS or self._silent
-        ):
+        hopeless = self.worth.capital < _LEAST_CAPITAL * self.stake
+        if self.stage == "champion" and (hopeless or (newer and self._slow(error))):
             return "drop"
         return None
 
-    @property
-    def _silent(self) -> bool:
-        """Whether both nearly always have the same result, so that a newer candidate should have the games."""
-        few = self.seen < _SILENT_COMPARISONS or self.mode != "strict"
-        return not few and self.squares < _SILENT * self.seen and self.worth.capital < 2 * self.stake
+    def _slow(self, error: float) -> bool:
+        """Whether its evidence grows so slowly that a newer candidate, which has learned more, should have the games.
+
+        It must be on course to be decided within four times the patience, which doubles with each candidate: where no
+        candidate is much better, one of them is tested to the end.
+        """
+        patience = _PATIENCE * 2 ** (self.budget.candidates - 1)
+        if self.seen >= _MOST_COMPARISONS:
+            return True
+        if self.mode != "strict" or self.seen < patience:
+            return False
+        return bool(self.expected(error) > _ON_COURSE * patience)
+
+    def expected(self, error: float) -> float:
+        """How many comparisons a challenger needs in all, live or simulated, if its evidence grows on as so far."""
+        live = comparisons_needed(self.worth, self.stake, self.live_levels(error)[1])
+        stake = _simulated_stake(self.budget) if self.mode == "strict" else 1.0
+        return min(live, comparisons_needed(self.simulated.worth, stake, self.simulated_levels(error)[1]))
 
     def _simulated_verdict(self, error: float) -> Verdict | None:
         for_harm, for_promotion = self.simulated_levels(error)
@@ -172,9 +183,16 @@ class Contest:
         return dataclasses.asdict(self)
 
 
+def comparisons_needed(test: SequentialTest, stake: float, error: float) -> float:
+    """How many comparisons a test that began with this stake takes in all, if its capital goes on growing as so far."""
+    growth = math.log(max(test.capital / stake, 1e-9))
+    return test.seen * -math.log(error * stake) / growth if growth > 0 else math.inf
+
+
 def contest_from(values: Mapping[str, Any]) -> Contest:
     """The contest of plain values."""
     made = dict(values)
+    made.pop("squares", None)  # of older versions
     for name in ("harm", "worth"):
         made[name] = _test_from(made[name])
     made["budget"] = Budget(**made["budget"])
@@ -206,10 +224,14 @@ def challenger(mode: Mode, margin: float, budget: Budget | None = None, harms: i
     stake = budget.stake if strict else 1.0
     worth = SequentialTest.fixed(stake=stake, margin=0.0 if strict else -margin)
     budget = budget.began() if strict else budget
-    # Simulated games share their level out to all candidates: 1/2, 1/6, 1/12 … of it.
-    part = 1 / (budget.candidates * (budget.candidates + 1)) if strict else 1.0
+    part = _simulated_stake(budget) if strict else 1.0
     simulated = SimulatedEvidence(worth=SequentialTest.fixed(stake=part, margin=0.0 if strict else -margin))
     return Contest(mode, "champion", SequentialTest.fixed(), worth, budget, stake, harms=harms, simulated=simulated)
+
+
+def _simulated_stake(budget: Budget) -> float:
+    """Simulated games share their level out to all candidates: 1/2, 1/6, 1/12 … of it."""
+    return 1 / (budget.candidates * (budget.candidates + 1))
 
 
 def block_size(share: float) -> int:

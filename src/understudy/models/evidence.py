@@ -9,11 +9,10 @@ run (Ville's inequality). Stopping early, looking after every game and going on 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 _BETS = np.array((0.08, 0.2, 0.35, 0.5, 0.7, 0.9))  # shares of the capital that are bet, each on its own account
 _WEIGHTS = np.array((0.5, 1.75, 2, 1.5, 1.75, 1)) / 8.5
@@ -130,28 +129,21 @@ class Budget:
         return Budget(min(self.cash + left, 1.0), self.candidates)
 
 
-def interval(comparisons: Iterable[float], error: float = 0.05) -> tuple[float, float]:
+def interval(comparisons: Sequence[float], error: float = 0.05) -> tuple[float, float]:
     """A confidence interval of the mean that may be looked at after every comparison.
 
-    It holds every mean that a bet on either side does not refute, now or earlier (Waudby-Smith and Ramdas 2024).
+    It holds every mean that bets on either side do not refute (Waudby-Smith and Ramdas 2024), and so always the mean
+    of the comparisons. What was refuted earlier may return: a line goes on learning, and its mean changes.
     """
-    above = np.tile(_WEIGHTS[:, None], len(_MEANS))
+    means = np.sort(np.append(_MEANS, math.fsum(comparisons) / max(len(comparisons), 1)))
+    above = np.tile(_WEIGHTS[:, None], len(means))
     below = above.copy()
-    alive = np.ones(len(_MEANS), np.bool_)
     # Bets stay below what a comparison of -1 or 1 would lose entirely.
-    up, down = _BETS[:, None] / (1.0 + _MEANS + 1e-9), _BETS[:, None] / (1.0 - _MEANS + 1e-9)
+    up, down = _BETS[:, None] / (1.0 + means + 1e-9), _BETS[:, None] / (1.0 - means + 1e-9)
     with np.errstate(over="ignore"):
         for comparison in comparisons:
-            above *= 1.0 + up * (comparison - _MEANS)
-            below *= 1.0 - down * (comparison - _MEANS)
-            alive &= _hedged(above, below) < 1.0 / error
-    if not alive.any():  # no single mean explains what changed on the way
-        return -1.0, 1.0
-    kept = _MEANS[alive]
+            above *= 1.0 + up * (comparison - means)
+            below *= 1.0 - down * (comparison - means)
+    kept = means[(above.sum(axis=0) + below.sum(axis=0)) / 2 < 1.0 / error]
     step = _MEANS[1] - _MEANS[0]
     return max(float(kept[0] - step), -1.0), min(float(kept[-1] + step), 1.0)
-
-
-def _hedged(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    capital: NDArray[np.float64] = (above.sum(axis=0) + below.sum(axis=0)) / 2
-    return capital

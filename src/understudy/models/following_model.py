@@ -47,7 +47,7 @@ class FollowingModel:
                 self.live.adopt_on_top(publish_if_possible(partial(self._store.create, mine), mine))
             if signature == self._signature:
                 return False
-            head = self._store.load()
+            head = self._store.load(playable=True)
             if newer := head.version != self.live.version:
                 self.live.adopt_on_top(head)
         except ModelMissing:
@@ -63,7 +63,7 @@ class FollowingModel:
         if path is not None:
             state = read_model(Path(path))
         elif self._store is not None:
-            state = self._store.load()
+            state = self._store.load(playable=True)
             self._signature = None
         else:
             raise RunDirError("This agent has no run directory; load_model needs a path.")

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.ledger import gate as table
-from understudy.models.contest import Contest, block_size
+from understudy.models.contest import Contest, Stage, block_size
 from understudy.models.gate_blocks import block_for
 from understudy.models.gate_decisions import with_contest
 from understudy.models.gate_state import GateState
+from understudy.settings import GateSettings
 
 Role = Literal["line", "champion", "control", "challenger"]
 _CAREFUL_BLOCK = 20  # after harm, the line plays one game in this many at first
@@ -38,7 +39,8 @@ def assigned(
     state = with_contest(state, head)
     if state.contest is None or (state.stage == "line" and head == state.line_from):
         return on_stage, state
-    size = _block_size(db, state, state.contest)
+    worse = state.stage == "line" and went_worse(_line_values(db))
+    size = games_of_block(state.settings, state.stage, state.contest, worse)
     block = block_for(db, state.number, opponent, size, chance)
     part = on_stage
     if block is not None and block.assigned == block.place:
@@ -49,28 +51,30 @@ def assigned(
     return part, state
 
 
-def _block_size(db: sqlite3.Connection, state: GateState, contest: Contest) -> int:
-    settings = state.settings
-    if state.stage == "line":
-        return 2 if contest.suspected or _suspicious(db) else block_size(settings.control_share)
+def games_of_block(settings: GateSettings, stage: Stage, contest: Contest, worse: bool) -> int:
+    """Games of the next block, one of which the smaller share plays. `worse` is what `went_worse` found."""
+    if stage == "line":
+        return 2 if contest.suspected or worse else block_size(settings.control_share)
     if settings.mode == "strict" or (contest.seen >= _CAREFUL_COMPARISONS and contest.mean >= -settings.margin):
         return block_size(settings.challenger_share)
     return _CAREFUL_BLOCK
 
 
-def _suspicious(db: sqlite3.Connection) -> bool:
-    """Whether the line's last games went much worse than those before: then the control plays more of them.
+def _line_values(db: sqlite3.Connection) -> list[float]:
+    # In the order in which they were given out: a clock may be set back.
+    query = "SELECT score, reward FROM gate_games WHERE role = 'line' AND finished IS NOT NULL ORDER BY rowid DESC"
+    return _values(db.execute(f"{query} LIMIT ?", (_RECENT + _BEFORE,)).fetchall())
+
+
+def went_worse(values: Sequence[float]) -> bool:
+    """Whether the line's last games, newest first, went much worse than those before: then the control plays more.
 
     This decides only how games are shared out, before they are played; the verdict does not depend on it.
     """
-    # In the order in which they were given out: a clock may be set back.
-    query = "SELECT score, reward FROM gate_games WHERE role = 'line' AND finished IS NOT NULL ORDER BY rowid DESC"
-    rows = db.execute(f"{query} LIMIT ?", (_RECENT + _BEFORE,)).fetchall()
-    values = _values(rows)
-    recent, before = values[:_RECENT], values[_RECENT:]
+    recent, before = values[:_RECENT], values[_RECENT : _RECENT + _BEFORE]
     if len(before) < _RECENT:
         return False
-    error = statistics.pstdev(values) * (1 / len(recent) + 1 / len(before)) ** 0.5
+    error = statistics.pstdev([*recent, *before]) * (1 / len(recent) + 1 / len(before)) ** 0.5
     return bool(statistics.fmean(recent) < statistics.fmean(before) - _WORSE * error)
 
 

@@ -22,7 +22,8 @@ def decided(db: sqlite3.Connection, state: GateState, store: ModelStore, simulat
     """The state after what its contest has shown. `simulated` is the version that has just played simulated games."""
     contest = state.contest
     assert contest is not None
-    verdict = contest.verdict(state.settings.error)
+    newer = table.games_learned_since(db, state.asked_from) >= state.settings.candidate_games
+    verdict = contest.verdict(state.settings.error, newer=newer)
     if verdict is None:
         return state
     if state.stage == "line":

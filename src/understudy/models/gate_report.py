@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import statistics
 from collections import defaultdict
 from dataclasses import asdict, dataclass
@@ -11,7 +12,7 @@ from typing import Any
 
 from understudy.ledger.gate import Event, GateLedger
 from understudy.ledger.gate_proof import compared_by_results, contest_won
-from understudy.models.contest import Mode
+from understudy.models.contest import Contest, Mode
 from understudy.models.gate_sentence import Comparisons, Proof, gate_sentence
 from understudy.models.gate_state import GateState, state_from
 from understudy.models.gate_warnings import uninformative_games
@@ -59,6 +60,8 @@ class GateReport:
     pins: dict[int, str]
     events: tuple[Event, ...]
     sentence: str
+    expected: int | None = None
+    """How many more comparisons decide for the challenger if its evidence grows as so far; None without growth."""
     blind: str | None = None
     """Why its newest games cannot decide anything; None if they can."""
 
@@ -99,8 +102,25 @@ def report_of(ledger: GateLedger) -> GateReport | None:
         Comparisons.of(live, error, results=compared_by_results(ledger, state.number)) if live else None,
         Comparisons.of(simulated, error, simulated=True),
     )
-    report = _report(state, head, differences, evidence, _proof(ledger, state), ledger.pins(), ledger.events(50))
+    waiting = _waiting(ledger, state)
+    proof = _proof(ledger, state)
+    report = _report(state, head, differences, evidence, proof, ledger.pins(), ledger.events(50), waiting)
     return report if report.mode == "off" else dataclasses.replace(report, blind=uninformative_games(ledger))
+
+
+def _waiting(ledger: GateLedger, state: GateState) -> int:
+    """How many games the line has to learn from before there is another candidate; 0 if none is waited for."""
+    if state.stage == "line" or state.contest is not None or state.settings.mode == "off":
+        return 0
+    learned = ledger.query("SELECT coalesce(sum(games), 0) FROM versions WHERE version > ?", (state.asked_from,))
+    return max(state.settings.candidate_games - int(learned[0][0]), 1)
+
+
+def _expected(contest: Contest | None, error: float) -> int | None:
+    if contest is None or contest.stage == "line":
+        return None
+    more = contest.expected(error) - contest.seen
+    return round(more) if 0 < more < math.inf else None
 
 
 def _proof(ledger: GateLedger, state: GateState) -> Proof | None:
@@ -126,6 +146,7 @@ def _report(
     proof: Proof | None,
     pins: dict[int, str],
     events: list[Event],
+    waiting: int,
 ) -> GateReport:
     newest_plays = state.settings.mode == "off" or state.stage == "line"
     candidate = None if state.contest is None else head if state.stage == "line" else state.challenger
@@ -144,6 +165,7 @@ def _report(
         found=[part for part in evidence if part is not None],
         seen=0 if contest is None else contest.seen,
         proof=proof,
+        waiting=waiting,
     )
     return GateReport(
         mode=state.settings.mode,
@@ -169,6 +191,7 @@ def _report(
         ),
         pins=pins,
         events=tuple(events),
+        expected=_expected(contest, state.settings.error),
         sentence=f"The gate is off: the newest version, v{on_stage}, plays."
         if state.settings.mode == "off"
         else sentence,

@@ -13,7 +13,7 @@ from understudy.models.evidence import interval
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """What comparisons of two versions showed: the mean difference with its interval, in points per game."""
+    """What comparisons of two versions showed: the mean difference with its interval, from -1 to 1."""
 
     count: int
     mean: float
@@ -36,17 +36,15 @@ class Comparisons:
         ties = any(abs(value) < 1 for value in differences)
         return cls(len(differences), mean, low, high, simulated, results, ties)
 
-    def told(self, who: str, verb: str, other: str) -> str:
-        """In words: the share of games in which the first did better, or points per game where nobody wins."""
+    def told(self, who: str, other: str, *, past: bool = False) -> str:
+        """In words: in which share of the games the first did better; without results, by the sums of rewards."""
         if self.count == 1:
             return f"{who} and {other} were compared once, which says little"
         games = "the same {} games" if self.simulated else "{} comparisons against the same opponents"
         games = games.format(self.count)
-        if not self.results:
-            span = f"95 % interval {self.low:+.2f} to {self.high:+.2f}"
-            return f"{who} scored {self.mean:+.2f} points per game beside {other} in {games} ({span})"
+        verbs = ("beats", "beat") if self.results else ("earns more than", "earned more than")
         mean, low, high = (50 * (1 + value) for value in (self.mean, self.low, self.high))
-        return f"{who} {verb} {other} in {mean:.0f} % of {games}, {low:.0f}-{high:.0f} %"
+        return f"{who} {verbs[past]} {other} in {mean:.0f} % of {games}, {low:.0f}-{high:.0f} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +66,12 @@ def gate_sentence(
     found: Sequence[Comparisons],
     seen: int,
     proof: Proof | None,
+    waiting: int = 0,
 ) -> str:
     """Who is on stage and on which evidence.
 
     `found` is that of the comparison that goes on; `seen` counts its live comparisons, those of other machines too.
+    `waiting` is how many games the line has to learn from before there is another candidate.
     """
     shown = list(found)
     if on_stage == champion:
@@ -81,15 +81,17 @@ def gate_sentence(
         first = f"v{on_stage}, the newest version, is on stage; the champion is v{champion} since {_clock(since)}"
     if proof is not None and (on_stage == champion or not found):
         who = "it" if proof.alone else f"the line up to v{champion}"
-        first += f"; {proof.found.told(who, 'beat', f'v{proof.beaten}')}"
+        first += f"; {proof.found.told(who, f'v{proof.beaten}', past=True)}"
         shown.append(proof.found)
-    note = " Equal results count half." if any(part.results and part.ties for part in shown) else ""
+    note = " Equal results count half." if any(part.ties for part in shown) else ""
     if candidate is None or candidate == champion:
-        return f"{first}.{note}" if proof is not None else f"{first}. Nothing is compared with it now."
+        games = "1 more game" if waiting == 1 else f"{waiting} more games"
+        then = f" The next candidate comes when the line has learned from {games}." if waiting else ""
+        return f"{first}.{note}{then}" if proof is not None or then else f"{first}. Nothing is compared with it now."
     if not found:
         sofar = f"{seen} comparisons on other machines" if seen else "no comparison is complete yet"
         return f"{first}.{note} {_capital(name)} is compared with the champion; {sofar}."
-    told = "; ".join(part.told(name if part is found[0] else "it", "beats", "the champion") for part in found)
+    told = "; ".join(part.told(name if part is found[0] else "it", "the champion") for part in found)
     return f"{first}. {_capital(told)}.{note}"
 
 

@@ -168,6 +168,6 @@ def told(state: GateState, contest: Contest, verdict: Verdict) -> str:
         test, needed = getattr(simulated, name), 1 / contest.simulated_levels(state.settings.error)[verdict != "harm"]
         seen, mean, games = simulated.seen, simulated.mean, "in the same simulated games"
     return (
-        f"in {seen} comparisons {games} it scored {mean:+.2f} points a game beside "
-        f"version {state.champion} (evidence {test.capital:.3g}, {needed:.3g} is enough)."
+        f"it did better than version {state.champion} in {50 * (1 + mean):.0f} % of {seen} comparisons {games} "
+        f"(evidence {test.capital:.3g}, {needed:.3g} is enough)."
     )

@@ -68,7 +68,7 @@ def open_model(
     a new model, and a change of the training settings or feature names, are published, so that the learner knows them.
     """
     try:
-        head = None if store is None else store.load()
+        head = None if store is None else store.load(playable=True)
     except ModelMissing:
         head = None
     network = settings.network if settings else head.spec.network if head else NetworkSettings()

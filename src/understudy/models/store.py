@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing
+from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing, NonFiniteError
 from understudy.files.atomic import remove_if_there, write_content
 from understudy.ledger.connection import Ledger, LedgerGame, Outcome
 from understudy.ledger.gate import pinned
@@ -80,14 +80,18 @@ class ModelStore:
             return stat.st_mtime_ns, stat.st_size, stat.st_ino
         return None
 
-    def load(self) -> ModelState:
-        """Load the newest version; if its file is damaged, the newest one that can be read, saying so."""
+    def load(self, *, playable: bool = False) -> ModelState:
+        """Load the newest version; if its file is damaged, the newest one that can be read, saying so.
+
+        With `playable`, a file with NaN or infinity counts as damaged: a bot cannot play with it.
+        """
+        read = _read_playable if playable else read_model
         try:
-            return read_model(self.newest)
+            return read(self.newest)
         except ModelDamaged as damage:
             for version in reversed(self.kept_versions()):
                 try:
-                    state = read_model(self.version_path(version))
+                    state = read(self.version_path(version))
                 except (ModelDamaged, ModelMissing):
                     continue
                 logger.warning("%s Version %d is used in its place.", damage, version)
@@ -400,3 +404,12 @@ class ModelStore:
             write_content(self.newest, to_bytes(state))
             return state
         return None
+
+
+def _read_playable(path: Path) -> ModelState:
+    state = read_model(path)
+    try:
+        state.require_finite()
+    except NonFiniteError as error:
+        raise ModelDamaged(f"{path} cannot be played: {error}".partition(";")[0] + ".") from None
+    return state

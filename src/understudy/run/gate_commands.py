@@ -97,7 +97,8 @@ def show(ledger: Path) -> int:
 
 def _evidence(report: GateReport) -> str:
     better = "better" if report.mode == "strict" else "not worse"
+    rate = "" if report.expected is None else f" At this rate it needs about {report.expected} more comparisons."
     return (
         f"Evidence that it is worse: {report.harm:.3g} ({report.harm_needed:.3g} is enough). "
-        f"Evidence that it is {better}: {report.worth:.3g} ({report.worth_needed:.3g} is enough)."
+        f"Evidence that it is {better}: {report.worth:.3g} ({report.worth_needed:.3g} is enough).{rate}"
     )

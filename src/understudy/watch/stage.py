@@ -19,6 +19,7 @@ from understudy.watch.ledger_reading import open_gate_ledger
 EVALUATION_GAMES = "evaluation games"
 _NAME = re.compile(r".* v(\d+)")
 _Counts = Counter[int]  # of results: 1, 0, −1
+_MOST_RATED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def read_stage(ledger: Path) -> StageView:
     except RunDirError:
         trouble = f"The ledger {ledger} cannot be read. `understudy doctor {ledger.parent}` says how to repair it."
         return StageView(trouble)
-    results = [PairResults(*two, counts[1], counts[0], counts[-1]) for two, counts in games.items()]
+    rated = _rated(games)
+    results = [PairResults(*two, counts[1], counts[0], counts[-1]) for two, counts in games.items() if rated >= {*two}]
     anchors = {EVALUATION_GAMES: 0.0} if any(EVALUATION_GAMES in two for two in games) else {}
     return StageView("", report, fit(results, anchors).table, published, _met(games), opponents)
 
@@ -94,6 +96,15 @@ SELECT max(CASE WHEN role IN ('line', 'challenger') THEN version END),
        max(CASE WHEN role IN ('champion', 'control') THEN version END), difference
 FROM gate_blocks JOIN gate_games USING (block) WHERE difference IS NOT NULL GROUP BY block
 """
+
+
+def _rated(games: Mapping[tuple[str, str], _Counts]) -> set[str]:
+    """Everybody whom one fit rates: of a long run the versions with the most games, since its cost grows with n³."""
+    played: Counter[str] = Counter()
+    for two, counts in games.items():
+        for name in two:
+            played[name] += counts.total()
+    return {name for name, _ in played.most_common(_MOST_RATED)}
 
 
 def _version_name(player: str) -> str:

@@ -51,7 +51,8 @@ def rating_card(reader: StageReader, *, tall: bool = False) -> Update:
     return chart_card(
         "rating",
         lambda: None if reader.view is None else rating_chart(reader.view),
-        note="evaluation games, simulated and live games of the gate, and arena games; one fit over all",
+        note="one fit over evaluation games, simulated and live games of the gate, and arena games; of a long run, "
+        "over those of the 200 versions with the most games",
         empty="It appears when versions were compared.",
         tall=tall,
     )
@@ -115,8 +116,13 @@ def candidate(view: StageView) -> Markup:
             "Simulated games",
             _span(report.simulated, report.simulated_mean, report.simulated_low, report.simulated_high),
         ),
-        ("Evidence of harm", f"{report.harm:.3g} of {report.harm_needed:.3g}"),
-        ("Evidence for it", f"{report.worth:.3g} of {report.worth_needed:.3g}"),
+    ]
+    if report.candidate is not None:
+        pairs += [
+            ("Evidence of harm", f"{report.harm:.3g} of {report.harm_needed:.3g}"),
+            ("Evidence for it", f"{report.worth:.3g} of {report.worth_needed:.3g}"),
+        ]
+    pairs += [
         ("Kept for good", ", ".join(f"v{version} ({why})" for version, why in sorted(report.pins.items())) or "none"),
     ]
     return facts(pairs)
