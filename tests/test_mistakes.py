@@ -130,6 +130,7 @@ MISTAKES = [
     Mistake("run_with_training --map Automaton", ("no map 'Automaton'", "takes a number"), 1),
     Mistake("run_with_training", ("ZERG_GAMES", "'ten' is not a whole number"), 1, ("ZERG_GAMES", "ten")),
     Mistake("run_with_training", ("ZERG_RACE", "one of"), 1, ("ZERG_RACE", "Orc")),
+    Mistake("run_with_training", ("NUM_INSTANCES is 'zero'", "whole number"), 1, ("NUM_INSTANCES", "zero")),
     Mistake("run_with_training", ("SC2PATH is '/nowhere'", "unset it"), 1, ("SC2PATH", "/nowhere")),
     Mistake("run_with_training --game starcraft", ("not found", "--game proving-ground"), 1),
 ]

@@ -19,6 +19,7 @@ import pytest
 
 from understudy import BackgroundParallelLearner, RLAgent
 from understudy.errors import LearnerFailed
+from understudy.games.zerg.defaults import with_what_was_given, zerg_settings
 from understudy.learner.statistics import Statistics
 from understudy.rundir import RunDir
 from understudy.settings import load_settings
@@ -85,6 +86,16 @@ def test_the_variables_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load_settings(None)
     assert settings.learner.max_workers == 5
     assert settings.replays.directory == "somewhere"
+
+
+def test_the_main_job_obeys_variables_and_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "understudy.toml").write_text("[learner]\nreport_seconds = 7\n[resources]\ncpu_threshold = 71\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NUM_INSTANCES", "5")
+    settings = with_what_was_given(zerg_settings())
+    assert (settings.learner.max_workers, settings.learner.report_seconds) == (5, 7.0)
+    assert settings.resources.cpu_threshold == 71
+    assert settings.learner.batch_games == zerg_settings().learner.batch_games
 
 
 def test_the_folders_have_the_documented_names(tmp_path: Path) -> None:

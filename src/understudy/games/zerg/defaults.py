@@ -11,8 +11,10 @@ from understudy.games.zerg import state
 from understudy.games.zerg.rewards import GAMMA
 from understudy.games.zerg.strategies import NAMES as STRATEGIES
 from understudy.rundir import DEFAULT_RUN_DIR
-from understudy.settings import LearnerSettings, NetworkSettings, Settings, TrainingSettings
+from understudy.settings import LearnerSettings, NetworkSettings, Settings, TrainingSettings, load_settings
 
+# Single results are noisy, so batches are large.
+_LEARNER: dict[str, Any] = {"batch_games": 64, "min_batch_games": 16, "batch_growth": 25, "poll_seconds": 0.5}
 # Tuned on the direct environment, where a game has about a hundred decisions.
 SETTINGS = Settings(
     training=TrainingSettings(
@@ -29,8 +31,7 @@ SETTINGS = Settings(
         commitment_stretch=40,
         trial_weight=1.0,  # a trial repeats one action; importance weights would cancel nearly all of it
     ),
-    # Single results are noisy, so batches are large.
-    learner=LearnerSettings(batch_games=64, min_batch_games=16, batch_growth=25, poll_seconds=0.5),
+    learner=LearnerSettings(**_LEARNER),
 )
 # Players pause while more games than this (1.5 batches) wait for the learner.
 BACKLOG = 3 * SETTINGS.learner.batch_games // 2
@@ -45,6 +46,12 @@ def zerg_settings(
     network: NetworkSettings = dataclasses.replace(base.network, policy=policy)
     training: TrainingSettings = dataclasses.replace(base.training, algorithm=algorithm)
     return dataclasses.replace(base, network=network, training=training)
+
+
+def with_what_was_given(base: Settings) -> Settings:
+    """These settings, with learner and thresholds as understudy.toml and variables such as NUM_INSTANCES say."""
+    given = load_settings(defaults={"learner": _LEARNER})
+    return dataclasses.replace(base, learner=given.learner, resources=given.resources)
 
 
 def evaluated(base: Settings = SETTINGS) -> Settings:

@@ -18,7 +18,7 @@ from understudy.errors import LearnerError, UnderstudyError, missing_library
 from understudy.extras import how_to_install
 from understudy.flags import nearest, print_anywhere
 from understudy.games.zerg.challenges import Challenge, next_challenge
-from understudy.games.zerg.defaults import evaluated, zerg_agent, zerg_settings
+from understudy.games.zerg.defaults import evaluated, with_what_was_given, zerg_agent, zerg_settings
 from understudy.games.zerg.game_processes import process_pool
 from understudy.games.zerg.history import GameLog, PlayedGame, plot_win_rate, win_rate_table
 from understudy.games.zerg.one_game import GameSetup, find_starcraft, play_one
@@ -63,6 +63,7 @@ class TrainingRun:
 
     def __init__(self, options: argparse.Namespace, asked_to_end: threading.Event) -> None:
         starcraft = _place_to_play(options)  # before anything is made
+        settings = with_what_was_given(evaluated(zerg_settings(options.policy, options.algorithm)))
         self._options = options
         self._asked_to_end = asked_to_end
         self._run_dir = Path(options.run_dir)
@@ -82,7 +83,6 @@ class TrainingRun:
             try_out=bool(starcraft) or not options.practice,  # practice games explore; these show the policy
             time_limit=options.time_limit,
         )
-        settings = evaluated(zerg_settings(options.policy, options.algorithm))
         # Report a model that does not fit once, not in every game.
         zerg_agent(self._run_dir, settings=settings, online_training=False).close()
         if options.practice:  # this run fills the machine on purpose; training must not wait until it is idle
