@@ -1,4 +1,4 @@
-"""Solve animal shogi by retrograde analysis, and write solved positions for `understudy animalshogi-check`.
+"""Solve animal shogi by retrograde analysis, and write solved positions for `understudy animal-check`.
 
 python tools/solve_animal_shogi.py                          # only the value of the first position
 python tools/solve_animal_shogi.py --write solved.json

@@ -22,9 +22,10 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
     check = commands.add_parser("learn-check", help=_TEXT)
     check.add_argument(
         "--suite",
-        choices=["general", "stability", *_checks_of_games()],
+        choices=(suites := ["general", "stability", *_checks_of_games()]),
         default="general",
-        help="the tasks",
+        metavar="NAME",
+        help=f"the tasks: {', '.join(suites)}",
     )
     check.add_argument(
         "--seeds", type=count_or_zero, nargs="+", metavar="N", help="seeds (default: 0 1 2; stability: 0 to 9)"

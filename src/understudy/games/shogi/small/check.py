@@ -132,16 +132,16 @@ def measure(
 
 def add_animal_check(commands: Any) -> None:
     """Add the command to an argparse parser's."""
-    _add(commands, ANIMAL, "train animal shogi from scratch, then compare its moves with solved positions")
+    _add(commands, ANIMAL, "animal-check", "train animal shogi from scratch, then test its moves")
 
 
 def add_mini_check(commands: Any) -> None:
     """Add the command to an argparse parser's."""
-    _add(commands, MINI, "train minishogi from scratch, then play fairy-stockfish")
+    _add(commands, MINI, "mini-check", "train minishogi from scratch, then play fairy-stockfish")
 
 
-def _add(commands: Any, variant: Variant, about: str) -> None:
-    check = commands.add_parser(f"{variant.name}-check", help=about)
+def _add(commands: Any, variant: Variant, name: str, about: str) -> None:
+    check = commands.add_parser(name, help=about)
     check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: a temporary folder)")
     check.add_argument("--model", type=Path, metavar="MODEL", help="measure this model instead of training one")
     check.add_argument(

@@ -14,7 +14,7 @@ ANIMAL_SHOGI = GameSpec(
     evaluator="understudy.games.shogi.small.yardsticks:evaluate_animal",
     axes=_AXES,
     commands="understudy.games.shogi.small.check:add_animal_check",
-    check="animalshogi-check",
+    check="animal-check",
 )
 MINISHOGI = GameSpec(
     name=MINI.name,
@@ -23,5 +23,5 @@ MINISHOGI = GameSpec(
     evaluator="understudy.games.shogi.small.yardsticks:evaluate_mini",
     axes=_AXES,
     commands="understudy.games.shogi.small.check:add_mini_check",
-    check="minishogi-check",
+    check="mini-check",
 )
