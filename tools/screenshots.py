@@ -44,7 +44,8 @@ _WIDE, _PHONE = 1280, 390
 _OF_EACH = ("overview", "learning")  # pages that look different for other kinds of games
 _SHORT = {
     "cartpole": (str(ROOT / "examples" / "cartpole.py"),),
-    "shogi": ("-m", "understudy", "selfplay", "shogi", "--seconds", "60"),
+    # A game to look at is saved with a version; on a busy machine a minute is few updates.
+    "shogi": ("-m", "understudy", "selfplay", "shogi", "--seconds", "60", "--parallel.checkpoint-updates", "2"),
 }
 # Where the runs lie here says nothing to others.
 _WITHOUT_FOLDERS = """(() => {
