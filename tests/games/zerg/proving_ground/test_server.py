@@ -194,6 +194,44 @@ def test_many_joins_open_one_port() -> None:
     with_server(talk)
 
 
+def test_a_server_does_not_forward_to_itself() -> None:
+    """A join that named the server's own port led from one connection to the next until there was no room."""
+
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        assert server._runner is not None
+        join = join_request()
+        join.server_ports.game_port = server._runner.addresses[0][1]
+        async with session.ws_connect(url) as socket:
+            answer = await asyncio.wait_for(ask(socket, join_game=join), 5)
+            assert "No game to join" in answer.error[0]
+            assert len(server._clients) == 1
+            assert (await ask(socket, ping=sc2api_pb2.RequestPing())).ping.base_build
+
+    with_server(talk)
+
+
+def test_who_waits_for_a_forwarded_answer_may_leave() -> None:
+    async def talk(server: Server, url: str, session: aiohttp.ClientSession) -> None:
+        host = Server(Lobby())
+        port = await host.start("127.0.0.1", 0)
+        host_url = f"ws://127.0.0.1:{port}/sc2api"
+        async with session.ws_connect(host_url) as maker, session.ws_connect(url) as guest:
+            await ask(maker, create_game=create_request(computer=False))
+            join = join_request()
+            join.server_ports.game_port = port
+            await guest.send_bytes(sc2api_pb2.Request(join_game=join).SerializeToString())
+            await asyncio.sleep(0.2)
+            assert len(host._clients) == 2
+        for _ in range(100):
+            if not host._clients:
+                break
+            await asyncio.sleep(0.05)
+        assert not host._clients
+        await host.stop()
+
+    with_server(talk)
+
+
 def test_more_clients_than_there_is_room_for_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("understudy.games.zerg.proving_ground.server.MOST_CLIENTS", 2)
 

@@ -29,6 +29,35 @@ def test_states_follow_each_other_as_in_the_game() -> None:
     asyncio.run(talk())
 
 
+def test_a_wanted_loop_counts_only_in_real_time() -> None:
+    async def talk() -> None:
+        client = await client_in_game()
+        seen = await client.ask(observation=sc2api_pb2.RequestObservation(game_loop=4000))
+        assert seen.observation.observation.game_loop == 0
+
+    asyncio.run(talk())
+
+
+def test_only_the_game_that_is_there_is_restarted() -> None:
+    async def talk() -> None:
+        lobby = Lobby()
+        one, two = Client(Session(lobby)), Client(Session(lobby))
+        await one.ask(create_game=create_request())
+        await one.ask(join_game=join_request())
+        again = await one.ask(restart_game=sc2api_pb2.RequestRestartGame())
+        assert not again.restart_game.HasField("error")
+        lobby.match.simulation.state["over"] = 1  # type: ignore[union-attr]
+        await two.ask(create_game=create_request(seed=2))
+        await two.ask(join_game=join_request())
+        refused = await one.ask(restart_game=sc2api_pb2.RequestRestartGame())
+        assert refused.restart_game.error == sc2api_pb2.ResponseRestartGame.LaunchError
+        lobby.close()
+        refused = await two.ask(restart_game=sc2api_pb2.RequestRestartGame())
+        assert refused.restart_game.error == sc2api_pb2.ResponseRestartGame.LaunchError
+
+    asyncio.run(talk())
+
+
 def test_requests_out_of_order_are_refused_and_do_no_harm() -> None:
     async def talk() -> None:
         client = Client(Session(Lobby()))

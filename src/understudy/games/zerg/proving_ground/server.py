@@ -122,6 +122,9 @@ class Server:
                 if port and not is_port(port):
                     await self._send(socket, _no_game(f"{port} is not a port; ports are 1 to {LAST_PORT}"))
                     continue
+                if port and not self._lobby.created and port in self._ports():
+                    await self._send(socket, _no_game(f"No game to join was found on port {port}"))
+                    continue
                 if port and not self._lobby.created:
                     await self._relay(socket, session, data, port, inbox, reader)
                     return
@@ -152,6 +155,11 @@ class Server:
             log.warning("a client sent nothing for %.0f s and is disconnected", self._silence)
         return None
 
+    def _ports(self) -> set[int]:
+        """The ports this server listens on; to forward requests to one of them would lead back here."""
+        assert self._runner is not None, "start() comes first"
+        return {address[1] for address in self._runner.addresses}
+
     async def _relay(
         self,
         socket: web.WebSocketResponse,
@@ -171,10 +179,14 @@ class Server:
             data: bytes | None = first
             while data is not None:
                 await host.send_bytes(data)
-                answer = await host.receive()
-                if answer.type != WSMsgType.BINARY:
+                answer = asyncio.create_task(host.receive())
+                await asyncio.wait({answer, reader}, return_when=asyncio.FIRST_COMPLETED)
+                if not answer.done():  # the client disconnected while it waited for the other player
+                    answer.cancel()
                     return
-                await self._send(socket, answer.data)
+                if answer.result().type != WSMsgType.BINARY:
+                    return
+                await self._send(socket, answer.result().data)
                 data = await self._next(inbox, reader)
 
 

@@ -199,11 +199,8 @@ class Session:
 
     async def _observation(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
         match, view = self._in_game()
-        wanted = request.observation.game_loop
-        if match.realtime:
-            await match.keep_pace(wanted)
-        elif wanted > match.simulation.loop and not match.simulation.over:  # some clients step like this in real time
-            await match.step(self._player, min(wanted - match.simulation.loop, MOST_LOOPS))
+        if match.realtime:  # otherwise the game ignores the loop that is wanted
+            await match.keep_pace(request.observation.game_loop)
         return view.observe(response)
 
     async def _step(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
@@ -273,7 +270,8 @@ class Session:
         return b""
 
     async def _restart_game(self, request: sc2api_pb2.Request, response: sc2api_pb2.Response) -> bytes:
-        if not self._lobby.single:
+        another = not self._lobby.created or self._lobby.match is not self._match  # since this one, by another client
+        if not self._lobby.single or another:
             response.restart_game.error = sc2api_pb2.ResponseRestartGame.LaunchError
             return b""
         response.restart_game.SetInParent()
