@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.check.evaluation import Play
-from understudy.errors import GameFailed
+from understudy.errors import GameFailed, SettingsError
 from understudy.games.game import open_game
 from understudy.parallel.loop import TrainingLoopManager
 from understudy.settings import Settings
@@ -72,6 +72,22 @@ class NothingButWrong(Shown):
     wrong, rare = "step", 1
 
 
+class NeverBegins(Shown):
+    def reset(self, *, seed: int | None = None, options: object = None) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        raise RuntimeError("no display")
+
+
+class OtherObservations(Shown):
+    observation_space = gymnasium.spaces.Box(-1, 1, (7,), np.float32)
+
+
+class OfAnyLength(Shown):
+    observation_space: Any = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(3))
+
+
+gymnasium.register("Wrong/begin-v0", entry_point=NeverBegins)
+gymnasium.register("Wrong/observation-v0", entry_point=OtherObservations, disable_env_checker=True)
+gymnasium.register("Wrong/length-v0", entry_point=OfAnyLength)
 gymnasium.register("Wrong/state-v0", entry_point=WrongStates)
 gymnasium.register("Wrong/reward-v0", entry_point=WrongRewards)
 gymnasium.register("Wrong/step-v0", entry_point=WrongSteps)
@@ -124,3 +140,16 @@ def test_an_episode_too_long_to_play_again_begins_again(
             assert bytes_ is not None
             assert found.restore(bytes_).tolist() == [same, same]
     assert "an episode is longer than 5 decisions" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "said"),
+    [
+        ("begin", GameFailed, "cannot begin an episode.*no display"),
+        ("observation", GameFailed, r"none of Box\(-1.0, 1.0, \(7,\)"),
+        ("length", SettingsError, "Sequence.*need a fixed length"),
+    ],
+)
+def test_an_environment_that_cannot_be_opened_is_explained(kind: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        open_game(f"gym:Wrong/{kind}-v0", 2)

@@ -67,7 +67,12 @@ class GymnasiumGame(Game):
         if not isinstance(space, gymnasium.spaces.Discrete):
             raise SettingsError(f"The actions of {env_id} are {space}; only Discrete ones can be learned.")
         self.name = env_id
-        self.state_dim = int(gymnasium.spaces.flatdim(self._observation))
+        try:
+            self.state_dim = int(gymnasium.spaces.flatdim(self._observation))
+        except (ValueError, NotImplementedError) as error:
+            raise SettingsError(
+                f"The observations of {env_id} are {self._observation}; they need a fixed length."
+            ) from error
         self.actions = tuple(str(action) for action in range(int(space.n)))
         self._first_action = int(space.start)
         self._states = np.zeros((matches, self.state_dim), np.float32)
@@ -77,7 +82,7 @@ class GymnasiumGame(Game):
         self._seeds = np.arange(matches, dtype=np.uint32)
         self._episodes = np.zeros(matches, np.int64)
         self._taken = [array("q") for _ in range(matches)]
-        self.masked = "action_mask" in self._begin(0)
+        self.masked = "action_mask" in self._try_to_begin()
 
     def model_settings(self) -> Mapping[str, Mapping[str, Any]]:
         """See Game.model_settings: images get a convolutional network."""
@@ -211,6 +216,16 @@ class GymnasiumGame(Game):
     def _begin_next(self, match: int) -> None:
         self._episodes[match] += 1
         self._begin(match)
+
+    def _try_to_begin(self) -> dict[str, object]:
+        """Begin the first episode; GameFailed if the environment raises or its observation is not as it says."""
+        try:
+            return self._begin(0)
+        except Exception as error:  # it is somebody else's code, which may fail in any way
+            raise GameFailed(
+                f"{self.name} cannot begin an episode, or its first observation is none of {self._observation}: "
+                f"{type(error).__name__}: {error}."
+            ) from error
 
     def _begin(self, match: int) -> dict[str, object]:
         """Begin the match's episode, from the seed that belongs to it."""
