@@ -23,7 +23,7 @@ from understudy.acting.sampling import draw_all
 from understudy.check.ladder import ACTIONS, DECISIONS, FEATURES, draw_games, win_probability
 from understudy.experience.episode import Episode
 from understudy.experience.replay import ReplayMemory
-from understudy.learning import optimizers, trust_region
+from understudy.learning import optimizers, trainer, trust_region
 from understudy.learning.trainer import Trainer
 from understudy.learning.trust_region import worthwhile_batch
 from understudy.networks.factory import model_factory
@@ -40,13 +40,20 @@ class Option:
 
     name: str
     training: dict[str, Any] = field(default_factory=dict)
-    constants: dict[tuple[Any, str], float] = field(default_factory=dict)
+    constants: dict[tuple[Any, str], Any] = field(default_factory=dict)
     replay: float = 0.0
     averaged: float = 0.0  # how far the published weights follow those that train, each update
     clock_reset: bool = False
 
 
-ALL_PASSES: dict[tuple[Any, str], float] = {(trust_region, "_FEW_PASSES"): 10**6}
+ALL_PASSES: dict[tuple[Any, str], Any] = {(trust_region, "_FEW_PASSES"): 10**6}
+
+
+def one_scale(parameters: NDArray[Any], learning_rate: float, _: object) -> optimizers.Adam:
+    """Adam with one scale of the steps of all parameters."""
+    return optimizers.Adam(parameters, learning_rate, [len(parameters)])
+
+
 CHOICES = (
     Option("defaults"),
     Option("always 10 passes", constants=ALL_PASSES),
@@ -60,6 +67,9 @@ CHOICES = (
     Option("KL limit / 4", {"target_kl": 0.005}),
     Option("published: moving average of the weights, 0.2 an update", averaged=0.2),
     Option("entropy weight 0.03", {"entropy_coefficient": 0.03}),
+    Option("all parameters share one scale of their steps", constants={(trainer, "Adam"): one_scale}),
+    Option("states not normalised", {"normalize_states": False}),
+    Option("the mean of other games is not subtracted", constants={(trainer, "less_common_mode"): lambda a, *_: a}),
     Option("replay 0.25", replay=0.25),
     Option("replay 1", replay=1.0),
 )
