@@ -86,6 +86,7 @@ def test_one_comparison_is_no_share() -> None:
     words = gate_sentence(champion=54, since=NOW, on_stage=131, candidate=131, found=[found], seen=1, proof=None)
     assert " The line and the champion were compared once, which says little." in words
     assert "%" not in words
+    assert "Equal results" not in words
 
 
 def test_the_same_result_in_both_games_counts_half_and_is_mentioned() -> None:

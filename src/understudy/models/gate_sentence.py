@@ -83,7 +83,7 @@ def gate_sentence(
         who = "it" if proof.alone else f"the line up to v{champion}"
         first += f"; {proof.found.told(who, f'v{proof.beaten}', past=True)}"
         shown.append(proof.found)
-    note = " Equal results count half." if any(part.ties for part in shown) else ""
+    note = " Equal results count half." if any(part.ties and part.count > 1 for part in shown) else ""
     if candidate is None or candidate == champion:
         games = "1 more game" if waiting == 1 else f"{waiting} more games"
         then = f" The next candidate comes when the line has learned from {games}." if waiting else ""
