@@ -32,7 +32,11 @@ TRAINING: Mapping[str, Any] = {
     "gae_lambda": 0.97,
     "probability_floor": 0.02,
     "commitment": 0.75,
+    "commitment_half_life": 300.0,
     "commitment_stretch": 40,
+    "learning_rate": 0.002,  # a game has one result, and a ladder few games
+    "target_kl": 0.03,
+    "entropy_coefficient": 0.003,
     "trial_weight": 1.0,  # a trial repeats one action; importance weights would cancel nearly all of it
 }
 _WORKERS = frozenset({UnitTypeId.SCV, UnitTypeId.DRONE, UnitTypeId.PROBE, UnitTypeId.MULE})
