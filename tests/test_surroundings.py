@@ -195,7 +195,7 @@ def test_a_terminal_that_is_closed_ends_the_learner_in_order(run: RunDir) -> Non
         assert "Watching" in process.stdout.readline()
         process.send_signal(signal.SIGHUP)
         rest = process.stdout.read()
-    assert process.returncode == 0
+    assert process.returncode == 0, rest
     assert "Stopped." in rest
     assert '"state": "stopped"' in run.status.read_text()
 

@@ -277,7 +277,7 @@ def test_images_that_are_too_large_are_refused_with_advice() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("chess", "There is no game 'chess'. Known games: drift, gym, shogi, tictactoe, zerg"),
+        ("chess", "There is no game 'chess'. Known games: animalshogi, drift, gym, minishogi, shogi, tictactoe, zerg"),
         ("gym:NoSuch-v0", "Gymnasium cannot make 'NoSuch-v0'"),
         ("gym:Pendulum-v1", "only Discrete ones"),
         ("nowhere.at_all:Game", "neither installed nor a file in the current folder"),

@@ -199,3 +199,31 @@ def test_children_are_deaf_only_to_what_they_were_started_with() -> None:
     assert child.stdin is not None
     child.stdin.close()
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM}
+
+
+def test_a_signal_in_the_middle_of_a_print_ends_the_run_in_order() -> None:
+    code = """
+import io, os, signal, sys
+from understudy.machine.signals import stop_on_end_signals
+
+class Terminal(io.RawIOBase):
+    def writable(self):
+        return True
+
+    def fileno(self):
+        return 1
+
+    def write(self, content):
+        if b"one" in bytes(content):
+            signal.raise_signal(signal.SIGINT)
+        return os.write(1, content)
+
+sys.stdout = io.TextIOWrapper(io.BufferedWriter(Terminal()))
+stop_on_end_signals(lambda: os.write(1, b"asked "))
+print("one", flush=True)
+print("two", flush=True)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "press again to stop at once" in ran.stdout
+    assert ran.stdout.endswith("asked one\ntwo\n")

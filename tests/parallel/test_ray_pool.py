@@ -82,8 +82,17 @@ def test_weights_go_out_once_per_node_and_rollouts_are_not_pickled(cluster: Any)
         store = node_stats(node.node_ip_address, node.node_manager_port).store_stats
         return store.cumulative_created_objects, store.cumulative_created_bytes
 
+    def at_rest() -> list[tuple[int, int]]:
+        """What the nodes have counted, once the workers wait for the learner."""
+        before, unchanged = [], 0
+        while unchanged < 3:
+            now = [objects(node) for node in (cluster.head_node, *cluster.extra)]
+            before, unchanged = now, unchanged + 1 if now == before else 0
+            time.sleep(0.2)
+        return before
+
     def look(loop: TrainingLoopManager, stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
-        counted.append([objects(node) for node in (cluster.head_node, *cluster.extra)])
+        counted.append(at_rest())
         sent.append((loop.workers.get_parallel_stats()["sync"]["bytes"], rollouts[0].shape.nbytes))  # type: ignore[union-attr]
         arrays.extend(rollout.states for rollout in rollouts)
 

@@ -101,10 +101,18 @@ def stop_on_end_signals(stop: Callable[[], None]) -> None:
 
     def finish() -> None:
         with suppress(OSError):  # the terminal may be gone
-            print("\nFinishing the current batch (press again to stop at once) ...", flush=True)
+            _tell("\nFinishing the current batch (press again to stop at once) ...")
         stop()
 
     on_end_signals(finish)
+
+
+def _tell(text: str) -> None:
+    """Print in the handler of a signal, which may have come in the middle of a print."""
+    try:
+        print(text, flush=True)
+    except RuntimeError:  # the buffer is in use
+        os.write(sys.stdout.fileno(), f"{text}\n".encode())
 
 
 def _unless_repeated(first: Callable[[], None], later: Callable[[], None]) -> Callable[[int, object], None]:

@@ -104,16 +104,20 @@ def test_a_file_that_is_no_game_gets_a_clear_error(
     assert error.count("\n") == 1
 
 
-def test_the_command_writes_both_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_both_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyst = SearchPlayer(material, 20)
+    monkeypatch.setattr("understudy.games.shogi.analyse_command.make_player", lambda *_: analyst)
     path = tmp_path / "games.sfen"
     path.write_text(f"startpos moves 7g7f 3c3d\nposition sfen {START} moves 2g2f\n{START} moves 6g6f 8c8d 6f6e\n")
     assert len(read_records(path)) == 3
-    assert main(["analyse", str(path), "greedy", "--game", "3", "--save", str(tmp_path / "out")]) == 0
+    assert main(["analyse", str(path), "model.npz", "--game", "3", "--save", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out
     assert "Game 3 of 3." in shown
     assert "▲６六歩(67)" in shown
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["games.3.analysed.html", "games.3.analysed.kifu"]
-    assert main(["analyse", str(path), "greedy", "--game", "4"]) == 1
+    assert main(["analyse", str(path), "model.npz", "--game", "4"]) == 1
     assert "there is no game 4" in capsys.readouterr().err
 
 
