@@ -42,3 +42,4 @@ class Relay:
         for side in (source, target):
             with contextlib.suppress(OSError):
                 side.shutdown(socket.SHUT_RDWR)
+        source.close()  # the thread of the other direction closes the target
