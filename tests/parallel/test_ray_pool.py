@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
+import shlex
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,11 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel.small import settings
+from parallel.small import Counting, make_model, player_spec, settings
 from understudy.errors import SettingsError
+from understudy.games.saved import unpack
+from understudy.models.store import ModelStore
 from understudy.parallel.loop import TrainingLoopManager
 from understudy.parallel.loop_stats import LoopStats
+from understudy.parallel.player import PlayerSpec
 from understudy.parallel.rollout import Rollout
+from understudy.rundir import RunDir
 
 try:
     import ray
@@ -181,22 +190,90 @@ def test_a_game_that_fails_on_every_worker_is_played_in_this_process(
     assert "cannot be imported" not in caplog.text
 
 
+def _players(game: str, versions: Path, share: float = 0.0) -> PlayerSpec:
+    spec = player_spec("Counting", make_model(Counting), 8)
+    return dataclasses.replace(spec, game=game, league_share=share, versions=str(versions))
+
+
 @on_ray
-def test_the_folder_that_a_game_names_is_copied_to_other_machines(cluster: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("game", ["shogi:FOLDER", "tictactoe"])
+def test_the_folder_of_versions_is_copied_to_other_machines(cluster: Any, tmp_path: Path, game: str) -> None:
     from understudy.parallel.ray_files import ReceivedFolder, SentFolder  # noqa: PLC0415
 
     (tmp_path / "000001.npz").write_bytes(b"one")
-    sent = SentFolder(f"shogi:{tmp_path}")
-    received = ReceivedFolder(f"shogi:{tmp_path}", sent.files())
-    kind, _, copy = received.game.partition(":")
-    assert (kind, Path(copy)) != ("shogi", tmp_path)
-    assert (Path(copy) / "000001.npz").read_bytes() == b"one"
+    players = _players(game.replace("FOLDER", str(tmp_path)), tmp_path, share=0.5)
+    sent = SentFolder(players)
+    received = ReceivedFolder(players, sent.folder, sent.files())
+    copy = Path(received.players.versions)
+    assert copy != tmp_path
+    assert received.players.game == game.replace("FOLDER", str(copy))
+    assert (copy / "000001.npz").read_bytes() == b"one"
     (tmp_path / "000001.npz").unlink()
     (tmp_path / "000002.npz").write_bytes(b"two")
     received.update(sent.files())
-    assert [path.name for path in Path(copy).iterdir()] == ["000002.npz"]
+    assert [path.name for path in copy.glob("*.npz")] == ["000002.npz"]
     assert sent.files() == sent.files(), "what is sent already is not sent again"
-    assert SentFolder("tictactoe").files() is None
+    ReceivedFolder(players, sent.folder, sent.files())
+    assert copy.is_dir(), "its worker lives"
+    received._lock.release()  # as when its worker is killed
+    ReceivedFolder(players, sent.folder, sent.files())
+    assert not copy.exists()
+
+
+@on_ray
+def test_without_a_league_nothing_is_copied(cluster: Any, tmp_path: Path) -> None:
+    from understudy.parallel.ray_files import ReceivedFolder, SentFolder  # noqa: PLC0415
+
+    (tmp_path / "000001.npz").write_bytes(b"one")
+    players = _players("tictactoe", tmp_path)
+    sent = SentFolder(players)
+    assert sent.files() == {}
+    assert ReceivedFolder(players, sent.folder, sent.files()).players == players
+
+
+@contextlib.contextmanager
+def _node_that_does_not_see(folder: Path, address: str) -> Iterator[None]:
+    """A node with one CPU and the resource `elsewhere`, in whose file system this folder is empty."""
+    join = [sys.executable, "-m", "ray.scripts.scripts", "start", f"--address={address}", "--num-cpus=1", "--block"]
+    join += ["--resources", '{"elsewhere": 1}', "--min-worker-port=0", "--max-worker-port=0"]
+    hide = f"mount -t tmpfs none {shlex.quote(str(folder))} && exec {shlex.join(join)}"
+    node = subprocess.Popen(["unshare", "--mount", "sh", "-c", hide], stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while "elsewhere" not in ray.cluster_resources() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        yield
+    finally:
+        node.terminate()
+        node.wait(30)
+
+
+def _may_mount() -> bool:
+    probe = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    return sys.platform == "linux" and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
+@on_ray
+def test_past_versions_play_on_a_node_that_does_not_see_the_run(cluster: Any, tmp_path: Path) -> None:
+    if not _may_mount():
+        pytest.skip("this user may not mount")
+    run = RunDir.at(tmp_path / "run")
+    run.create()
+    chosen = settings(enabled=True, backend="ray", league_share=0.5, worker_resource="elsewhere")
+    rivals: list[int] = []
+
+    def look(stats: LoopStats, rollouts: Sequence[Rollout]) -> None:
+        saved = loop.workers.save_matches() if loop.workers else None
+        if saved is not None:
+            (player,) = saved
+            league, _ = unpack(unpack(player)[1]["matches"].tobytes())
+            rivals.append(league["version"])
+
+    loop = TrainingLoopManager("tictactoe", chosen, store=ModelStore(run.model, run.ledger), on_update=look)
+    with _node_that_does_not_see(run.root, cluster.address):
+        loop.run(updates=2, seconds=60)
+    assert loop.stats.mode == "parallel"
+    assert rivals == [1, 1], "the first version, not moves at random"
 
 
 @on_ray

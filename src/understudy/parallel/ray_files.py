@@ -1,12 +1,14 @@
-"""What a game needs of the driver's machine: the modules in its folders, and the files of the run.
+"""What a worker needs of the driver's machine: the modules in its folders, and the versions of the run's model.
 
-No other machine has these paths. Folders that it lacks are left out of the search for modules; the folder that a game
-names (`GAME:FOLDER`, the versions of the run's model) is copied into a temporary one, through the object store.
+No other machine has these paths. Folders that it lacks are left out of the search for modules. The versions, against
+which a league plays, are copied into a temporary folder, through the object store.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
+import dataclasses
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,7 +18,11 @@ from typing import Any
 import ray
 
 from understudy.files.atomic import remove_if_there, write_atomically
+from understudy.files.locks import FileLock
 from understudy.games.spec import argument_of
+from understudy.parallel.player import PlayerSpec
+
+_PREFIX, _LOCK = "understudy-ray-", "worker.lock"
 
 Files = Mapping[str, Any]
 """Name of a file → reference to its content in the object store."""
@@ -33,19 +39,20 @@ def find_modules_in(folders: Sequence[str]) -> None:
 
 
 class SentFolder:
-    """The driver's side: the files of the folder that a game names, each put into the object store once."""
+    """The driver's side: the files of the folder of versions, each put into the object store once."""
 
-    def __init__(self, game: str) -> None:
-        folder = Path(argument_of(game))
-        self._folder = folder if folder.is_absolute() and folder.is_dir() else None
+    def __init__(self, players: PlayerSpec) -> None:
+        named = argument_of(players.game)  # by a game whose league is its own
+        if not (Path(named).is_absolute() and Path(named).is_dir()):
+            named = players.versions if players.league_share else ""
+        self.folder = named
+        """Empty if workers read none."""
         self._known: dict[tuple[str, int, int], Any] = {}
 
-    def files(self) -> Files | None:
-        """The files as they are now; None if the game names no folder."""
-        if self._folder is None:
-            return None
+    def files(self) -> Files:
+        """The files as they are now."""
         found = {}
-        for path in self._folder.glob("*.npz"):
+        for path in Path(self.folder).glob("*.npz") if self.folder else ():
             try:
                 stat = path.stat()
                 key = (path.name, stat.st_mtime_ns, stat.st_size)
@@ -59,27 +66,39 @@ class SentFolder:
 class ReceivedFolder:
     """A worker's side: a temporary copy of that folder."""
 
-    def __init__(self, game: str, files: Files | None) -> None:
-        self.game = game
-        """The game, with the copy in place of the folder."""
-        self._folder: Path | None = None
+    def __init__(self, players: PlayerSpec, folder: str, files: Files) -> None:
+        self.players = players
+        """As on the driver's machine, with the copy in place of the folder."""
         self._have: dict[str, Any] = {}
-        if files is not None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="understudy-ray-", ignore_cleanup_errors=True)
-            self._folder = Path(self._temporary.name)
-            self.game = f"{game.partition(':')[0]}:{os.fspath(self._folder)}"
+        if folder:
+            _remove_copies_of_killed_workers()
+            self._temporary = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+            self._lock = FileLock(Path(self._temporary.name) / _LOCK)
+            self._lock.acquire()
+            copy, game = self._temporary.name, players.game
+            if argument_of(game) == folder:
+                game = f"{game.partition(':')[0]}:{copy}"
+            self.players = dataclasses.replace(players, game=game, versions=copy)
             self.update(files)
 
-    def update(self, files: Files | None) -> None:
+    def update(self, files: Files) -> None:
         """Make the copy like the folder is now."""
-        if self._folder is None or files is None:
-            return
         for name in self._have.keys() - files.keys():
-            remove_if_there(self._folder / name)
+            remove_if_there(Path(self._temporary.name) / name)
         for name, reference in files.items():
             if self._have.get(name) != reference:
-                _write(self._folder / name, ray.get(reference))
+                _write(Path(self._temporary.name) / name, ray.get(reference))
         self._have = dict(files)
+
+
+def _remove_copies_of_killed_workers() -> None:
+    """Ray ends workers by a signal that leaves them no time to clean up. A living one holds the lock in its copy."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+        lock = FileLock(path, create=False)
+        with contextlib.suppress(OSError):  # another worker may be removing it too
+            if lock.acquire(blocking=False):
+                shutil.rmtree(path.parent, ignore_errors=True)
+        lock.release()
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import threading
 from collections.abc import Sequence
@@ -33,12 +32,12 @@ class RayPlayer:
         incarnation: int,
         saved: bytes | None,
         folders: Sequence[str],
-        files: Files | None,
+        versions: str,
+        files: Files,
     ) -> None:
         find_modules_in(folders)
-        self._folder = ReceivedFolder(players.game, files)
-        players = dataclasses.replace(players, game=self._folder.game)
-        self._player = players.open(worker, incarnation, saved)
+        self._folder = ReceivedFolder(players, versions, files)
+        self._player = self._folder.players.open(worker, incarnation, saved)
         self._synchronizer = ModelSynchronizer(settings)
         self._memory = np.zeros(shape.nbytes, np.uint8)
         self._rollout = Rollout(shape, self._memory)
@@ -46,7 +45,7 @@ class RayPlayer:
         self._go = threading.Event()
         self._go.set()
 
-    def play(self, block: Block, generation: int, files: Files | None) -> NDArray[np.uint8]:
+    def play(self, block: Block, generation: int, files: Files) -> NDArray[np.uint8]:
         """The memory of the next rollout; a new generation begins new matches."""
         self._folder.update(files)
         self._synchronizer.restore(block, self._player)

@@ -64,7 +64,7 @@ class RayWorkers(WorkerPool):
         self._incarnations, self._deaths_in_a_row = [], []  # they grow with the cluster
         self._slots: dict[int, _Slot] = {}
         self._started_ray = False
-        self._folder = SentFolder(players.game)
+        self._folder = SentFolder(players)
         self._looked_at = self._room_at = 0.0
         self.losses: Counter[str] = Counter()
         """How often workers were lost, by cause."""
@@ -205,9 +205,17 @@ class RayWorkers(WorkerPool):
             options["resources"] = {settings.worker_resource: 1}
         actor_class = ray.remote(concurrency_groups={CONTROL: 1}, **options)(RayPlayer)
         incarnation = self._incarnations[worker]
-        saved, files = self._saved_for(worker), self._folder.files()
+        saved, folder = self._saved_for(worker), self._folder
         actor = actor_class.remote(
-            self._players, self._shape, settings, worker, incarnation, saved, module_folders(), files
+            self._players,
+            self._shape,
+            settings,
+            worker,
+            incarnation,
+            saved,
+            module_folders(),
+            folder.folder,
+            folder.files(),
         )
         return _Slot(actor, actor.report.remote())
 
