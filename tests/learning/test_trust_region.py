@@ -109,6 +109,31 @@ def test_an_update_that_a_few_steps_took_to_the_limit_lowers_the_rate_to_its_lea
     assert rates == sorted(rates, reverse=True)
 
 
+def test_where_two_players_learn_from_each_other_only_too_large_steps_lower_the_rate() -> None:
+    def next_of(now: Adjusted, *, steps: int, ended_early: bool) -> Adjusted:
+        return adjust(
+            now,
+            decisions=FULL_BATCH,
+            steps=steps,
+            ended_early=ended_early,
+            agreement=0.0,
+            advantage=0.0,
+            two_players=True,
+        )
+
+    now = Adjusted()
+    for _ in range(500):
+        now = next_of(now, steps=8, ended_early=False)
+    assert now.rate == 1
+    now = Adjusted(rate=0.5)
+    assert next_of(now, steps=8, ended_early=True).rate == 0.5  # many steps that met the limit together
+    assert next_of(now, steps=4, ended_early=True).rate == pytest.approx(0.5 / 1.5)
+    assert next_of(now, steps=4, ended_early=False).rate == pytest.approx(0.55)
+    for _ in range(30):
+        now = next_of(now, steps=4, ended_early=True)
+    assert now.rate == LEAST_RATE
+
+
 def test_the_rate_falls_slowly_where_updates_have_nothing_in_common() -> None:
     now = Adjusted()
     for _ in range(50):

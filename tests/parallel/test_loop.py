@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from understudy.games.tictactoe import LINES
 from understudy.learning.batch import Batch
 from understudy.learning.losses import chosen as chosen_entries
 from understudy.learning.losses import log_softmax
+from understudy.learning.trust_region import Adjusted
 from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 from understudy.models.store import ModelStore
@@ -196,6 +198,21 @@ def test_synchronous_workers_go_on_exactly_where_a_sequential_run_ended(game: st
     resumed.run(updates=1)
     assert_same(whole.rollouts, again.rollouts)
     np.testing.assert_array_equal(uninterrupted.model.network.parameters, resumed.model.network.parameters)
+
+
+@pytest.mark.parametrize(("game", "two"), [("tictactoe", True), (COUNTING, False)])
+def test_the_trainer_knows_whether_two_players_learn_from_each_other(
+    game: str, two: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+
+    def noted(now: Adjusted, **facts: Any) -> Adjusted:
+        told.append(facts["two_players"])
+        return now
+
+    monkeypatch.setattr("understudy.learning.trainer.adjust", noted)
+    TrainingLoopManager(game, settings()).run(updates=2)
+    assert told == [two, two]
 
 
 @pytest.mark.slow

@@ -205,6 +205,7 @@ class Trainer:
             agreement=passes[0][0].agreement,
             advantage=self.values.in_units(targets.advantages[new].mean()),
             signal=meter.signal_to_noise,
+            two_players=batch.sides is not None,
         )
         self._count(batch)
         return stats

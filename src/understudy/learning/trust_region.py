@@ -114,17 +114,23 @@ def adjust(
     agreement: float,
     advantage: float,
     signal: float | None = None,
+    two_players: bool = False,
 ) -> Adjusted:
     """The factors for the next update, from the results of this one.
 
     The rate falls by 1 % per 2,048 decisions, down to 3 %, so that noise does not erase what was learned. It rises by
     10 % if successive updates agree or games go worse than they used to: then there is something to learn. It is
     divided by 1.5 if the KL limit ended the update after fewer than five gradient steps, which were too large.
+
+    Where two players learn from each other, the opponent is never the same for long, so there is always something to
+    learn, whether updates agree or not: the rate falls only for steps that were too large, and rises up to the limit.
     """
     same = now.agreement + (agreement - now.agreement) / _REMEMBERED
     mean = now.advantage + (advantage - now.advantage) / _REMEMBERED
     if ended_early and steps < _FEW_STEPS:
         factor = 1 / 1.5
+    elif two_players:
+        factor = 1.0 if ended_early else 1.1
     elif same > _SAME or mean < _DISAPPOINTED:
         factor = 1.1
     else:
