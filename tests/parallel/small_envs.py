@@ -36,6 +36,26 @@ class Dots(gymnasium.Env[Any, np.int64]):
         return image
 
 
+class Offset(gymnasium.Env[Any, np.int64]):
+    """Actions 5, 6 and 7, one of which is illegal: at first the second, then the first. It pays its number."""
+
+    def __init__(self, **_: object) -> None:
+        super().__init__()
+
+    action_space = gymnasium.spaces.Discrete(3, start=5)
+    observation_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: object = None) -> tuple[int, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._age = 0
+        return 0, {"action_mask": np.array([1, 0, 1], np.int8)}
+
+    def step(self, action: np.int64) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self._age += 1
+        return 1, float(action), self._age == 5, False, {"action_mask": np.array([0, 1, 1], np.int8)}
+
+
 gymnasium.register("Dots-v0", entry_point=Dots)
 gymnasium.register("DotsFirst-v0", entry_point=Dots, kwargs={"channels_first": True})
 gymnasium.register("LargeDots-v0", entry_point=Dots, kwargs={"side": 120})
+gymnasium.register("Offset-v0", entry_point=Offset)

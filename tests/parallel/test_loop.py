@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from parallel.small import settings
 from understudy.cli import main
-from understudy.errors import NonFiniteError, WorkersFailed
+from understudy.errors import NonFiniteError, SettingsError, WorkersFailed
 from understudy.games.tictactoe import LINES
 from understudy.learning.batch import Batch
 from understudy.learning.losses import chosen as chosen_entries
@@ -573,3 +573,8 @@ def test_the_command_wants_one_game(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["selfplay", "--run-dir", str(tmp_path)]) == 1
     assert main(["selfplay", "drift", "--env", "CartPole-v1", "--run-dir", str(tmp_path)]) == 1
     assert capsys.readouterr().err.count("Name a game to play") == 2
+
+
+def test_more_workers_than_a_machine_can_hold_are_refused_before_any_is_started() -> None:
+    with pytest.raises(SettingsError, match=r"num_workers is 5,000, which is too many for the \d+ cores"):
+        TrainingLoopManager(BANDIT, Settings(parallel=ParallelSettings(enabled=True, num_workers=5000)))

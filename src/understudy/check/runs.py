@@ -102,7 +102,7 @@ def _play(world: World, agent: RLAgent, game: str, *, explore: bool = True) -> t
     """One match; its decisions and its return."""
     state, steps, total = world.reset(), 0, 0.0
     while True:
-        state, reward, over, cut = world.step(agent.select_action(state, explore=explore).action)
+        state, reward, over, cut = world.step(agent.select_action(state, world.legal, explore).action)
         agent.observe_reward(reward)
         steps, total = steps + 1, total + reward
         if over or cut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -27,6 +28,8 @@ class World(Protocol):
 
     state_dim: int
     actions: int
+    legal: NDArray[np.bool_] | None
+    """Which actions are legal now; None if all are."""
 
     def reset(self) -> Singles:
         """Begin a match and return its first state."""
@@ -39,6 +42,7 @@ class LadderWorld:
     """The ladder task."""
 
     state_dim, actions = FEATURES, ACTIONS
+    legal: NDArray[np.bool_] | None = None
 
     def __init__(self, seed: int) -> None:
         self._task = LadderTask(seed)
@@ -53,7 +57,7 @@ class LadderWorld:
 
 
 class GymWorld:
-    """A Gymnasium environment, its observations flattened."""
+    """A Gymnasium environment, its observations flattened; `action_mask` in the info is obeyed, as in self-play."""
 
     def __init__(self, env_id: str, seed: int) -> None:
         import gymnasium  # noqa: PLC0415 - only who plays one needs it
@@ -63,20 +67,24 @@ class GymWorld:
         self._flatten = gymnasium.spaces.flatten
         self.state_dim = int(gymnasium.spaces.flatdim(self._space))
         self.actions = int(gymnasium.spaces.flatdim(self._env.action_space))
+        self._first_action = int(getattr(self._env.action_space, "start", 0))
         self._seed: int | None = seed
+        self.legal: NDArray[np.bool_] | None = None
 
     def reset(self) -> Singles:
         """See World.reset."""
-        seen, _ = self._env.reset(seed=self._seed)
+        seen, info = self._env.reset(seed=self._seed)
         self._seed = None
-        return self._state(seen)
+        return self._state(seen, info)
 
     def step(self, action: int) -> Moved:
         """See World.step."""
-        seen, reward, terminated, truncated, _ = self._env.step(action)
-        return Moved(self._state(seen), float(reward), terminated, truncated and not terminated)
+        seen, reward, terminated, truncated, info = self._env.step(action + self._first_action)
+        return Moved(self._state(seen, info), float(reward), terminated, truncated and not terminated)
 
-    def _state(self, seen: Any) -> Singles:
+    def _state(self, seen: Any, info: Mapping[str, Any]) -> Singles:
+        if "action_mask" in info:
+            self.legal = np.asarray(info["action_mask"], np.bool_)
         return np.asarray(self._flatten(self._space, seen), np.float32)
 
 

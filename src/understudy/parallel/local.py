@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from understudy.errors import WorkersFailed
+from understudy.errors import SettingsError, WorkersFailed
 from understudy.machine.priority import ONE_BLAS_THREAD
 from understudy.machine.signals import deaf_children
 from understudy.models.live import LiveModel
@@ -28,6 +28,7 @@ from understudy.settings import ParallelSettings
 
 _START_SECONDS = 180.0  # to import the libraries of a game, on a busy machine
 _STOP_SECONDS = 3.0  # to end when asked; after it a worker is terminated, then killed
+_MOST_PER_CORE = 32  # workers; each is a process with some 60 MB of its own
 _LOOK_AFTER_SECONDS = 0.05  # asking the system whether processes live costs more than looking for rollouts
 
 
@@ -246,6 +247,16 @@ class ParallelManager(WorkerPool):
         self._count_death(worker, trouble)
         self._processes[worker] = self._start(worker)
         process.close()
+
+
+def require_room(settings: ParallelSettings) -> None:
+    """Raise SettingsError for so many workers that starting them would only use up the memory of this machine."""
+    cores = os.cpu_count() or 1
+    if settings.workers > _MOST_PER_CORE * cores:
+        raise SettingsError(
+            f"parallel.num_workers is {settings.workers:,}, which is too many for the {cores} cores of this machine: "
+            f"at most {_MOST_PER_CORE * cores}. More than one per core is hardly faster."
+        )
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from understudy.errors import NonFiniteError, WorkersFailed
 from understudy.learning.update_stats import UpdateStats
 from understudy.models.store import ModelStore
 from understudy.parallel.first_model import open_start
-from understudy.parallel.local import ParallelManager
+from understudy.parallel.local import ParallelManager, require_room
 from understudy.parallel.loop_stats import LoopStats
 from understudy.parallel.loop_status import LoopStatus
 from understudy.parallel.pool import WorkerPool
@@ -62,6 +62,8 @@ class TrainingLoopManager:
         self.stats = LoopStats()
         self._store = store
         self._on_update = on_update
+        if settings.parallel.enabled and settings.parallel.backend == "local":
+            require_room(settings.parallel)
         start = open_start(game, settings, given, store, seed)
         self.model = start.model
         self._players, self._shape = start.players, start.shape
