@@ -20,7 +20,7 @@ from typing import Literal
 
 from understudy.models.contest import Contest, Stage, challenger, line_on_stage, place_in_block
 from understudy.models.evidence import Budget, Played, difference
-from understudy.models.gate_assignment import games_of_block, went_worse
+from understudy.models.gate_assignment import REST, games_of_block, is_behind, went_worse
 from understudy.settings import GateSettings
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -94,6 +94,7 @@ class Run:
     harms: int = 0
     contest: Contest | None = None
     recent: list[float] = dataclasses.field(default_factory=list)
+    control: list[float] = dataclasses.field(default_factory=list)
     played: int = 0
     won: float = 0.0
     bad_games: int = 0
@@ -110,6 +111,8 @@ class Run:
             small = place_in_block(size, self.chance)
             results: tuple[list[Played], list[Played]] = ([], [])
             for place in range(size):
+                while self.stage == "line" and is_behind(self.recent, self.control) and self.chance.random() < REST:
+                    self._game(False)
                 line_plays = (place == small) == (self.stage == "champion")
                 results[not line_plays].append(Played(self._game(line_plays)))
             self.contest = self.contest.after(difference(*results))
@@ -134,6 +137,8 @@ class Run:
         won = float(self.chance.random() < (0.1 if bad else self.wins(version, self.played)))
         if line_plays and self.stage == "line":
             self.recent = [won, *self.recent[: _LOOKED_AT - 1]]
+        elif self.stage == "line":
+            self.control = [won, *self.control[: _LOOKED_AT - 1]]
         self.won += won
         self.bad_games += bad
         self.played += 1

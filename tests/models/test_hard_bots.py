@@ -48,14 +48,16 @@ class Run:
         return name, self.gate.assign(name, opponent)
 
     def taken_off_after(self, plays: Plays, most: int, opponent: Callable[[int], str] = lambda _: "somebody") -> float:
-        """How many games were played until the line was off the stage."""
+        """How many games the line had played when it was taken off the stage; infinity if `most` games do not do it."""
+        of_line = 0
         for number in range(most):
             name, part = self.assign(opponent(number))
+            of_line += part.role == "line"
             self.gate.record(name, plays(part.role == "line", self.chance))
             state = self.gate.look()
             assert state is not None
             if state.stage == "champion":
-                return number + 1
+                return of_line
         return math.inf
 
     @property
@@ -87,6 +89,18 @@ def crashes(line: bool, chance: random.Random) -> Played:
 @pytest.mark.parametrize("plays", [by_reward, always_cut, rarely_with_result, crashes])
 def test_a_worse_line_is_found_out_whatever_its_games_tell(plays: Plays, tmp_path: Path) -> None:
     assert Run(tmp_path).taken_off_after(plays, 300) <= 150
+
+
+def test_two_bots_at_once_play_most_games_with_the_champion_while_the_line_does_a_little_worse(tmp_path: Path) -> None:
+    run, roles = Run(tmp_path), []
+    for _ in range(100):
+        games = [run.assign(), run.assign()]
+        for name, part in games:
+            roles.append(part.role)
+            run.gate.record(name, Played(float(part.role != "line" or run.chance.random() < 0.88)))
+    of_line, control = roles[60:].count("line"), roles[60:].count("control")
+    assert of_line >= 15
+    assert of_line <= 0.4 * (of_line + control)
 
 
 def test_opponents_that_are_never_met_twice(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ Role = Literal["line", "champion", "control", "challenger"]
 _CAREFUL_BLOCK = 20  # after harm, the line plays one game in this many at first
 _CAREFUL_COMPARISONS = 3
 _RECENT, _BEFORE, _WORSE = 8, 60, 1.0  # games, games before them, standard errors: what makes the line suspicious
+_LINE, _CONTROL = 16, 32  # the last games of each, of which those of the line may be worse by as much
+REST = 2 / 3  # of the games that the champion plays then, beside its games as control
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,11 @@ def assigned(
     state = with_contest(state, head)
     if state.contest is None or (state.stage == "line" and head == state.line_from):
         return on_stage, state
-    worse = state.stage == "line" and went_worse(_line_values(db))
+    line, control = _last_games(db) if state.stage == "line" else ([], [])
+    worse = went_worse(line)
+    if is_behind(line, control) and chance.random() < REST:
+        table.add_game(db, game, table.NO_BLOCK, "control", state.champion)
+        return Assignment("control", state.champion), state
     size = games_of_block(state.settings, state.stage, state.contest, worse)
     block = block_for(db, state.number, opponent, size, chance)
     part = on_stage
@@ -60,10 +66,13 @@ def games_of_block(settings: GateSettings, stage: Stage, contest: Contest, worse
     return _CAREFUL_BLOCK
 
 
-def _line_values(db: sqlite3.Connection) -> list[float]:
+def _last_games(db: sqlite3.Connection) -> tuple[list[float], list[float]]:
+    """What the last games of the line and of its control were worth, newest first."""
     # In the order in which they were given out: a clock may be set back.
-    query = "SELECT score, reward FROM gate_games WHERE role = 'line' AND finished IS NOT NULL ORDER BY rowid DESC"
-    return _values(db.execute(f"{query} LIMIT ?", (_RECENT + _BEFORE,)).fetchall())
+    query = "SELECT score, reward FROM gate_games WHERE role = ? AND finished IS NOT NULL ORDER BY rowid DESC LIMIT ?"
+    line = db.execute(query, ("line", _RECENT + _BEFORE)).fetchall()
+    values = _values([*line, *db.execute(query, ("control", _CONTROL)).fetchall()])
+    return values[: len(line)], values[len(line) :]
 
 
 def went_worse(values: Sequence[float]) -> bool:
@@ -72,10 +81,21 @@ def went_worse(values: Sequence[float]) -> bool:
     This decides only how games are shared out, before they are played; the verdict does not depend on it.
     """
     recent, before = values[:_RECENT], values[_RECENT : _RECENT + _BEFORE]
-    if len(before) < _RECENT:
-        return False
-    error = statistics.pstdev([*recent, *before]) * (1 / len(recent) + 1 / len(before)) ** 0.5
-    return bool(statistics.fmean(recent) < statistics.fmean(before) - _WORSE * error)
+    return len(before) >= _RECENT and _is_lower(recent, before)
+
+
+def is_behind(line: Sequence[float], control: Sequence[float]) -> bool:
+    """Whether the line's last games, newest first, went worse than the control's: then the champion plays most games.
+
+    This, too, decides only how games are shared out. A line that gets worse slowly would otherwise play, and lose, many
+    games until that is shown.
+    """
+    return min(len(line), len(control)) >= _RECENT and _is_lower(line[:_LINE], control[:_CONTROL])
+
+
+def _is_lower(ones: Sequence[float], others: Sequence[float]) -> bool:
+    error = statistics.pstdev([*ones, *others]) * (1 / len(ones) + 1 / len(others)) ** 0.5
+    return statistics.fmean(ones) < statistics.fmean(others) - _WORSE * error
 
 
 def _values(games: Sequence[tuple[float | None, float]]) -> list[float]:
