@@ -130,6 +130,16 @@ def test_the_command_plays_in_processes_and_prints_a_table(run: RunDir, capsys: 
     assert "two contestants, not 3" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_match_of_a_run_is_played_with_what_is_on_stage(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", str(run.root), "random", "--game", "tictactoe", "--games", "4"]) == 0
+    out = capsys.readouterr().out
+    assert "4/4 games" in out
+    assert f"{run.root.name} v{ModelStore(run.model, run.ledger).kept_versions()[-1]}" in out
+    assert main(["match", str(run.root), "random", "--clock", "10"]) == 1
+    assert "--clock and --save are for two players of shogi" in capsys.readouterr().err
+
+
 def test_a_game_of_one_player_is_compared_by_its_evaluator(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     def evaluate(model: str, first: int, games: int) -> dict[str, str]:
         return {"results": ("W" if "000002" in model else "L") * games}

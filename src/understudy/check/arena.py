@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import sys
 import time
 from collections import Counter
@@ -26,6 +27,7 @@ from understudy.parallel.arena import ArenaPlayer, can_meet, play_pairs
 _PAIRS_AT_ONCE = 5
 _SHOW_SECONDS = 1.0
 _MOST_FAILURES = 3  # of the batches of two contestants
+_MATCH_GAMES, _MOST_MATCH_GAMES = 20, 2000  # without and with a test
 _Two = tuple[ArenaPlayer, ArenaPlayer]
 
 
@@ -53,6 +55,16 @@ def run_arena(options: argparse.Namespace) -> int:
         if test is not None:
             print(arena.verdict())
     return 0
+
+
+def run_match(options: argparse.Namespace) -> int:
+    """Two contestants, one of them a run at least: an arena of two, in which a run plays with what is on stage."""
+    if options.clock or options.save:
+        raise SettingsError("--clock and --save are for two players of shogi; here a run directory plays.")
+    names = (f"{name}@stage" if Path(name).is_dir() else name for name in (options.first, options.second))
+    games = options.games or (_MATCH_GAMES if options.sprt is None else _MOST_MATCH_GAMES)
+    asked = {"game": options.game, "pairing": "all", "anchor": [], "workers": os.cpu_count() or 1, "sprt": options.sprt}
+    return run_arena(argparse.Namespace(contestants=list(names), games=games, **asked))
 
 
 def _is_run(name: str) -> bool:
