@@ -95,7 +95,7 @@ def is_behind(line: Sequence[float], control: Sequence[float]) -> bool:
 
 def _is_lower(ones: Sequence[float], others: Sequence[float]) -> bool:
     error = statistics.pstdev([*ones, *others]) * (1 / len(ones) + 1 / len(others)) ** 0.5
-    return statistics.fmean(ones) < statistics.fmean(others) - _WORSE * error
+    return bool(statistics.fmean(ones) < statistics.fmean(others) - _WORSE * error)
 
 
 def _values(games: Sequence[tuple[float | None, float]]) -> list[float]:
