@@ -1,6 +1,6 @@
 """Understudy trains game-playing agents in the background and in parallel.
 
-The names below are all there is to import; everything else may change. They are loaded when first used, so that a
+The names below are all there is to import; everything else may change. They are loaded on first use, so that a
 process can choose its number of BLAS threads before NumPy is imported. This module itself imports next to nothing:
 Ctrl-C while it is imported would give a traceback.
 """

@@ -5,8 +5,8 @@ import sys
 
 
 def run() -> int:
-    """Run the command line. Ctrl-C while it is being imported ends the process at once, without a traceback."""
-    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, as with nohup
+    """Run the command line. Ctrl-C during the imports ends the process at once, without a traceback."""
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # otherwise Ctrl-C is ignored, as with nohup
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from understudy.cli import program  # noqa: PLC0415 - this is what takes the time

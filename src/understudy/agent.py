@@ -51,21 +51,21 @@ DEFAULT_ACTIONS = ("ECONOMY", "AGGRESSIVE", "DEFENSIVE", "TECH", "ALL_IN")
 
 OnlineTraining = Literal["auto"] | bool
 
-_WAITING_SHARE = 0.5  # of the time for training online that may go by waiting for other bots
+_WAITING_SHARE = 0.5  # of the time for online training: how long it may wait for other bots
 
 
 class RLAgent:
     """Decides for a live bot and leaves its experience in the run directory.
 
     A setting of None takes its value from the model in the run directory, or the default if there is none. With
-    `try_out=False` this agent plays no trials (`training.commitment`). With names of features, a model that has other
+    `try_out=False` this agent plays no trials (`training.commitment`). If features have names, a model with other
     features or actions is converted: weights are assigned by name, and `renamed` maps old names to new ones.
 
-    An agent plays one game at a time: threads that share it wait for each other, and play the same game. A process made
-    by fork needs an agent of its own.
+    An agent plays one game at a time: threads that share it wait for each other, and play the same game. A forked
+    process must make its own agent.
 
-    Disk errors never raise into a game: what cannot be saved is kept in memory and logged, and saving is tried again
-    after the next game.
+    Disk errors are never raised into a game: what cannot be saved is kept in memory and logged, and saving is tried
+    again after the next game.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class RLAgent:
         self._run = None if run_dir is None else RunDir.at(run_dir)
         self._writable = self._run is not None and _made(self._run)
         self._record = record and self._writable
-        self._try_out = try_out and self._record  # a game that nobody learns from has nothing to try out
+        self._try_out = try_out and self._record  # nobody learns from this game, so a trial would be wasted
         self._store = self._open_store(model_path)
         signature = None if self._store is None else self._store.signature()
         network = {"policy": policy, "hidden": tuple(hidden) if isinstance(hidden, Iterable) else hidden}
@@ -129,7 +129,7 @@ class RLAgent:
 
     @property
     def model_version(self) -> int:
-        """The version that plays this game; between games the newest one. 0 if the model was never published."""
+        """The version that plays this game; between games, the newest one. 0 if no model was published yet."""
         return self._playing.version
 
     @property
@@ -139,7 +139,7 @@ class RLAgent:
 
     @property
     def features(self) -> tuple[str, ...] | None:
-        """The names of the features; None if they have none."""
+        """The names of the features; None if they are unnamed."""
         return self._model.base.features
 
     @property
@@ -174,8 +174,9 @@ class RLAgent:
         """End the game: save it for the learner, train on it here if no learner does, and return statistics.
 
         `result` is "Victory", "Defeat", "Tie", another word, or an enum with such names. `final_state` marks a game
-        that was cut rather than finished. `about` goes into the game's file: `map`, `game`, `opponent_id`,
-        `opponent_race`, and any other note. Enums, NumPy scalars and paths are converted, the rest is kept as text.
+        that was cut off rather than finished. `about` goes into the game's file: `map`, `game`, `opponent_id`,
+        `opponent_race`, and any other note. Enums, NumPy scalars and paths are converted; everything else is kept as
+        text.
         """
         with self._own():
             return self._end_episode(result_text(result), final_state, about)
@@ -216,9 +217,9 @@ class RLAgent:
         return stats | {"trained_online": update is not None, "saved": saved.get(episode.meta.id)}
 
     def close(self) -> None:
-        """Save games that could not be saved before. A learner salvages a game in progress from its journal."""
+        """Save games that could not be saved before. A learner salvages an unfinished game from its journal."""
         if self._pid != os.getpid():
-            return  # a forked child: the files are its parent's
+            return  # a forked child: the files belong to its parent
         with self._turn:
             self._leave_game()
             self._chance.close()
@@ -232,12 +233,12 @@ class RLAgent:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse copy and pickle: two agents would write into one journal."""
         raise TypeError(
-            "An RLAgent cannot be copied or pickled: it owns the files of its game. Make another one with the same "
+            "An RLAgent cannot be copied or pickled: it owns the files of its game. Make a new one with the same "
             "run_dir, also in another process; it plays the same model."
         )
 
     def _own(self) -> threading.RLock:
-        """The lock that a call holds; raises in a forked child, which has a copy of this agent."""
+        """The lock that every call holds; raises an error in a forked child, which has a copy of this agent."""
         if self._pid != os.getpid():
             raise RuntimeError(
                 f"This RLAgent is a copy: it was made in process {self._pid}, which owns the files of its game. Make "
@@ -254,9 +255,9 @@ class RLAgent:
     # ---- experience -------------------------------------------------------------------------------------------------
 
     def save_experience_data(self, path: str | os.PathLike[str]) -> bool:
-        """Save the last finished game to a file of your choice; True once it is there, False if there is no game.
+        """Save the last finished game to a file of your choice. True once the file exists, False if there is no game.
 
-        `end_episode` has already saved the game for the learner; a second copy there does not count again.
+        `end_episode` has already saved the game for the learner; the copy is not counted as a second game.
         """
         if self._last is None:
             return False
@@ -279,7 +280,7 @@ class RLAgent:
         self._mend()
         self.reload_if_newer()
         commitment = self._draw_commitment(trial)
-        purpose = {} if commitment is None else {PURPOSE: TRIAL}  # its result says little about the policy
+        purpose = {} if commitment is None else {PURPOSE: TRIAL}  # the result of a trial says little about the policy
         meta = EpisodeMeta(
             features_hash=self._model.base.spec.features_hash,
             actions=self.actions,
@@ -316,10 +317,10 @@ class RLAgent:
         return draw_commitment(share, stretch, len(self.actions), uniform, trial)
 
     def wait_for_learner(self, backlog: int = 0, timeout: float = 60.0) -> bool:
-        """Wait until at most `backlog` games wait for the learner, or the learner itself waits for more games.
+        """Wait until at most `backlog` games wait for the learner, or until the learner waits for more games.
 
         False if this takes longer than `timeout` seconds. Use it in loops that play faster than the learner learns,
-        such as simulations; otherwise experience would be old before it is used.
+        such as simulations; otherwise games are outdated by the time they are used.
         """
         return self._run is None or wait_for_learner(self._run, backlog, timeout)
 
@@ -328,7 +329,7 @@ class RLAgent:
     def train_from_batch(self, experiences: Iterable[Episode | Mapping[str, Any]]) -> dict[str, Any]:
         """Train on games (episodes, dicts of arrays, or what np.load returns) and return loss, total_steps and more.
 
-        The new weights are played at once; `save_model` publishes them.
+        The agent plays with the new weights at once; `save_model` publishes them.
         """
         episodes = [episode_from(experience, self._model.expected) for experience in experiences]
         if not episodes:
@@ -337,11 +338,12 @@ class RLAgent:
             return self._model.facts(self._model.trainer.update(episodes))
 
     def _learn_online(self, episode: Episode) -> UpdateStats | None:
-        """Train on a finished game and publish, if nobody else will; None if the game is left to the learner."""
+        """Train on a finished game and publish, unless a learner will; None if the game is left to the learner."""
         if self._store is None or not self._record or not self._trains_online():
             return None
         deadline = time.monotonic() + self._online_seconds
-        # Bots that end their games at the same time learn one after the other, each from what the last one published.
+        # Bots whose games end at the same time learn one after the other, each starting from what the previous one
+        # published.
         with self._store.turn(self._online_seconds * _WAITING_SHARE):
             self.reload_if_newer()
             return self._learn_and_publish(episode, deadline)
@@ -365,13 +367,13 @@ class RLAgent:
     # ---- the model --------------------------------------------------------------------------------------------------
 
     def save_model(self, path: str | os.PathLike[str] | None = None) -> bool:
-        """Publish what was trained here, or write the model to another file; True once the file is there."""
+        """Publish what was trained here, or write the model to another file. True once the file exists."""
         with self._own():
             self._following.save(path)
         return True
 
     def load_model(self, path: str | os.PathLike[str] | None = None) -> bool:
-        """Load the published model, or that of another file; raises ModelMissing, ModelDamaged or ModelMismatch."""
+        """Load the published model, or a model file; raises ModelMissing, ModelDamaged or ModelMismatch."""
         with self._own():
             self._following.load(path)
         return True
@@ -381,9 +383,9 @@ class RLAgent:
         return dict(self._model.export().arrays)
 
     def reload_if_newer(self) -> bool:
-        """Load a newer published model, keeping what was trained here in the meantime; True if there was one.
+        """Load a newer published model and keep what was trained here in the meantime; True if there was one.
 
-        Each game starts with it. If there is no newer model, it only reads the date of the file.
+        Each game starts with this. If there is no newer model, it only checks the date of the file.
         """
         with self._own():
             return self._following.reload_if_newer()

@@ -62,7 +62,7 @@ def _run(given: list[str]) -> int:
 
 
 def program() -> int:
-    """Run the command line of this process and write what is left of its output; the exit code."""
+    """Run the command line of this process and flush its output; returns the exit code."""
     clean_up_on_end_signals()
     return end_quietly(main())
 

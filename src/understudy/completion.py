@@ -39,13 +39,13 @@ SHELLS = {
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """The completion script of a command line for one of SHELLS; how to install it is in its first line."""
+    """The completion script of a command line for one of SHELLS. Its first line says how to install it."""
     known = {name: sorted(set(words)) for name, words in _words(parser).items()}
     return f"# To install: {SHELLS[shell]}\n{_SCRIPTS[shell](known)}"
 
 
 def _words(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
-    """What may follow each command; under "" what may stand first."""
+    """The words that may follow each command; under "", those that may come first."""
     found: dict[str, list[str]] = {"": list(_own_words(parser))}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

@@ -1,6 +1,6 @@
 """`understudy doctor`: examines a run directory, reports problems and how to repair them.
 
-It has the checks of the monitor's light (`watch/health_checks.py`), without a limit of time, and the repairs.
+It has the same checks as the monitor's light (`watch/health_checks.py`), without a time limit, and the repairs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from understudy.watch.snapshot import read_run
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem. `repair` fixes it without losing data; None where a person must fix it."""
+    """A problem. `repair` fixes it without losing data; None if a person must fix it."""
 
     what: str
     advice: str
@@ -41,7 +41,7 @@ class Finding:
 
 
 def examine(run: RunDir, *, fix: bool) -> int:
-    """Print what is wrong with a run, repair it if asked to, and return an exit code: 0 if nothing is left."""
+    """Print the problems of a run, repair them if asked to, and return an exit code: 0 if none is left."""
     if not run.root.is_dir():
         print(
             f"There is no run directory at {run.root}. RLAgent(run_dir=...) makes one, and so does `understudy learn`."
@@ -64,7 +64,7 @@ def examine(run: RunDir, *, fix: bool) -> int:
 
 
 def findings(run: RunDir) -> Iterator[Finding]:
-    """Everything that is wrong, in the order in which to repair it: what the light shows, and leftovers."""
+    """All problems, in the order in which to repair them: those of the light, and leftovers."""
     confirm_heartbeat(run.status)
     seen = read_run(run, ledger_seconds=math.inf)
     troubles = list(all_troubles(seen))
@@ -79,7 +79,7 @@ def findings(run: RunDir) -> Iterator[Finding]:
     if not any(trouble.name in ("unfinished games", "ledger damaged") for trouble in troubles):
         yield from _unfinished_games(run)
     if not seen.inside.ledger_damage:
-        if not seen.learner.alive:  # while it lives, the light knows
+        if not seen.learner.alive:  # while the learner runs, the light reports these
             yield from _gate(run)
         yield from _leftovers(run)
 
@@ -128,7 +128,7 @@ def _summary(run: RunDir) -> Iterator[str]:
 
 def _unfinished_games(run: RunDir) -> Iterator[Finding]:
     dead = list(orphans(run.live)) if run.live.is_dir() else []
-    if dead and not is_alive(read_status(run.status)):  # the light waits until they are surely dead
+    if dead and not is_alive(read_status(run.status)):  # the light waits until it is certain that they died
         yield Finding(
             f"{len(dead)} game(s) of bots that died wait to be salvaged.",
             "`understudy learn` salvages them when it runs.",
@@ -139,7 +139,7 @@ def _unfinished_games(run: RunDir) -> Iterator[Finding]:
 def _gate(run: RunDir) -> Iterator[Finding]:
     report = gate_report(run.ledger)
     if report is not None and (harm := report.last_harm) is not None:
-        advice = f"Look at what changed before; the evidence: `understudy gate {run.root}`."
+        advice = f"Find out what changed before that. The evidence: `understudy gate {run.root}`."
         yield Finding(f"A worse model was taken off: {harm.sentence}", advice, harmless=True)
     if report is not None and report.blind is not None:
         what, _, advice = report.blind.partition(". ")

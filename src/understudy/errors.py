@@ -5,14 +5,14 @@ UnderstudyError
 ├── RunDirError            the run directory cannot be used as it is (read-only, disk full, ledger damaged)
 │   └── RunReplaced        its files are no longer those that were opened
 ├── EpisodeError           experience that cannot be learned from
-├── GameFailed             the code of a game raised, or returned what does not fit
-├── MatchesDamaged         saved matches of self-play that cannot be gone on with
+├── GameFailed             the code of a game raised an error or returned something invalid
+├── MatchesDamaged         saved matches of self-play that cannot be continued
 ├── ModelError
 │   ├── ModelMissing       there is no model here yet
 │   ├── ModelDamaged       a model file that cannot be read
 │   ├── ModelMismatch      a model of another architecture or feature schema
 │   ├── NonFiniteError     an update that would put NaN or infinity into the model
-│   └── AlreadyLearned     an update from a game that another update has consumed
+│   └── AlreadyLearned     an update from a game that another update has already used
 ├── RemoteError            a bucket or shared folder cannot be used as it is
 │   └── RemoteUnavailable  it does not answer now; trying again later may help
 └── LearnerError
@@ -44,15 +44,15 @@ class EpisodeError(UnderstudyError):
 
 
 class GameFailed(UnderstudyError):
-    """The code of a game raised, or returned what does not fit; the message says which method and where."""
+    """The code of a game raised an error or returned something invalid; the message names the method and the place."""
 
 
 class MatchesDamaged(UnderstudyError):
-    """Saved matches of self-play that cannot be gone on with; the message says why."""
+    """Saved matches of self-play that cannot be continued; the message says why."""
 
 
 class ModelError(UnderstudyError):
-    """Base of everything that can be wrong with a model."""
+    """Base of all errors about models."""
 
 
 class ModelMissing(ModelError):
@@ -68,11 +68,11 @@ class ModelMismatch(ModelError):
 
 
 class NonFiniteError(ModelError):
-    """An update that would put NaN or infinity into the model; the model is as it was before."""
+    """An update that would put NaN or infinity into the model; the model is unchanged."""
 
 
 class AlreadyLearned(ModelError):
-    """An update from games that another update has consumed; `ids` says which."""
+    """An update from games that another update has already used; `ids` lists them."""
 
     def __init__(self, ids: set[str]) -> None:
         self.ids = ids
@@ -88,11 +88,11 @@ class RemoteUnavailable(RemoteError):
 
 
 class RunReplaced(RunDirError):
-    """The files of a run that a process has open are no longer those at its path."""
+    """The files that a process opened are no longer the ones at the run's path."""
 
 
 class LearnerError(UnderstudyError):
-    """Base of everything that can be wrong with a background learner."""
+    """Base of all errors about a background learner."""
 
 
 class LearnerBusy(LearnerError):
@@ -115,7 +115,7 @@ def missing_library(error: ModuleNotFoundError) -> str | None:
 
 
 def explained(error: OSError) -> str:
-    """What an error of the operating system means for the command that met it, and what to do."""
+    """The meaning of an operating system error for the command that met it, and what to do."""
     if error.errno == errno.ENOENT and error.filename is None and _nowhere():
         return "The current folder no longer exists. Change to another one, then repeat the command."
     sentence = _EXPLAINED.get(error.errno or 0)

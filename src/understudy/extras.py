@@ -9,19 +9,19 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-# Libraries that are imported by another name than they are installed by.
+# Libraries whose import name differs from the name to install.
 _DISTRIBUTIONS = {"sc2": "burnysc2", "s2clientprotocol": "burnysc2", "pynvml": "nvidia-ml-py"}
 _EXTRA = re.compile(r"^([A-Za-z0-9._-]+).*;\s*extra\s*==\s*['\"]([a-z0-9_-]+)['\"]")
-_OF_MANY = ("dev", "bench")  # extras that hold others
+_OF_MANY = ("dev", "bench")  # extras that contain other extras
 
 
 def how_to_install(library: str) -> str:
-    """A sentence with the one command that installs this library in the Python that runs now."""
+    """A sentence with the command that installs this library for the current Python."""
     library = library.partition(".")[0]
     wanted = _DISTRIBUTIONS.get(library) or library.replace("_", "-").lower()
     try:
         ours = distribution("understudy")
-    except PackageNotFoundError:  # the sources lie on the path, as in the zip for a ladder
+    except PackageNotFoundError:  # the sources are on the path without being installed, as in a ladder zip
         return f"Install it: {_pip()} {wanted}"
     found = [_EXTRA.match(requirement) for requirement in ours.requires or ()]
     extras = [match[2] for match in found if match and match[1].lower() == wanted]
@@ -38,6 +38,6 @@ def _pip() -> str:
 
 
 def _source_folder(ours: Distribution) -> str | None:
-    """Where the sources are, if they are installed as they lie (`pip install -e`)."""
+    """The folder of the sources, if they were installed with `pip install -e`."""
     origin = json.loads(ours.read_text("direct_url.json") or "{}")
     return url2pathname(urlsplit(origin["url"]).path) if origin.get("dir_info", {}).get("editable") else None

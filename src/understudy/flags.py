@@ -17,13 +17,13 @@ from understudy.rundir import DEFAULT_RUN_DIR, RunDir
 from understudy.settings import describe
 
 MOST_PORT = 65_535
-NO_READER = 141  # exit code, as a shell has it for a program that SIGPIPE ended
+NO_READER = 141  # the exit code that a shell reports for a program ended by SIGPIPE
 
 
 class Parser(argparse.ArgumentParser):
-    """Like argparse's, with short messages: what is wrong, the nearest name, and where the help is.
+    """An argparse parser with short messages: what is wrong, the nearest name, and where to find the help.
 
-    Flags that `add_settings` adds are only in the text of `--help-all`: they are many.
+    Flags added by `add_settings` appear only in `--help-all`, because there are many.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
     _hidden: list[tuple[argparse.Action, str]]
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse what is unknown here, where the names are known, and not in the parser above."""
+        """Refuse unknown arguments here, where the valid names are known, and not in the parent parser."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown and not self.ignore_unknown:
             flag = next((text.partition("=")[0] for text in unknown if text.startswith("-")), None)
@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}{end}\nAll commands and flags: {self.prog} --help\n")
 
     def add_subparsers(self, **kwargs: Any) -> Any:
-        """Add commands; the description of each is its help as a sentence, unless it has another one."""
+        """Add commands. The description of each is its help text as a sentence, unless it is given."""
         return super().add_subparsers(**({"action": _Commands} | kwargs))
 
     def hide(self, action: argparse.Action) -> None:
@@ -77,14 +77,14 @@ class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # generi
 
 
 class _Formatter(argparse.HelpFormatter):
-    """The names of all commands fit beside their texts, and defaults are shown."""
+    """Leaves room for the names of all commands, and shows defaults."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=20)
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
-        if isinstance(action, _Commands):  # argparse forgets that commands are indented once more
+        if isinstance(action, _Commands):  # argparse does not count the extra indentation of commands
             self._action_max_length += self._indent_increment
 
     def _get_help_string(self, action: argparse.Action) -> str:
@@ -92,7 +92,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def meaning(action: argparse.Action) -> str:
-    """The help of an argument, with its default if it has one that the help does not mention."""
+    """The help of an argument, with its default unless the help mentions it already."""
     text, default = action.help or "", action.default
     if "default" in text or default is None or default is False or default in ("", [], argparse.SUPPRESS):
         return text
@@ -115,18 +115,18 @@ class _HelpAll(argparse.Action):
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """`; did you mean NAME?`, or nothing where no name is near."""
+    """`; did you mean NAME?`, or '' if no name is similar."""
     found = difflib.get_close_matches(name, list(names), 1, 0.5)
     return f"; did you mean {found[0]}?" if found else ""
 
 
 def count(text: str) -> int:
-    """The type of a flag that takes a whole number of at least 1."""
+    """Argument type: a whole number of at least 1."""
     return _whole(text, 1)
 
 
 def count_or_zero(text: str) -> int:
-    """The type of a flag that takes a whole number of at least 0."""
+    """Argument type: a whole number of at least 0."""
     return _whole(text, 0)
 
 
@@ -140,14 +140,14 @@ def _whole(text: str, least: int) -> int:
 
 
 def port(text: str) -> int:
-    """The type of a flag that takes a TCP port, or 0 for any free one."""
+    """Argument type: a TCP port, or 0 for any free one."""
     if (number := _whole(text, 0)) <= MOST_PORT:
         return number
     raise argparse.ArgumentTypeError(f"{_short(text)} is not a port; ports are 0 (any free one) to {MOST_PORT}")
 
 
 def duration(text: str) -> float:
-    """The type of a flag that takes seconds or minutes: more than 0, and finite."""
+    """Argument type: seconds or minutes, above 0 and finite."""
     try:
         if 0 < (number := float(text)) < math.inf:
             return number
@@ -157,7 +157,7 @@ def duration(text: str) -> float:
 
 
 def duration_or_zero(text: str) -> float:
-    """The type of a flag that takes seconds, or none: at least 0, and finite."""
+    """Argument type: seconds, at least 0 and finite."""
     try:
         if 0 <= (number := float(text)) < math.inf:
             return number
@@ -167,7 +167,7 @@ def duration_or_zero(text: str) -> float:
 
 
 def learning_rate(text: str) -> float:
-    """The type of a flag that takes a learning rate: above 0 and at most 1."""
+    """Argument type: a learning rate, above 0 and at most 1."""
     if (rate := duration(text)) > 1:
         raise argparse.ArgumentTypeError(f"{_short(text)} is not a learning rate; those are above 0 and at most 1")
     return rate
@@ -184,7 +184,7 @@ def add_run_dir(command: argparse.ArgumentParser, flag: str = "run_dir") -> None
 
 
 def existing_run(folder: str) -> RunDir:
-    """The run in this folder; RunDirError with the nearest name if there is no such folder."""
+    """The run in this folder; RunDirError with the most similar name if the folder does not exist."""
     run = RunDir.at(folder)
     if run.root.is_dir():
         return run
@@ -200,7 +200,7 @@ def _runs_near(root: Path) -> str:
         return f", and no folder {root.parent} either."
     if near := difflib.get_close_matches(root.name, beside, 1, 0.5):
         return f"; did you mean {near[0]}?"
-    return f"; runs beside it: {', '.join(beside[:8])}." if beside else ", and no other run beside it."
+    return f"; runs beside it: {', '.join(beside[:8])}." if beside else ", and there is no other run beside it."
 
 
 def add_settings(command: Parser, sections: Sequence[str]) -> None:
@@ -217,13 +217,13 @@ def add_settings(command: Parser, sections: Sequence[str]) -> None:
 
 
 def flags(options: argparse.Namespace) -> dict[str, str]:
-    """The settings that were given as flags: `section.name` → text."""
+    """The settings given as flags: `section.name` → text."""
     named = {key.removeprefix("settings."): text for key, text in vars(options).items() if key.startswith("settings.")}
     return {key: text for key, text in named.items() if text is not None}
 
 
 def exit_code(command: Callable[[], int]) -> int:
-    """Run a command, print its error in one line if it has one, and return the exit code."""
+    """Run a command, print an error in one line, and return the exit code."""
     try:
         return int(command())
     except BrokenPipeError:

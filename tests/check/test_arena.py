@@ -189,7 +189,7 @@ def test_who_cannot_play_is_left_out_and_the_others_go_on(run: RunDir, capsys: p
         with pytest.raises(SettingsError, match="cannot play"):
             Arena("tictactoe", (FIRST, broken), ledger, 10, "all", Sprt(0, 50)).play(1)
     told = capsys.readouterr()
-    assert "lowest and broken play no more: they failed 3 times" in told.err
+    assert "lowest and broken play each other no more: 3 batches failed" in told.err
     assert "10/10 games" in told.out
 
 

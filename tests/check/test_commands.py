@@ -34,7 +34,7 @@ def test_the_exit_code_says_whether_all_is_as_asked(
 ) -> None:
     monkeypatch.setattr(suite, "check", lambda *_, **__: False)
     assert main(["learn-check", "--tasks", "ladder"]) == 1
-    assert capsys.readouterr().out == "NOT all as asked.\n"
+    assert capsys.readouterr().out == "NOT all targets reached.\n"
     monkeypatch.setattr(stability, "check", lambda *_, **__: True)
     assert main(["learn-check", "--suite", "stability", "--out", str(tmp_path / "out.json")]) == 0
-    assert capsys.readouterr().out == "All as asked.\n"
+    assert capsys.readouterr().out == "All targets reached.\n"

@@ -236,7 +236,7 @@ def test_a_journal_without_a_whole_transition_is_set_aside(folders: Folders, dec
     saved = folders.salvage(path)
     assert saved is not None
     assert saved.path is None
-    assert f"{decisions} whole decisions" in saved.reason
+    assert f"{decisions} complete decisions" in saved.reason
     assert (folders.rejected / path.name).stat().st_size == saved.size == size
     note = json.loads((folders.rejected / f"{path.name}.reason.json").read_text())
     assert note["reason"] == saved.reason
@@ -252,7 +252,7 @@ def test_an_empty_journal_is_left_to_an_owner_who_may_be_about_to_lock_it(folder
     os.utime(path, (1e9, 1e9))
     saved = folders.salvage(path)
     assert saved is not None
-    assert "no whole header" in saved.reason
+    assert "no complete header" in saved.reason
 
 
 def test_a_game_with_nan_is_refused_by_its_owner_and_set_aside_by_the_salvager(folders: Folders) -> None:
@@ -320,7 +320,7 @@ def test_a_decision_in_another_ones_place_is_no_decision(folders: Folders) -> No
     path_of(journal).write_bytes(content[: header + record] + content[header : header + record])
     saved = folders.salvage(path_of(journal))
     assert saved is not None
-    assert "1 whole decisions" in saved.reason
+    assert "1 complete decisions" in saved.reason
 
 
 def head(**changes: Any) -> bytes:
@@ -334,9 +334,9 @@ def end(payload: bytes) -> bytes:
 
 
 HOSTILE: dict[str, tuple[bytes, str]] = {
-    "noise": (bytes(range(256)) * 10, "no whole header"),
-    "no line end": (head()[:-1], "no whole header"),
-    "endless header": (b"UNDERSTUDY-JOURNAL " + b" " * 2_000_000, "no whole header"),
+    "noise": (bytes(range(256)) * 10, "no complete header"),
+    "no line end": (head()[:-1], "no complete header"),
+    "endless header": (b"UNDERSTUDY-JOURNAL " + b" " * 2_000_000, "no complete header"),
     "no JSON": (b"UNDERSTUDY-JOURNAL {\n", "header cannot be read"),
     "deep JSON": (b"UNDERSTUDY-JOURNAL " + b"[" * 500_000 + b"\n", "header cannot be read"),
     "a list": (b"UNDERSTUDY-JOURNAL []\n", "header cannot be read"),
@@ -346,7 +346,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "huge state": (head(state_dim=10**12), "1000000000000 features"),
     "negative state": (head(state_dim=-4), "-4 features"),
     "text actions": (head(n_actions="many"), "'many' actions"),
-    "huge actions": (head(n_actions=2**62), "actions, which cannot be"),
+    "huge actions": (head(n_actions=2**62), "actions, which is impossible"),
     "true actions": (head(n_actions=True), "True actions"),
     "end without decisions": (head() + end(b'{"meta": {}, "last_reward": 0, "final_state": null}'), r"shape \(0, 4\)"),
     "end of nonsense": (head() + end(b"[]"), "end cannot be read"),

@@ -214,7 +214,7 @@ def test_games_of_a_policy_long_gone_are_archived_unlearned_and_it_says_so(run: 
     learn_once(run, "--learner.min-sample-size", "0.2")
     assert outcomes(run) == {"learned": 0, "online": 0, "skipped": 3, "rejected": 0}
     assert store.load().version == head.version  # no trace of them in the model
-    assert "  Too Stale:       3 games were played by a policy too unlike" in run.log.read_text()
+    assert "  Too Stale:       3 games were played by a policy too different" in run.log.read_text()
 
 
 def test_bad_files_are_rejected_with_a_reason_and_the_rest_is_learned(run: RunDir) -> None:

@@ -1,4 +1,4 @@
-"""What a bot says about itself: how many features it sees, and the names of its actions and features."""
+"""How a bot describes itself: the number of features it sees, and the names of its actions and features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from understudy.experience.notes import note_text
 
 
 def action_labels(actions: Iterable[object] | int) -> tuple[str, ...]:
-    """One label for each action: from labels, members of an enum or the enum itself, or from their number."""
+    """One label for each action, from labels, members of an enum, the enum itself, or the number of actions."""
     count = _whole(actions)
     labels = _names("actions", actions) if count is None else tuple(f"action {number}" for number in range(count))
     if len(labels) < 2:
@@ -32,7 +32,7 @@ def state_size(state_dim: object) -> int:
 
 
 def feature_names(features: Sequence[str] | None, state_dim: int) -> tuple[str, ...] | None:
-    """The names of the features, one for each; None if they have none."""
+    """The names of the features, one for each; None if they are unnamed."""
     if features is None:
         return None
     names = _names("features", features)
@@ -42,7 +42,7 @@ def feature_names(features: Sequence[str] | None, state_dim: int) -> tuple[str, 
 
 
 def whole_seed(seed: object) -> int | None:
-    """A seed of random numbers."""
+    """A valid seed for random numbers, or an error."""
     number = None if seed is None else _whole(seed)
     if seed is not None and (number is None or number < 0):
         raise SettingsError(f"seed is {seed!r:.80}; it must be a whole number of at least 0, or None.")

@@ -1,4 +1,5 @@
-"""A game of a live bot: each decision is drawn from the network, and in the game's journal before the bot gets it."""
+"""A game of a live bot. Each decision is drawn from the network and written to the game's journal before the bot gets
+it."""
 
 from __future__ import annotations
 
@@ -24,9 +25,10 @@ logger = logging.getLogger(__name__)
 
 
 class Decision(NamedTuple):
-    """What to do, the probability it was drawn with, and what the rest of the game is expected to be worth.
+    """What to do, the probability it was drawn with, and the expected return of the rest of the game.
 
-    `probability` includes exploration and trials; where nothing was drawn (`explore=False`), it is the policy's own.
+    `probability` includes exploration and trials. Where nothing was drawn (`explore=False`), it is the probability
+    under the policy.
     """
 
     action: int
@@ -84,13 +86,13 @@ class LiveGame:
             log_prob = math.log(probability)
         else:
             action, probability = best(logits, mask)
-            log_prob = 0.0  # the choice was certain
+            log_prob = 0.0  # nothing was drawn
         self.journal.append(self._state, action, log_prob, value, mask, self._reward, kept is not None)
         self._reward = 0.0
         return Decision(action, self._labels[action], probability, value)
 
     def _at_random(self) -> NDArray[np.float32]:
-        """Logits of a random decision, for a model whose numbers overflow: no reason to end the bot's game."""
+        """Logits of a uniformly random decision: a model whose numbers overflow must not end the bot's game."""
         if not self._played_at_random:
             self._played_at_random = True
             logger.error(
@@ -109,7 +111,8 @@ class LiveGame:
             self._reward += number
 
     def end(self, result: str, final_state: ArrayLike | None, about: Mapping[str, Any]) -> Episode:
-        """The finished game; raises EpisodeError if it cannot be learned from. `final_state` marks one that was cut."""
+        """The finished game; raises EpisodeError if it cannot be learned from. `final_state` marks a game that was cut
+        off."""
         notes = meta_notes(about, self.journal.meta.extra)
         if final_state is None:
             return self.journal.finish(result, self._reward, time.time(), **notes)
@@ -117,14 +120,14 @@ class LiveGame:
         return self.journal.truncate(final, self._reward, time.time(), result, **notes)
 
     def _zero_broken(self, state: NDArray[np.float32], what: str) -> NDArray[np.float32]:
-        """The state with 0 where it is NaN or infinite, and a warning that names these features."""
+        """The state with 0 where it is NaN or infinite; logs a warning that names these features."""
         if broken := zero_broken_features(state):
             names = ", ".join(map(self._feature_name, broken))
             logger.warning("NaN or infinite in %s, and counted as 0: %s.", what, names)
         return state
 
     def _take(self, state: ArrayLike) -> None:
-        """Copy a state as the bot has it: a list or an array of numbers, in any type that NumPy converts."""
+        """Copy a state: a list or an array of numbers, of any type that NumPy converts."""
         cause: Exception | None = None
         try:
             if len(state) == len(self._state) and not isinstance(state, str):  # type: ignore[arg-type]
@@ -159,7 +162,7 @@ def _number(reward: object) -> float:
 
 
 def _not_this(value: object) -> str:
-    """The end of a sentence that says what was expected."""
+    """The end of an error message: what was given instead."""
     if isinstance(value, np.ndarray) and value.ndim != 1:
         return f"not an array of shape {value.shape}"
     if isinstance(value, list | tuple | np.ndarray) and len(value) != 1:

@@ -20,10 +20,10 @@ _MOST_AGENTS = 1000  # with one seed in one run
 
 
 class Chance:
-    """A stream of random numbers. With a seed, it goes on where it was last saved, also in another process.
+    """A stream of random numbers. With a seed, it continues where it was last saved, also in another process.
 
-    Without a seed every process has a stream of its own, and nothing is saved. Agents with the same seed that play in
-    one run at the same time get different streams and files: agent_7.json, agent_7-1.json and so on.
+    Without a seed every process has its own stream, and nothing is saved. Agents with the same seed that play in one
+    run at the same time get different streams and files: agent_7.json, agent_7-1.json and so on.
     """
 
     def __init__(self, seed: int | None, folder: Path | None) -> None:
@@ -42,7 +42,7 @@ class Chance:
                 logger.warning("The random numbers start from a new seed: %s cannot be read: %s", self._file, error)
 
     def _take_place(self, seed: int, folder: Path) -> int:
-        """The first number that no living agent with this seed has; 0 where the folder takes no locks."""
+        """The first number that no running agent with this seed has; 0 where the folder does not support locks."""
         for place in range(_MOST_AGENTS):
             lock = FileLock(folder / f".agent_{seed}-{place}.lock")
             try:
@@ -55,25 +55,25 @@ class Chance:
         return _MOST_AGENTS
 
     def close(self) -> None:
-        """Let another agent with this seed go on from here."""
+        """Allow another agent with this seed to continue the stream."""
         if self._lock is not None:
             self._lock.release()
 
     def state(self) -> dict[str, Any]:
-        """Where the stream is, as JSON can hold it."""
+        """The state of the stream, as JSON can hold it."""
         return {"rng": self._generator.bit_generator.state}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; a stream without a seed stays as it is."""
+        """Continue from a saved state; a stream without a seed stays as it is."""
         if self._seeded and "rng" in state:
             self._generator.bit_generator.state = state["rng"]
 
     def save(self) -> None:
-        """Keep the state for the next process."""
+        """Save the state for the next process."""
         if self._file is None:
             return
         if self._lock is not None and not self._lock.held and not self._lock.acquire(blocking=False):
-            return  # closed, and another agent has gone on from here
+            return  # closed; another agent continues the stream
         text = json.dumps(self.state()).encode()
         try:
             write_atomically(self._file, lambda stream: stream.write(text), durable=False)

@@ -63,7 +63,7 @@ def draw(logits: Floats, legal: Legal, exploration: float, uniform: float, kept:
 
 
 def best(logits: Floats, legal: Legal) -> Choice:
-    """The most probable legal action, the first of equals, and its probability under the softmax."""
+    """The most probable legal action (the first one in a tie) and its probability under the softmax."""
     actions, weights = _softmax_weights(logits, legal)
     highest = max(weights)
     place = weights.index(highest)
@@ -73,7 +73,7 @@ def best(logits: Floats, legal: Legal) -> Choice:
 def draw_all(
     logits: Floats, legal: NDArray[np.bool_] | None, exploration: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Draw an action for every row of logits (N, A); the actions and the log-probabilities they were drawn with."""
+    """For every row of logits (N, A), draw an action; returns the actions and their log-probabilities as drawn."""
     log_probs = log_softmax(logits, legal)
     # The Gumbel trick: the index of the largest log p + noise is distributed as p.
     noise = rng.standard_exponential(logits.shape, dtype=np.float32)
@@ -90,7 +90,7 @@ def draw_all(
 
 
 def best_all(logits: Floats, legal: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """The most probable legal action of every row of logits (N, A), the first of equals."""
+    """The most probable legal action for every row of logits (N, A), the first one in a tie."""
     actions: NDArray[np.int64] = np.argmax(np.where(_allowed(logits, legal), logits, -np.inf), axis=1)
     return actions
 
@@ -104,7 +104,7 @@ def probabilities(logits: Floats, legal: NDArray[np.bool_] | None, exploration: 
 
 
 def _allowed(logits: Floats, legal: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """A mask in the shape of the logits, which may lack the last actions where no row allows them."""
+    """A mask in the shape of the logits. A given mask may lack the last actions if they are never legal."""
     return np.ones(logits.shape, np.bool_) if legal is None else legal[:, : logits.shape[1]]
 
 
@@ -118,13 +118,13 @@ def _draw_from(weights: list[float], exploration: float, uniform: float) -> tupl
         cumulative = list(accumulate(weights))
         total = cumulative[-1]
         drawn = min(bisect_right(cumulative, (uniform - exploration) / (1.0 - exploration) * total), count - 1)
-        while not weights[drawn]:  # rounding led past the last possible action
+        while not weights[drawn]:  # rounding moved past the last action that can be drawn
             drawn -= 1
     return drawn, drawn_with(weights[drawn] / total, exploration, count)
 
 
 def _softmax_weights(logits: Floats, legal: Legal) -> tuple[list[int] | None, list[float]]:
-    """The legal actions (None: all) and what their probabilities are proportional to; the largest is 1."""
+    """The legal actions (None: all) and unnormalised probabilities, the largest of which is 1."""
     actions: list[int] | None = None
     if len(logits) > _FEW:
         if legal is not None:

@@ -1,9 +1,4 @@
-"""Trials: games that keep to one action for a while, to estimate what it is worth.
-
-Sampling each decision independently rarely shows the value of an action that pays off only when sustained. These games,
-the trials, do. Their decisions are recorded with the probability they were drawn with (sampling.py), and marked, so
-that `training.trial_weight` can say how they are learned from.
-"""
+"""Trials: games that keep to one action for a while, to estimate its value."""
 
 from __future__ import annotations
 
@@ -15,14 +10,15 @@ from understudy.acting.sampling import Legal
 
 
 class Commitment(NamedTuple):
-    """An action, and the decisions of a game, counted from 0, from and up to which it is kept to."""
+    """An action and the decisions, counted from 0, between which a game keeps to it."""
 
     action: int
     begin: float
     end: float
 
     def action_at(self, decision: int, legal: Legal) -> int | None:
-        """The action to keep to in this decision; None where it is not part of the trial, or the action is illegal."""
+        """The action to keep to in this decision; None if the decision is not part of the trial or the action is
+        illegal."""
         if self.begin <= decision < self.end and (legal is None or legal[self.action]):
             return self.action
         return None
@@ -31,11 +27,11 @@ class Commitment(NamedTuple):
 def draw_commitment(
     share: float, stretch: float, actions: int, uniform: Callable[[], float], action: int | None = None
 ) -> Commitment | None:
-    """What a game commits itself to: nothing, but for this share of games; else `action`, or one that is drawn.
+    """Make this game a trial with probability `share`: of `action`, or of one that is drawn. None if it is no trial.
 
-    Without a `stretch` it is for all of a game. With one, it lasts for half of that or longer, and sometimes for the
-    rest of the game: the policy that has been learned so far plays the rest and shows the outcome. One in
-    four begins later, after about a stretch of the policy's own, and then always with a drawn action.
+    Without a `stretch` the trial lasts for the whole game. With one, it lasts for at least half of the stretch, and
+    sometimes for the rest of the game. The learned policy plays what remains and shows the outcome. One trial in four
+    begins later, after about a stretch played by the policy, and then always with a drawn action.
     """
     if not share or uniform() >= share:
         return None

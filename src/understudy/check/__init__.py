@@ -1,1 +1,1 @@
-"""Does the learner learn with default settings? Tasks, peers and the table that `understudy learn-check` prints."""
+"""Does learning work with default settings? Tasks, peers and the table that `understudy learn-check` prints."""

@@ -26,13 +26,13 @@ from understudy.parallel.arena import ArenaPlayer, can_meet, play_pairs
 
 _PAIRS_AT_ONCE = 5
 _SHOW_SECONDS = 1.0
-_MOST_FAILURES = 3  # of the batches of two contestants
+_MOST_FAILURES = 3  # failed batches before two contestants stop playing each other
 _MATCH_GAMES, _MOST_MATCH_GAMES = 20, 2000  # without and with a test
 _Two = tuple[ArenaPlayer, ArenaPlayer]
 
 
 def run_arena(options: argparse.Namespace) -> int:
-    """Play what was asked for, and print the ratings."""
+    """Play the requested games and print the ratings."""
     run = next((existing_run(name.partition("@")[0]) for name in options.contestants if _is_run(name)), None)
     if run is None:
         raise SettingsError("At least one contestant must be a run directory: the games are recorded there.")
@@ -72,7 +72,7 @@ def _is_run(name: str) -> bool:
 
 
 class Arena:
-    """Plays what is missing of the games, and records each as soon as its batch is over."""
+    """Plays the games that are still missing, and records each batch as soon as it ends."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Arena:
             )
         self._done = {two: set(ledger.pairs(game, two[0].name, two[1].name)) for two in self._meet}
         self._given = {two: set(pairs) for two, pairs in self._done.items()}
-        # With uncertain pairing a few games of each pair show where more are needed.
+        # With uncertain pairing, a few games of each pair show which pairs need more.
         self._budget = self._most * len(players) * 2 if self._pairing == "uncertain" else self._most * len(self._meet)
         self._failures: Counter[_Two] = Counter()
         self._told = 0.0
@@ -128,13 +128,13 @@ class Arena:
                         self._take_in(two, future.result())
                     except UnderstudyError as error:
                         self._give_back(two, pairs, error)
-                        batches = self._batches()  # it may have been at its end
+                        batches = self._batches()  # the previous iterator may have ended
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         self._show(end=True)
 
     def _give_back(self, two: _Two, pairs: Sequence[int], error: UnderstudyError) -> None:
-        """Somebody could not play, as an engine that died: they try again, and are left out if they keep failing."""
+        """Put back a batch that failed, for example because an engine died. A pair that keeps failing is left out."""
         self._given[two].difference_update(pairs)
         self._failures[two] += 1
         one, other = (player.name for player in two)
@@ -143,13 +143,13 @@ class Arena:
             return
         if self._test is not None:
             raise error
-        print(f"{one} and {other} play no more: they failed {_MOST_FAILURES} times.", file=sys.stderr)
+        print(f"{one} and {other} play each other no more: {_MOST_FAILURES} batches failed.", file=sys.stderr)
         missing = self._most - len(self._done[two])
         self._budget -= missing if self._pairing != "uncertain" else 0
         self._meet.remove(two)
 
     def _batches(self) -> Iterator[tuple[_Two, list[int]]]:
-        """What to play next, until nothing is left or it is decided."""
+        """The batches to play next, until no games are left or the test has decided."""
         while not (self._test is not None and self._decided()):
             two = self._next()
             if two is None:
@@ -172,7 +172,7 @@ class Arena:
         return min(open_pairs, key=lambda two: len(self._given[two]), default=None)
 
     def _least_certain(self, open_pairs: Sequence[_Two]) -> _Two:
-        """At first the contestants with the fewest games play, then the pairs whose order is least certain."""
+        """The pairs to play next: first those with the fewest games, then those whose order is least certain."""
         played: Counter[str] = Counter()
         for two in self._meet:
             for player in two:
@@ -202,7 +202,7 @@ class Arena:
         return self._test is not None and self._test.decided(self._scores()) is not None
 
     def verdict(self) -> str:
-        """What the test of two contestants says."""
+        """The result of the sequential test between two contestants."""
         assert self._test is not None
         one, other = self._meet[0]
         return self._test.verdict(one.name, other.name, self._scores())
@@ -219,7 +219,7 @@ class Arena:
 
 
 def rated(ledger: ArenaLedger, game: str, anchors: Mapping[str, float]) -> Ratings:
-    """All games of a ledger, fitted together."""
+    """Ratings from one fit over all games in a ledger."""
     found = ledger.results(game)
     played = {name for two in found for name in two}
     return fit(
@@ -228,7 +228,7 @@ def rated(ledger: ArenaLedger, game: str, anchors: Mapping[str, float]) -> Ratin
 
 
 def as_results(two: tuple[str, str], counts: Counter[int]) -> PairResults:
-    """The games of two players, for a fit."""
+    """The games of two players, as input to the rating fit."""
     return PairResults(*two, counts[1], counts[0], counts[-1])
 
 

@@ -10,7 +10,7 @@ from understudy.flags import count
 from understudy.games.spec import resolve
 
 MANY = 8
-"""Contestants from which games are given to the pairs that are least certain."""
+"""From this number of contestants on, games go to the pairs whose order is least certain."""
 
 
 def add_command(commands: Any) -> None:

@@ -1,4 +1,5 @@
-"""The commands `learn-check` (does it learn?), `evaluate` (how good is it?) and `validate` (is this a game?)."""
+"""The commands `learn-check` (does it learn?), `evaluate` (how good is it?) and `validate` (can these games be learned
+from?)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _IMPORT = "with --env: a package that registers environments, installed or in th
 
 
 def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
-    """Add the commands. `main` runs another command line: games have check commands of their own."""
+    """Add the commands. `main` runs another command line, because games have check commands too."""
     check = commands.add_parser("learn-check", help=_TEXT)
     check.add_argument(
         "--suite",
@@ -45,7 +46,9 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
     )
     general.add_argument("--no-peer", action="store_true", help="do not run Stable-Baselines3")
     general.add_argument("--only-peer", action="store_true", help="run only Stable-Baselines3")
-    general.add_argument("--stop-at-goal", action="store_true", help="end a run when its training games reach the goal")
+    general.add_argument(
+        "--stop-at-goal", action="store_true", help="stop a run when its training games reach the goal"
+    )
     stability = check.add_argument_group("of the suite stability")
     stability.add_argument("--decisions", type=count, default=5_000_000, metavar="N", help="decisions of training")
     check.set_defaults(run=lambda options: _check(options, main))
@@ -91,11 +94,11 @@ def _check(options: argparse.Namespace, main: Callable[[list[str]], int]) -> int
     try:
         passed = _general(options, out) if options.suite == "general" else _stability(options, out)
     except KeyboardInterrupt:
-        print("Interrupted; the table has what was done.", file=sys.stderr)
+        print("Interrupted; the table shows the runs that finished.", file=sys.stderr)
         return 130
     if options.only_peer:
-        return 0  # nothing is asked of peers
-    print("All as asked." if passed else "NOT all as asked.")
+        return 0  # peers have no target to reach
+    print("All targets reached." if passed else "NOT all targets reached.")
     return int(not passed)
 
 

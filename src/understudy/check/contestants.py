@@ -1,4 +1,4 @@
-"""Who plays in an arena: versions of runs, model files, and opponents that a game has, by the names people give."""
+"""The contestants of an arena by name: versions of runs, model files, and opponents that the game provides."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from understudy.models.store import ModelStore
 from understudy.parallel.arena import RANDOM, ArenaPlayer
 from understudy.rundir import RunDir
 
-_SHOWN = 6  # versions of a run that is named without a version
+_SHOWN = 6  # versions shown for a run that is named without a version
 
 
 def contestants_of(names: Sequence[str], game: str) -> list[ArenaPlayer]:
-    """The contestants that are meant; SettingsError where a name means nobody, or two are the same."""
+    """The contestants with these names; SettingsError if a name is unknown or two contestants are the same."""
     found = [player for name in names for player in _named(name, game)]
     seen: dict[str, ArenaPlayer] = {}
     for player in found:

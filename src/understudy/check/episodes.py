@@ -15,7 +15,7 @@ from understudy.settings import StorageSettings
 
 
 def report(path: Path, expected: Expected | None = None) -> dict[str, Any]:
-    """What is in a file, or `error`: why it cannot be learned from. `notes` say what would make it more useful."""
+    """What a file contains, or `error`: why it cannot be learned from. `notes` say how to make it more useful."""
     try:
         episode = read_episode(path, StorageSettings(), expected)
     except (EpisodeError, OSError) as error:

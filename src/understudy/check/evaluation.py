@@ -31,7 +31,8 @@ FIRST_SEED = 2_000_003
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How good a policy is. `score` is a mean return, or with `won` a share of games won; `low` and `high`: 95 %."""
+    """How good a policy is. `score` is a mean return or, if `won` is set, a share of games won; `low` and `high` bound
+    its 95 % interval."""
 
     game: str
     version: int
@@ -66,11 +67,11 @@ def evaluate(
     sample: bool = False,
     seed: int = 0,
 ) -> Score:
-    """Play games with a version of the model, the one that bots load by default.
+    """Play games with a version of the model, by default the one that bots load.
 
-    The evaluator of the game plays if it has one and `sample` and `seed` are not used. Otherwise a game of one player
-    gives a mean return; in a game of two, half of the games on each side are played against a random player. The most
-    probable action is taken, or with `sample` one is drawn from the policy.
+    If the game has an evaluator, and `sample` and `seed` are not used, the evaluator plays. Otherwise a game for one
+    player gives a mean return. In a game for two players, the opponent is random, and the policy plays each side in
+    half of the games. The policy takes its most probable action, or draws one with `sample`.
     """
     if games < 1:
         raise SettingsError(f"{games} games cannot be played; at least 1.")
@@ -93,13 +94,13 @@ def evaluate(
 
 
 def report(score: Score, *, as_json: bool) -> int:
-    """Print a score; the exit code is 0."""
+    """Print a score; returns exit code 0."""
     print(json.dumps(dataclasses.asdict(score)) if as_json else score)
     return 0
 
 
 def game_of(run: RunDir, state: ModelState) -> str:
-    """The game that a run was trained on: as self-play noted it, else the one whose features the model has."""
+    """The game that a run was trained on, as self-play noted it; else the game whose features the model has."""
     if run.ledger.exists():
         with Ledger(run.ledger, read_only=True) as ledger:
             for published in ledger.versions(newest=20):
@@ -140,7 +141,7 @@ def _of_results(name: str, version: int, results: str, against: str | None) -> S
 class Play:
     """Plays matches, many at once. Each match counts once, however long it is.
 
-    The other side is played by `other`, which draws its actions from its policy, or at random.
+    The other side is played by `other`, which draws its actions from its policy, or by a random player.
     """
 
     def __init__(
@@ -150,7 +151,8 @@ class Play:
         self._other = other
 
     def returns(self, games: int, sides: Sequence[int] | None = None) -> tuple[list[float], int]:
-        """The return of each game for the policy, which plays these sides or both; and how many did not end."""
+        """The return of each game for the policy, which plays these sides, or both; and the number of games that did
+        not end."""
         found: list[float] = []
         unfinished = 0
         while len(found) < games:
@@ -200,7 +202,7 @@ class Play:
 
 
 def _in_play(model: LiveModel, size: int) -> InPlay:
-    """The network for `size` matches that begin now."""
+    """A network that plays `size` matches, all of them at their start."""
     network = model.network
     in_play = network.in_play(size)
     in_play.begin(np.zeros((size, network.reach, network.state_dim), np.float32), np.zeros(size, np.int64))

@@ -20,16 +20,17 @@ _stop: Any = None  # in a run's process: the event that asks it to end
 
 
 def stopped() -> bool:
-    """In the process of a run: whether it is to end."""
+    """Whether this run should stop; called in the process of the run."""
     return _stop is not None and bool(_stop.is_set())
 
 
 def run_all(
     function: Callable[[Job], Result], jobs: Sequence[Job], at_once: int, done: Callable[[Job, Result | str], None]
 ) -> None:
-    """Call a function for every job in a process of its own, and `done` with each result, or with what went wrong.
+    """Call a function for every job in a separate process, and `done` with each result or error.
 
-    When this is interrupted, runs under way are asked to end, `done` gets what they return, and it raises again.
+    On an interrupt, the runs in progress are asked to stop, `done` gets what they return, and the interrupt is raised
+    again.
     """
     os.environ.update(ONE_BLAS_THREAD)  # inherited by the processes, which read it before they load NumPy
     spawn = multiprocessing.get_context("spawn")
@@ -50,7 +51,7 @@ def run_all(
             for future in as_completed(futures):
                 done(futures.pop(future), future.result())
         except KeyboardInterrupt:
-            show("\nEnding the runs under way; Ctrl-C again does not wait for them ...")
+            show("\nStopping the runs in progress; Ctrl-C again does not wait for them ...")
             stop.set()
             for future in as_completed([future for future in futures if not future.cancel()]):
                 done(futures[future], future.result())
@@ -58,7 +59,8 @@ def run_all(
 
 
 def _begin(stop: Any) -> None:
-    """Ctrl-C reaches every process of a terminal; the parent asks this one to end. Without a parent it ends at once."""
+    """Prepare the process of a run: Ctrl-C reaches every process of a terminal, but only the parent may stop this one.
+    If the parent dies, the process ends at once."""
     global _stop  # noqa: PLW0603 - one process, one run
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,14 +1,14 @@
 """The ladder task: few decisions, many features, and a reward only at the end of the game.
 
 A game has 20 decisions with 50 features and 6 actions each. The opponent is of one of 6 types, all equally likely. Each
-type has one right action, which is right at every decision of the game. All features are Gaussian noise; from the sixth
+type has one right action, the same at every decision of the game. All features are Gaussian noise; from the sixth
 decision on, feature k is one higher if the opponent is of type k. The game is won with probability
 
     0.05 + 0.9 × share of right decisions
 
-and pays 1 if it is won, else 0. A random player wins 0.20. With every decision right, 0.95 would be won. The first five
-decisions are blind, though, so that the best policy wins `BEST` = 0.755: one of six blind decisions is right, and with
-this noise 99.0 % of the others are.
+and pays 1 if it is won, else 0. A random player wins 20 % of its games. With every decision right, 95 % would be won.
+The first five decisions are blind, though, so the best policy wins `BEST` = 75.5 %: one in six blind decisions is
+right, and with this noise 99.0 % of the others are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BEST = LEAST + SPAN * (VISIBLE_FROM / ACTIONS + (DECISIONS - VISIBLE_FROM) * SEE
 
 
 class Games(NamedTuple):
-    """G games, which do not depend on what is decided in them."""
+    """G games. They do not depend on the decisions made in them."""
 
     states: Singles  # (G, 20, 50)
     right: Integers  # (G,) the action that is right throughout the game
@@ -48,13 +48,13 @@ def draw_games(rng: np.random.Generator, count: int) -> Games:
 
 
 def win_probability(games: Games, actions: Integers) -> NDArray[np.float64]:
-    """(G,) how probably each game is won with these actions (G, 20)."""
+    """(G,) the probability that each game is won with these actions (G, 20)."""
     share: NDArray[np.float64] = (actions == games.right[:, None]).mean(axis=1)
     return LEAST + SPAN * share
 
 
 class LadderTask:
-    """One game after the other, one decision at a time."""
+    """Plays one game after the other, one decision at a time."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -62,13 +62,14 @@ class LadderTask:
         self._actions: list[int] = []
 
     def reset(self) -> Singles:
-        """Begin a new game and return its first state."""
+        """Start a new game and return its first state."""
         self._game = draw_games(self._rng, 1)
         self._actions = []
         return self._state(0)
 
     def step(self, action: int) -> tuple[Singles, float, bool]:
-        """Decide once; the next state, the reward, and whether the game is over. The last state is shown twice."""
+        """Decide once. Returns the next state, the reward, and whether the game is over. The last state is returned
+        twice."""
         self._actions.append(int(action))
         if len(self._actions) < DECISIONS:
             return self._state(len(self._actions)), 0.0, False
@@ -81,7 +82,7 @@ class LadderTask:
 
 
 def linear_reinforce(seed: int, games: int, step_size: float = 0.003) -> NDArray[np.float64]:
-    """The weights of a linear policy after REINFORCE with one game an update: a learner should do no worse."""
+    """The weights of a linear policy after REINFORCE with one game per update. A learner should do no worse."""
     rng = np.random.default_rng(seed)
     weights, baseline = np.zeros((FEATURES + 1, ACTIONS)), RANDOM
     for _ in range(games):
@@ -98,6 +99,6 @@ def linear_reinforce(seed: int, games: int, step_size: float = 0.003) -> NDArray
 
 
 def linear_win_rate(weights: NDArray[np.float64], seed: int = 99, count: int = 2000) -> float:
-    """How many fresh games a linear policy wins when it always takes its most probable action."""
+    """The share of new games that a linear policy wins when it always takes its most probable action."""
     games = draw_games(np.random.default_rng(seed), count)
     return float(win_probability(games, (games.states @ weights[:-1] + weights[-1]).argmax(axis=-1)).mean())

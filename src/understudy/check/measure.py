@@ -11,12 +11,12 @@ from understudy.check.tasks import Task
 
 _SAY_SECONDS = 5.0
 FRESH_SEED = 1_000_003
-"""Added to the seed of a run for the games of an evaluation, so that they are none that were trained on."""
+"""Added to the seed of a run for evaluation games, so that none of them occurred in training."""
 
 
 @dataclass(slots=True)
 class TaskOutcome:
-    """How one learner did with one task and one seed."""
+    """The result of one learner on one task with one seed."""
 
     task: str
     learner: str
@@ -27,24 +27,24 @@ class TaskOutcome:
     reached: int | None = None
     """Decisions until the mean return of the last training games reached the goal; None if it never did."""
     best: float = float("-inf")
-    """The highest mean return of as many training games in a row."""
+    """The highest mean return over a window of as many training games."""
     last: float = float("nan")
     """The mean return of the last training games."""
     greedy: float = float("nan")
-    """The mean return of the greedy policy in fresh games after training."""
+    """The mean return of the greedy policy in new games after training."""
     marks: dict[int, float] = field(default_factory=dict)
-    """The same after some number of training games."""
+    """The mean return of the greedy policy in new games, after given numbers of training games."""
     error: str = ""
 
     def solved(self, task: Task) -> bool:
-        """Whether it does what the task asks for."""
+        """Whether the outcome meets the goal of the task."""
         if task.marks:
             return all(self.marks.get(games, float("-inf")) >= least for games, least in task.marks)
         return self.reached is not None and self.greedy >= task.goal
 
 
 class Watch:
-    """Follows one training run: counts, notes when the goal is reached, says how far it is, and when to stop."""
+    """Follows one training run: counts games, notes when the goal is reached, reports progress, decides when to stop."""
 
     def __init__(
         self, task: Task, learner: str, seed: int, stopped: Callable[[], bool], say: Callable[[str], None]
@@ -59,11 +59,11 @@ class Watch:
         self.say(f"begins, {task.steps:,} steps at most")
 
     def say(self, text: str) -> None:
-        """Say something of this run."""
+        """Print a message about this run."""
         self._say(f"{self._task.name}, {self.outcome.learner}, seed {self.outcome.seed}: {text}")
 
     def game(self, steps: int, result: float) -> None:
-        """Note the return of a training game that ended when `steps` decisions had been made in all."""
+        """Note the return of a training game; `steps` is the total number of decisions at its end."""
         out = self.outcome
         out.games += 1
         self._returns.append(result)
@@ -75,7 +75,7 @@ class Watch:
                 self.say(f"reached {self._task.goal:g} after {steps:,} steps")
 
     def progress(self, steps: int) -> None:
-        """Note the decisions so far; say it if it is time to."""
+        """Note the number of decisions so far, and print it if the last report is old enough."""
         self.outcome.steps = steps
         now = time.monotonic()
         self.outcome.seconds = now - self._began
@@ -87,22 +87,22 @@ class Watch:
             )
 
     def mark(self, result: float) -> None:
-        """Note what the greedy policy reaches after the games so far."""
+        """Note the greedy policy's mean return after the games so far."""
         self.outcome.marks[self.outcome.games] = result
-        self.say(f"{result:.3f} in fresh games after {self.outcome.games:,} games")
+        self.say(f"{result:.3f} in new games after {self.outcome.games:,} games")
 
     def due(self) -> bool:
-        """Whether the greedy policy is to be evaluated now."""
+        """Whether it is time to evaluate the greedy policy."""
         due = any(games == self.outcome.games for games, _ in self._task.marks)
         return due and self.outcome.games not in self.outcome.marks
 
     def end(self, evaluate: Callable[[], float]) -> TaskOutcome:
-        """Evaluate what training came to, unless it was interrupted."""
+        """Evaluate the trained policy, unless training was interrupted."""
         if self.stopped():
             self.outcome.error = "interrupted"
         else:
-            self.say(f"trained for {self.outcome.steps:,} steps, now plays {self._task.fresh:,} fresh games")
+            self.say(f"trained for {self.outcome.steps:,} steps; now evaluating in {self._task.fresh:,} new games")
             self.outcome.greedy = evaluate()
             self.outcome.seconds = time.monotonic() - self._began
-            self.say(f"ends with {self.outcome.greedy:.4g} in fresh games, {self.outcome.seconds:.0f} s")
+            self.say(f"done: mean return {self.outcome.greedy:.4g} in new games, {self.outcome.seconds:.0f} s")
         return self.outcome

@@ -43,7 +43,7 @@ TUNED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "n_epochs": 4,
             "ent_coef": 0.0,
         },
-        "LunarLander-v3": {  # the zoo's of LunarLander-v2; the newer version only corrects the wind
+        "LunarLander-v3": {  # the zoo's settings for LunarLander-v2; the newer version only corrects the wind
             "envs": 16,
             "n_steps": 1024,
             "batch_size": 64,
@@ -54,14 +54,15 @@ TUNED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-# With its defaults PPO updates every 2,048 decisions. The ladder task has 120,000: ten games an update suit it better.
+# By default PPO updates every 2,048 decisions. The ladder task has 120,000 decisions, so ten games per update suit it
+# better.
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({LADDER: {"n_steps": 10 * DECISIONS, "batch_size": 50}})
 
 DEFAULTS_NAME, TUNED_NAME = "SB3 defaults", "SB3 tuned"
 
 
 def peers_of(task: Task) -> list[str]:
-    """The names of the settings with which Stable-Baselines3 learns this task."""
+    """The names of the Stable-Baselines3 settings to compare with on this task."""
     return [DEFAULTS_NAME, TUNED_NAME] if task.env in TUNED else [DEFAULTS_NAME]
 
 
@@ -86,7 +87,7 @@ def train(task: Task, learner: str, seed: int, watch: Watch) -> TaskOutcome:
 
 
 class _Follow(BaseCallback):
-    """Tells the watch what ended, and ends training where it is to end."""
+    """Reports finished games to the watch, and stops training when the watch says so."""
 
     def __init__(self, watch: Watch, greedy: Callable[[], float], *, stop_at_goal: bool) -> None:
         super().__init__()
@@ -106,7 +107,7 @@ class _Follow(BaseCallback):
 
 
 def _greedy_return(task: Task, model: PPO, trained_on: VecEnv, seed: int) -> float:
-    """The mean return of fresh matches, all played at once; each counts once, however long it is."""
+    """The mean return of new matches, all played at once. Each counts once, however long it is."""
     matches = make_vec_env(_environment(task), task.fresh, seed=seed)
     seen: Any = matches.reset()
     totals, playing = np.zeros(task.fresh), np.ones(task.fresh, np.bool_)

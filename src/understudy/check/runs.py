@@ -1,4 +1,5 @@
-"""Understudy's own training runs: by self-play in this process, and by a live loop with the learner beside it."""
+"""Understudy's training runs: by self-play in this process or in workers, and by a live loop with the learner beside
+it."""
 
 from __future__ import annotations
 
@@ -44,9 +45,10 @@ def self_play(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False
 
 
 def ended_games(rollouts: Sequence[Rollout], before: int) -> Iterator[tuple[int, float]]:
-    """The games that ended in rollouts of the same time, in order: decisions made by then, and the return.
+    """The games that ended in rollouts collected at the same time, in order: total decisions at their end, and the
+    return.
 
-    A game without a length was restarted on purpose; it has no result.
+    A game without a length was restarted on purpose and has no result.
     """
     width = sum(rollout.shape.matches for rollout in rollouts)
     ended = []
@@ -59,7 +61,7 @@ def ended_games(rollouts: Sequence[Rollout], before: int) -> Iterator[tuple[int,
 
 
 def greedy_return(game: str, model: LiveModel, count: int, seed: int) -> float:
-    """The mean return of this many fresh matches in which the most probable action is always taken."""
+    """The mean return of new matches in which the most probable action is always taken."""
     matches = open_game(game, count)
     try:
         return float(np.mean(Play(matches, model, False, seed).returns(count)[0]))
@@ -89,7 +91,7 @@ def live(task: Task, seed: int, watch: Watch, *, stop_at_goal: bool = False) -> 
 
 
 def evaluate(task: Task, run_dir: Path, seed: int) -> float:
-    """The mean return of the published model in fresh games, without exploration; nothing of it is recorded."""
+    """The mean return of the published model in new games, without exploration. Nothing is recorded."""
     world, total = open_world(task, seed), 0.0
     with RLAgent(world.state_dim, world.actions, run_dir=run_dir, online_training=False, record=False) as agent:
         for _ in range(task.fresh):
@@ -99,7 +101,7 @@ def evaluate(task: Task, run_dir: Path, seed: int) -> float:
 
 
 def _play(world: World, agent: RLAgent, game: str, *, explore: bool = True) -> tuple[int, float]:
-    """One match; its decisions and its return."""
+    """Play one match; returns its number of decisions and its return."""
     state, steps, total = world.reset(), 0, 0.0
     while True:
         state, reward, over, cut = world.step(agent.select_action(state, world.legal, explore).action)
@@ -111,6 +113,7 @@ def _play(world: World, agent: RLAgent, game: str, *, explore: bool = True) -> t
 
 
 def _keep_pace(agent: RLAgent, learner: BackgroundParallelLearner) -> None:
-    """Wait until the learner has taken all it takes at once: a simulation outruns it, a real game does not."""
+    """Wait until the learner has taken as many games as fit in a batch. A simulation is faster than the learner; a real
+    game is not."""
     if not agent.wait_for_learner(timeout=60.0) and not learner.running:
         raise LearnerFailed("The learner process ended during the check.")

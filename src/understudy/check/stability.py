@@ -18,7 +18,7 @@ _SAY_SECONDS = 10.0
 
 
 class StabilityRun(NamedTuple):
-    """One seed."""
+    """A run with one seed."""
 
     seed: int
     decisions: int
@@ -26,15 +26,15 @@ class StabilityRun(NamedTuple):
 
 @dataclass(slots=True)
 class Steadiness:
-    """How a run went after the mean return of 100 games first was 490."""
+    """How a run went after the mean return over 100 games first reached 490."""
 
     seed: int
     decisions: int = 0
     solved_at: int | None = None
     lowest: float = float("inf")
-    """The lowest mean return of 100 games since."""
+    """The lowest mean return over 100 games since then."""
     below: int = 0
-    """Decisions since, made while that mean was below 475."""
+    """Decisions since then at which that mean was below 475."""
     seconds: float = 0.0
     error: str = ""
 
@@ -55,12 +55,12 @@ class Steadiness:
 
     @property
     def steady(self) -> bool:
-        """Whether it is as asked."""
+        """Whether the run stayed within the limits."""
         return self.solved_at is not None and self.lowest >= LEAST and self.share_below <= MOST_BELOW
 
 
 def check(seeds: Sequence[int], decisions: int, *, at_once: int = 1, out: Path | None = None) -> bool:
-    """Train every seed for `decisions` decisions, print the table, write the file; whether all stayed solved."""
+    """Train every seed for `decisions` decisions, print the table and write the file; True if all stayed solved."""
     require_defaults()
     outcomes: list[Steadiness] = []
     show(f"{len(seeds)} runs of {decisions:,} decisions, {at_once} at a time.")
@@ -77,17 +77,17 @@ def check(seeds: Sequence[int], decisions: int, *, at_once: int = 1, out: Path |
         steady = sum(outcome.steady for outcome in outcomes)
         show("\n".join(["", *(_line(outcome) for outcome in sorted(outcomes, key=lambda o: o.seed))]))
         show(
-            f"{steady} of {len(outcomes)} seeds as asked: after first reaching {SOLVED:g}, the mean of 100 games never "
-            f"below {LEAST:g}, and below {GOOD:g} for at most {MOST_BELOW:.0%} of the time."
+            f"{steady} of {len(outcomes)} seeds stayed solved: after first reaching {SOLVED:g}, the mean over 100 "
+            f"games was never below {LEAST:g}, and below {GOOD:g} for at most {MOST_BELOW:.0%} of the time."
         )
     return steady == len(seeds)
 
 
 def one(run: StabilityRun) -> Steadiness:
-    """Train one seed, in this process."""
+    """Train one seed in this process."""
     from understudy.parallel.loop import TrainingLoopManager  # noqa: PLC0415
     from understudy.parallel.loop_stats import LoopStats  # noqa: PLC0415
-    from understudy.run.lock import StopRequest  # noqa: PLC0415 - parents need none of it
+    from understudy.run.lock import StopRequest  # noqa: PLC0415 - parent processes do not need it
     from understudy.settings import Settings  # noqa: PLC0415
 
     outcome, request, began = Steadiness(run.seed), StopRequest(), time.monotonic()
@@ -115,6 +115,7 @@ def _line(o: Steadiness) -> str:
     if o.solved_at is None:
         return f"seed {o.seed}: never reached {SOLVED:g} in {o.decisions:,} decisions, {o.seconds:.0f} s"
     return (
-        f"seed {o.seed}: {SOLVED:g} after {o.solved_at:,} of {o.decisions:,} decisions, lowest since {o.lowest:.1f}, "
-        f"below {GOOD:g} for {o.share_below:.2%} of them, {o.seconds:.0f} s{'' if o.steady else ': NOT as asked'}"
+        f"seed {o.seed}: {SOLVED:g} after {o.solved_at:,} of {o.decisions:,} decisions, lowest since then "
+        f"{o.lowest:.1f}, below {GOOD:g} for {o.share_below:.2%} of them, {o.seconds:.0f} s"
+        f"{'' if o.steady else ': NOT stable'}"
     )

@@ -42,7 +42,7 @@ def check(
     stop_at_goal: bool = False,
     out: Path | None = None,
 ) -> bool:
-    """Run all of it, print the table, write the file; whether every task is solved by every seed and fast enough."""
+    """Run everything, print the table and write the file; True if every task is solved with every seed, fast enough."""
     require_defaults()
     runs, outcomes, began = planned(tasks, seeds, ours, peers, stop_at_goal), list[TaskOutcome](), time.monotonic()
     show(f"{len(runs)} runs, {at_once} at a time.")
@@ -66,7 +66,7 @@ def check(
 
 
 def planned(tasks: Sequence[Task], seeds: Sequence[int], ours: bool, peers: bool, stop_at_goal: bool) -> list[SuiteRun]:
-    """The runs of a check. Peers learn an environment once, even if Understudy learns it in two ways."""
+    """The runs of a check. Peers learn each environment once, even if Understudy learns it in two ways."""
     runs: list[SuiteRun] = []
     learned: set[str] = set()
     for task in tasks:
@@ -81,7 +81,7 @@ def planned(tasks: Sequence[Task], seeds: Sequence[int], ours: bool, peers: bool
 
 
 def one(run: SuiteRun) -> TaskOutcome:
-    """Do a run, in this process."""
+    """Do one run in this process."""
     watch = Watch(run.task, run.learner, run.seed, stopped, show)
     if run.learner == REINFORCE:
         return _reinforce(run, watch)
@@ -89,18 +89,19 @@ def one(run: SuiteRun) -> TaskOutcome:
         from understudy.check import peer  # noqa: PLC0415 - needs the extra `bench`
 
         return peer.train(run.task, run.learner, run.seed, watch)
-    from understudy.check import runs  # noqa: PLC0415 - parents need none of it
+    from understudy.check import runs  # noqa: PLC0415 - parent processes do not need it
 
     learn = runs.live if run.task.way == "live" else runs.self_play
     return learn(run.task, run.seed, watch, stop_at_goal=run.stop_at_goal)
 
 
 def require_defaults() -> None:
-    """Raise SettingsError if a file or a variable changes settings: the check is of the defaults."""
+    """Raise SettingsError if a file or a variable changes settings: the check measures the defaults."""
     changed = [f"{section}.{name}" for section, values in given_settings().items() for name in values]
     if changed:
         raise SettingsError(
-            f"The check is of the default settings, but {', '.join(changed)} is set by understudy.toml or a variable."
+            "The check measures the default settings, but understudy.toml or an environment variable sets "
+            f"{', '.join(changed)}."
         )
 
 
@@ -116,7 +117,7 @@ def write_results(path: Path, tasks: Sequence[Task], outcomes: Sequence[TaskOutc
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write a file; what is not a finite number is null."""
+    """Write JSON to a file; numbers that are not finite become null."""
     text = json.dumps(_plain(content), indent=1, allow_nan=False) + "\n"
     write_atomically(path, lambda stream: stream.write(text.encode()))
 

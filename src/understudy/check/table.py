@@ -1,4 +1,4 @@
-"""The table of a check: a row for each task and learner, a figure for each seed, and a verdict."""
+"""The table of a check: a row for each task and learner, a number for each seed, and a verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEAD = ("task", "learner", "goal", "steps to goal", "end of training", "greedy"
 
 
 def table(tasks: Sequence[Task], outcomes: Sequence[TaskOutcome], ours: str) -> tuple[list[str], bool]:
-    """The lines of the table, and whether our rows are all as asked."""
+    """The lines of the table, and whether all our runs reached their targets."""
     cells: list[tuple[str, ...]] = [_HEAD]
     passed = True
     for task in tasks:
@@ -32,7 +32,7 @@ def table(tasks: Sequence[Task], outcomes: Sequence[TaskOutcome], ours: str) -> 
 
 
 def verdict(task: Task, rows: Sequence[TaskOutcome], peers: Sequence[TaskOutcome]) -> tuple[str, bool]:
-    """What is to be said of our runs of a task, and whether they are as asked."""
+    """The verdict on our runs of a task, and whether they reached their target."""
     solved = sum(row.solved(task) for row in rows)
     text, good = f"{solved} of {len(rows)} solved", solved == len(rows)
     best = best_peer(task, peers)
@@ -43,14 +43,14 @@ def verdict(task: Task, rows: Sequence[TaskOutcome], peers: Sequence[TaskOutcome
 
 
 def best_peer(task: Task, peers: Sequence[TaskOutcome]) -> float | None:
-    """The fewest steps to the goal of a peer, the mean over its seeds; None if no peer ever reached it."""
+    """The smallest mean number of steps that a peer needed to reach the goal; None if no peer reached it."""
     learners = {peer.learner for peer in peers if peer.reached is not None}
     means = [mean_steps(task, [peer for peer in peers if peer.learner == learner]) for learner in learners]
     return min(means, default=None)
 
 
 def mean_steps(task: Task, rows: Sequence[TaskOutcome]) -> float:
-    """The mean number of steps to the goal; a run that never got there counts with all the steps that it had."""
+    """The mean number of steps to the goal. A run that did not reach it counts with all its steps."""
     return sum(task.steps if row.reached is None else row.reached for row in rows) / len(rows)
 
 

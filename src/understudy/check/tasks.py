@@ -10,7 +10,7 @@ from understudy.errors import SettingsError
 from understudy.games.game import open_game
 
 LADDER = "ladder"
-"""Stands for an environment id where the task is the one of ladder.py."""
+"""Used in place of an environment id for the task of ladder.py."""
 
 Way = Literal["self-play", "workers", "live"]
 """Self-play in one process, self-play in worker processes, or a live loop with the learner beside it."""
@@ -18,10 +18,10 @@ Way = Literal["self-play", "workers", "live"]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be learned, in how many decisions, and what counts as learned.
+    """What to learn, within how many decisions, and when it counts as learned.
 
-    The goal is reached when the mean return of the last `window` training games reaches it, exploration included. It is
-    solved if, besides, the greedy policy at the end of training has a mean return of at least the goal in fresh games.
+    The goal is reached when the mean return of the last `window` training games reaches it, exploration included. The
+    task is solved if the greedy policy at the end of training also has at least this mean return in new games.
     """
 
     name: str
@@ -32,22 +32,22 @@ class Task:
     window: int = 100
     fresh: int = 100
     compared: bool = False
-    """Whether the steps to the goal are to be no more than those of Stable-Baselines3."""
+    """Whether the steps to the goal must not exceed those of Stable-Baselines3."""
     marks: tuple[tuple[int, float], ...] = ()
     """(games, mean return): the greedy policy must reach this return after this many games."""
     package: str = ""
-    """What has to be imported so that Gymnasium knows the environment."""
+    """The package to import so that Gymnasium knows the environment."""
 
     @property
     def game(self) -> str:
-        """The name that self-play knows the environment by."""
+        """The name of the game for self-play."""
         return ":".join(filter(None, ("gym", self.package, self.env)))
 
 
 # The goals of CartPole, Acrobot, LunarLander and FrozenLake are the reward thresholds that Gymnasium registers. Taxi's
-# threshold of 8 is more than the 7.9 of optimal play, so its goal is 7. Games of FrozenLake and of the ladder task are
-# lost or won, 0 or 1, hence the longer window and more fresh games. Breakout has no threshold: PPO of Stable-Baselines3
-# with its defaults stayed below 6 for 300,000 steps (docs/results.md), so 8 asks for clearly more.
+# threshold of 8 is more than the 7.9 of optimal play, so its goal is 7. Games of FrozenLake and of the ladder task
+# return 0 or 1, so they have a longer window and more evaluation games. Breakout has no threshold: PPO of
+# Stable-Baselines3 with its defaults stayed below 6 for 300,000 steps (docs/results.md), so 8 asks for clearly more.
 TASKS = (
     Task("cartpole", "self-play", "CartPole-v1", 200_000, 475.0, compared=True),
     Task("acrobot", "self-play", "Acrobot-v1", 300_000, -100.0, compared=True),
@@ -64,7 +64,7 @@ TASKS = (
 
 
 def named(names: list[str] | None) -> tuple[Task, ...]:
-    """The tasks of these names, all of them if there is none; SettingsError for a name that is not known."""
+    """The tasks with these names, or all tasks; SettingsError for an unknown name."""
     known = {task.name: task for task in TASKS}
     if unknown := [name for name in names or () if name not in known]:
         raise SettingsError(f"There is no task {', '.join(unknown)}; there is {', '.join(known)}.")
@@ -72,17 +72,17 @@ def named(names: list[str] | None) -> tuple[Task, ...]:
 
 
 def prepare(task: Task) -> None:
-    """Make the environment of a task known to Gymnasium, in this process."""
+    """Register the environment of a task with Gymnasium in this process."""
     if task.package:
         open_game(task.game, 1).close()
 
 
 def task_of(env: str, *, way: Way, steps: int, goal: float | None, package: str = "") -> Task:
-    """A task of any Gymnasium environment; without a goal, that is the reward threshold that it is registered with."""
+    """A task for any Gymnasium environment. Without a goal, its registered reward threshold is used."""
     task = Task(env, way, env, steps, math.nan, package=package)
     if goal is None:
-        open_game(task.game, 1).close()  # says so if there is no such environment
-        import gymnasium  # noqa: PLC0415 - the door is games/gym.py; by now it is open
+        open_game(task.game, 1).close()  # raises an error if the environment does not exist
+        import gymnasium  # noqa: PLC0415 - only games/gym.py imports it first, with a helpful error
 
         goal = gymnasium.spec(env).reward_threshold
     if goal is None:

@@ -15,7 +15,7 @@ Singles = NDArray[np.float32]
 
 
 class Moved(NamedTuple):
-    """What a decision led to."""
+    """The outcome of a decision: the next state, the reward, and whether the match ended."""
 
     state: Singles
     reward: float
@@ -24,7 +24,7 @@ class Moved(NamedTuple):
 
 
 class World(Protocol):
-    """A game that is played match after match."""
+    """A game that is played one match after the other."""
 
     state_dim: int
     actions: int
@@ -32,7 +32,7 @@ class World(Protocol):
     """Which actions are legal now; None if all are."""
 
     def reset(self) -> Singles:
-        """Begin a match and return its first state."""
+        """Start a match and return its first state."""
 
     def step(self, action: int) -> Moved:
         """Decide once."""
@@ -60,7 +60,7 @@ class GymWorld:
     """A Gymnasium environment, its observations flattened; `action_mask` in the info is obeyed, as in self-play."""
 
     def __init__(self, env_id: str, seed: int) -> None:
-        import gymnasium  # noqa: PLC0415 - only who plays one needs it
+        import gymnasium  # noqa: PLC0415 - needed only here
 
         self._env = gymnasium.make(env_id)
         self._space = self._env.observation_space

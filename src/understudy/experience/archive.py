@@ -1,4 +1,4 @@
-"""The archive: games that were learned from or skipped, the newest of them, within limits."""
+"""The archive: the newest games that were learned from or skipped, within limits."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ OTHER_ACTIONS = "(others)"
 _COUNTED_DIRECTLY = 1024
 _TEXT = 80
 _LATEST_VERSION = 2**53
-_AXIS_TEXT = 40  # characters: a longer note is prose
+_AXIS_TEXT = 40  # characters; a longer note is prose, not a category
 _MOST_AXES = 6
 
 
 def archive(run: RunDir, ledger: Ledger, storage: StorageSettings, games: Sequence[tuple[Path, str]]) -> None:
-    """Move games (file, id) that the ledger knows into the archive, and let the oldest go where it is full.
+    """Move games (file, id) that the ledger knows into the archive, and remove the oldest games beyond its limits.
 
     A game has one file there. Another game's file of the same name is never replaced.
     """
@@ -35,7 +35,7 @@ def archive(run: RunDir, ledger: Ledger, storage: StorageSettings, games: Sequen
     before = ledger.archived_names([game_id for _, game_id in games])
     for path, game_id in games:
         target = folder / path.name
-        with contextlib.suppress(FileNotFoundError):  # moved before, or taken away
+        with contextlib.suppress(FileNotFoundError):  # moved or removed by somebody else
             if path != target:
                 target = folder / before[game_id] if game_id in before else free_name(target)
                 move(path, target)
@@ -57,7 +57,7 @@ def _prune(run: RunDir, ledger: Ledger, storage: StorageSettings) -> None:
 
 
 def record_of(episode: Episode, name: str, size: int) -> LedgerGame:
-    """What the ledger keeps of a game. Its meta may be a stranger's: texts are cut to what a table can show."""
+    """What the ledger keeps of a game. Meta of foreign files is not trusted: texts are cut to what a table can show."""
     meta = episode.meta
     version = meta.model_version
     return LedgerGame(
@@ -79,15 +79,15 @@ def record_of(episode: Episode, name: str, size: int) -> LedgerGame:
 
 
 def _axes(meta: EpisodeMeta) -> dict[str, str]:
-    """By what results can be broken down: every note that is a short text, but for the name of a recording."""
+    """The axes of a result: every note that is a short text, except the name of a recording."""
     notes = {PURPOSE: meta.extra.get(PURPOSE), "opponent_race": meta.opponent_race, **meta.extra, RECORDING: None}
     texts = {_text(name): note for name, note in notes.items() if isinstance(note, str) and 0 < len(note) <= _AXIS_TEXT}
     return dict(list(texts.items())[:_MOST_AXES])
 
 
 def _chosen(episode: Episode) -> dict[str, int]:
-    """How often each action was chosen; of a great many actions, only the most frequent have a name of their own."""
-    if episode.actions.max() < _COUNTED_DIRECTLY:  # a fifth of the time
+    """How often each action was chosen. If there are very many actions, only the most frequent are listed by name."""
+    if episode.actions.max() < _COUNTED_DIRECTLY:  # takes a fifth of the time
         all_counts = np.bincount(episode.actions)
         numbers = all_counts.nonzero()[0]
         counts = all_counts[numbers]

@@ -1,4 +1,4 @@
-"""The buffer: which games wait, in which order, and which are too many."""
+"""The buffer: which games wait, in which order, and which exceed its limits."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from understudy.settings import StorageSettings
 
 _TIMED_NAME = re.compile(r"game_(\d{8}_\d{6})_")
 _OWN_NAME = re.compile(r"game_\d{8}_\d{6}_([A-Za-z0-9-]+)_([0-9a-f]{16})\.npz")
-_ROOM = 0.9  # of a bound that is left full when it was passed, so that it is not passed again at once
+_ROOM = 0.9  # share of a limit that stays in use after it was exceeded, so that it is not exceeded again at once
 
 
 class WaitingFile(NamedTuple):
     """A file in the buffer."""
 
     key: tuple[str, str]
-    """Sorts by age. Games of one second sort by their random ids: by result, a batch would be all of one kind."""
+    """Sorts by age, and by random id within a second. Sorted by result, a batch would hold only one kind of result."""
     name: str
     bytes: int
     at: float
 
     @property
     def record(self) -> LedgerGame | None:
-        """What its name says of it; None if a stranger named it. Cheaper than reading it."""
+        """What the file name says about the game; None if a foreign program named it. Cheaper than reading the file."""
         match = _OWN_NAME.fullmatch(self.name)
         return match and LedgerGame(match[2], self.name, match[1], 0, 0.0, self.bytes, ended=self.at)
 
 
 def list_games(folder: Path, most: int, *, newest_first: bool, without: Container[str] = ()) -> tuple[int, list[str]]:
-    """How many games wait, and the names of the oldest, or of the newest, of them; takes memory for `most` names.
+    """The number of waiting games, and the names of the oldest (or newest) `most` of them. Memory is bounded by `most`.
 
-    `without` names files that are not to be looked at now.
+    `without` names files to ignore for now.
     """
     count = 0
 
@@ -55,7 +55,7 @@ def list_games(folder: Path, most: int, *, newest_first: bool, without: Containe
 
 
 def surplus(folder: Path, storage: StorageSettings) -> list[WaitingFile]:
-    """The oldest games of a buffer that holds more than its bounds, oldest first; [] while it is within them."""
+    """The oldest games beyond the buffer's limits, oldest first; [] if it is within them."""
     count = size = 0
     for _, stat in _measured(folder):
         count, size = count + 1, size + stat.st_size
@@ -74,7 +74,7 @@ def _measured(folder: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]
     with os.scandir(folder) as entries:
         for entry in entries:
             if is_game(entry.name):
-                with contextlib.suppress(OSError):  # taken away, or a link that leads nowhere
+                with contextlib.suppress(OSError):  # removed, or a dangling link
                     yield entry, entry.stat()
 
 
@@ -84,11 +84,12 @@ def is_game(name: str) -> bool:
 
 
 def _age_key(entry: os.DirEntry[str]) -> tuple[str, str]:
-    """The time a game ended, as text that sorts, from the file's own time where the name does not tell; and its id."""
+    """The time a game ended, as sortable text, and its id. The file's modification time is used if the name has no
+    time."""
     name = entry.name
     if match := _TIMED_NAME.match(name):
         return match[1], name[name.rfind("_") :]
     try:
         return time.strftime("%Y%m%d_%H%M%S", time.localtime(max(entry.stat().st_mtime, 0.0))), name
-    except OSError:  # gone, or a link that leads nowhere
+    except OSError:  # removed, or a dangling link
         return "", name

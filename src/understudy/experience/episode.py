@@ -1,6 +1,6 @@
-"""Episode, the record of a game: the rules it must meet, and its .npz file.
+"""Episode, the record of a game: the rules that it must meet, and its .npz file.
 
-The rules are the same for writing and for reading, so that nothing the learner would refuse is ever saved.
+The rules are the same for writing and for reading, so a game that the learner would refuse is never saved.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _PER_DECISION = {
 _FLOATS = ("states", "rewards", "log_probs", "values", "final_state")
 _ARRAYS = (*_REQUIRED, "log_probs", "values", "legal", "final_state", "trial")
 _MAX_META = 1_000_000
-_LATEST = 32_503_680_000.0  # the year 3000: the last that every system's calendar can tell
-_LOG_PROB_SLACK = 1e-3  # a certain action may come out a rounding error above zero
-_EXACT = 2**24  # float32 holds every whole number up to here
+_LATEST = 32_503_680_000.0  # the year 3000: the latest time that every system's calendar functions accept
+_LOG_PROB_SLACK = 1e-3  # rounding can put a certain action slightly above zero
+_EXACT = 2**24  # float32 holds every whole number up to this one
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _FILE_NAME = re.compile(r"game_(\d{8}_\d{6})_([A-Za-z0-9-]+)(?:_[A-Za-z0-9-]+)?\.npz")
 
 
 def new_episode_id() -> str:
-    """A name no other game has, on any machine; it does not come from a generator that a seed could repeat."""
+    """An id that no other game has, on any machine. It is not drawn from a seeded generator, which could repeat it."""
     return os.urandom(8).hex()
 
 
@@ -95,7 +95,7 @@ class EpisodeMeta:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> EpisodeMeta:
-        """Build from parsed JSON; raise EpisodeError where a value is not what its key promises."""
+        """Build from parsed JSON; EpisodeError if a value has the wrong type."""
         known = {key: value for key, value in values.items() if key in META_FIELDS}
         if isinstance(known.get("actions"), list):
             known["actions"] = tuple(known["actions"])
@@ -121,7 +121,7 @@ def _require(holds: bool, meta: EpisodeMeta, name: str, expected: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Episode:
-    """One game of T decisions: `rewards[t]` is what followed `actions[t]`, `log_probs` are of the policy that acted."""
+    """One game of T decisions. `rewards[t]` followed `actions[t]`; `log_probs` are those of the policy that acted."""
 
     states: NDArray[np.float32]  # (T, S)
     actions: NDArray[np.int64]  # (T,)
@@ -129,8 +129,8 @@ class Episode:
     log_probs: NDArray[np.float32] | None = None  # (T,)
     values: NDArray[np.float32] | None = None  # (T,)
     legal: NDArray[np.bool_] | None = None  # (T, A)
-    final_state: NDArray[np.float32] | None = None  # (S,): what came after the last decision of a game that was cut
-    trial: NDArray[np.bool_] | None = None  # (T,): the decisions of a game that kept to one action for a while
+    final_state: NDArray[np.float32] | None = None  # (S,): the state after the last decision of a game that was cut off
+    trial: NDArray[np.bool_] | None = None  # (T,): the decisions in which a trial kept to its action
     meta: EpisodeMeta = field(default_factory=EpisodeMeta)
 
     def __len__(self) -> int:
@@ -144,7 +144,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the model at hand can learn from; an Episode recorded for another one is refused."""
+    """What the present model can learn from; an Episode recorded for another model is refused."""
 
     state_dim: int
     n_actions: int
@@ -164,9 +164,9 @@ def file_name(meta: EpisodeMeta) -> str:
 
 
 def write_episode(path: Path, episode: Episode, *, compress: bool, durable: bool = True) -> None:
-    """Check the game and make its file appear whole.
+    """Check the game and write its file atomically.
 
-    When this returns, the file survives a power cut; `durable=False` promises only a whole file, and is faster.
+    When this returns, the file survives a power cut; `durable=False` guarantees only a whole file, and is faster.
     """
     checked = validated(_arrays(episode), episode.meta)
     arrays = _arrays(checked) | {"meta": np.array(checked.meta.to_json())}
@@ -174,9 +174,9 @@ def write_episode(path: Path, episode: Episode, *, compress: bool, durable: bool
 
 
 def read_episode(path: Path, limits: StorageSettings = DEFAULT_LIMITS, expected: Expected | None = None) -> Episode:
-    """Read a game that nobody vouches for: EpisodeError if it is unusable, OSError if the file cannot be opened.
+    """Read a game from an untrusted file: EpisodeError if it is unusable, OSError if it cannot be opened.
 
-    A file of nothing but states, actions and rewards gets its id from its bytes, and its result from its name.
+    A file with only states, actions and rewards gets its id from a hash of its bytes, and its result from its name.
     """
 
     def check(shapes: Shapes) -> None:
@@ -201,7 +201,7 @@ def read_episode(path: Path, limits: StorageSettings = DEFAULT_LIMITS, expected:
 
 
 def episode_from(source: Episode | Mapping[str, Any], expected: Expected | None = None) -> Episode:
-    """A checked Episode from one, from a dict of arrays, or from what np.load returns for a game's file."""
+    """A checked Episode from an Episode, a dict of arrays, or what np.load returns for a game's file."""
     if isinstance(source, Episode):
         return validated(_arrays(source), source.meta, expected)
     if not isinstance(source, Mapping):
@@ -220,7 +220,7 @@ def episode_from(source: Episode | Mapping[str, Any], expected: Expected | None 
 
 
 def validated(arrays: Mapping[str, NDArray[Any]], meta: EpisodeMeta, expected: Expected | None = None) -> Episode:
-    """The one place that decides whether a game can be learned from; EpisodeError says what stands against it."""
+    """The one place that decides whether a game can be learned from; EpisodeError gives the reason if not."""
     _check_shapes({name: array.shape for name, array in arrays.items()})
     floats = {name: _floats(name, arrays[name]) for name in _FLOATS if name in arrays}
     actions = _whole_numbers(arrays["actions"])
@@ -247,7 +247,7 @@ def _arrays(episode: Episode) -> dict[str, NDArray[Any]]:
 
 
 def _check_shapes(shapes: Shapes) -> None:
-    """Every rule about shapes; it needs no data, so a file is refused before its arrays are allocated."""
+    """Check all rules about shapes. This needs no data, so a bad file is refused before its arrays are allocated."""
     missing = [name for name in _REQUIRED if name not in shapes]
     if missing:
         raise EpisodeError(f"{' and '.join(missing)} missing: a game needs states, actions and rewards.")
@@ -299,7 +299,7 @@ def _bools(name: str, array: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _n_actions(meta: EpisodeMeta, legal: NDArray[np.bool_] | None, expected: Expected | None) -> int | None:
-    """How many actions there are; all sources that say it must agree."""
+    """The number of actions. All sources that state it must agree."""
     known: dict[str, int] = {}
     if expected is not None:
         known["the model"] = expected.n_actions
@@ -308,33 +308,34 @@ def _n_actions(meta: EpisodeMeta, legal: NDArray[np.bool_] | None, expected: Exp
     if meta.actions is not None:
         known["the action labels"] = len(meta.actions)
     if len(set(known.values())) > 1:
-        told = ", ".join(f"{count} by {who}" for who, count in known.items())
-        raise EpisodeError(f"the number of actions is {told}: recorded for another set of actions.")
+        told = ", ".join(f"{count} according to {who}" for who, count in known.items())
+        raise EpisodeError(f"the number of actions is {told}: the game was recorded for another set of actions.")
     return next(iter(known.values()), None)
 
 
 def _check_legal(legal: NDArray[np.bool_], actions: NDArray[np.int64]) -> None:
     taken = legal[np.arange(len(actions)), actions]
-    if not taken.all():  # the action taken being legal also makes every row have a legal action
+    if not taken.all():  # a row in which the action taken is legal has a legal action
         row = int(np.flatnonzero(~taken)[0])
         found = f"action {actions[row]} is illegal there" if legal[row].any() else "no action is legal there"
-        raise EpisodeError(f"decision {row}: {found}, says legal.")
+        raise EpisodeError(f"decision {row}: according to legal, {found}.")
 
 
 def _check_expected(expected: Expected, state_dim: int, meta: EpisodeMeta) -> None:
     if state_dim != expected.state_dim:
         raise EpisodeError(
-            f"states has {state_dim} features, the model {expected.state_dim}: recorded for another model."
+            f"states has {state_dim} features, the model {expected.state_dim}: the game was recorded for another model."
         )
     found, wanted = meta.features_hash, expected.features_hash
     if found is not None and wanted is not None and found != wanted:
         raise EpisodeError(
-            f"features_hash {found[:32]} in the file, {wanted} in the model: recorded with another list of features."
+            f"features_hash {found[:32]} in the file, {wanted} in the model: "
+            "the game was recorded with another list of features."
         )
 
 
 def _parsed_meta(raw: Any) -> dict[str, Any]:
-    """The meta member, or whatever stands for it, as a dict that may still hold anything."""
+    """The meta member as a dict. Its values are not checked yet."""
     if raw is None:
         return {}
     try:
@@ -353,7 +354,7 @@ def _no_constant(name: str) -> float:
 
 
 def _from_file_name(path: Path) -> tuple[float, str]:
-    """When the game ended and how: from the name, else from the file's date."""
+    """When the game ended and its result, from the file's name; without one, the time from the file's date."""
     match = _FILE_NAME.fullmatch(path.name)
     dated = max(path.stat().st_mtime, 0.0)  # some disks and archives give dates before 1970
     if match is None:

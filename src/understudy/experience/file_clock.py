@@ -1,4 +1,4 @@
-"""The ages of waiting games by their files, right also after the system clock was set forward or back."""
+"""The ages of waiting games, correct also after the system clock was set forward or back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ logger = logging.getLogger(__name__)
 
 
 class FileClock:
-    """Ages of files, right also for those written before the system clock was set forward or back."""
+    """Ages of files, correct also for those written before the system clock was set forward or back."""
 
     _JUMP_SECONDS = 60.0
 
@@ -18,21 +18,22 @@ class FileClock:
         self._counted_from = time.monotonic()
 
     def count_from(self, monotonic: float) -> None:
-        """Time before this moment makes no file older: nothing could be learned then."""
+        """Ages count from this moment: before it, nothing could be learned."""
         self._counted_from = monotonic
 
     def waited(self, modified: float) -> float:
-        """Seconds that a file has waited for a learner that could have taken it."""
+        """Seconds that a file has waited while a learner could have taken it."""
         return min(self.age(modified), time.monotonic() - self._counted_from)
 
     def age(self, modified: float) -> float:
-        """Seconds since a file was modified, in the youngest reading that does not put it into the future."""
+        """Seconds since a file was modified: the youngest age that does not put its date into the future."""
         monotonic = self.look()
         ages = [monotonic + then - modified for then in self._offsets]
         return min((age for age in ages if age >= 0), default=0.0)
 
     def look(self) -> float:
-        """Notice a jump, and return the monotonic time; to be called often, for files written between two jumps."""
+        """Detect a jump of the clock, and return the monotonic time. Call it often, for files written between two
+        jumps."""
         monotonic = time.monotonic()
         offset = time.time() - monotonic
         jump = offset - self._offsets[-1]

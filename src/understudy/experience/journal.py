@@ -47,7 +47,7 @@ _FLOAT = np.dtype("<f4")
 _CRC = struct.Struct("<I")
 _SCALARS = struct.Struct("<Idddq")  # kind, reward_before, log_prob, value, action
 _END_HEAD = struct.Struct("<II")  # kind, length
-_STARTING_SECONDS = 60.0  # an empty journal younger than this is one whose owner is about to lock it
+_STARTING_SECONDS = 60.0  # the owner of a younger empty journal may be about to lock it
 
 
 def _record_type(state_dim: int, n_actions: int) -> np.dtype[Any]:
@@ -97,7 +97,7 @@ class Journal:
         reward_before: float,
         trial: bool = False,
     ) -> None:
-        """Record a decision; `reward_before` is what was observed since the one before it (ignored for the first)."""
+        """Record a decision; `reward_before` is what was observed since the previous one (ignored for the first)."""
         mask, kind = self._no_mask, _DECISION
         if legal is not None:
             mask, kind = np.packbits(legal).tobytes(), _DECISION_WITH_LEGAL  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ class Journal:
             self._write(record)
 
     def finish(self, result: str, last_reward: float, ended_at: float, **changes: Any) -> Episode:
-        """End the game and return it; `changes` are fields of its meta that differ from the beginning.
+        """End the game and return it; the keyword arguments are fields of its meta that have changed since the start.
 
         Raises EpisodeError if the game cannot be learned from, because of NaN or because nothing was decided.
         """
@@ -123,14 +123,14 @@ class Journal:
     def truncate(
         self, final_state: ArrayLike, last_reward: float, ended_at: float, result: str = "Unknown", **changes: Any
     ) -> Episode:
-        """End a game that was cut rather than decided: its future is worth what `final_state` is worth."""
+        """End a game that was cut off; the value of `final_state` stands for the rest of the game."""
         meta = dataclasses.replace(self.meta, result=result, ended_at=ended_at, truncated=True, **changes)
         return self._end(meta, last_reward, np.asarray(final_state, np.float32))
 
     def park(self) -> None:
-        """Hold no file while the game waits in memory: thousands may wait for a disk that takes them.
+        """Close the file while the game waits in memory: thousands of games may wait for a full disk.
 
-        A file that is not whole stays locked: a process that salvaged it would take the part for the whole game.
+        An incomplete file stays locked; otherwise another process would salvage the part as if it were the whole game.
         """
         if self._ended and self._descriptor is not None:
             self.close()
@@ -140,7 +140,7 @@ class Journal:
         """Remove the file, once the game is safe in its .npz or is not wanted."""
         self._close_descriptor()
         if self._parked and self.path is not None:
-            self._lock = _lock_orphan(self.path)  # None if somebody salvages it now: that makes the same game
+            self._lock = _lock_orphan(self.path)  # None if somebody is salvaging it now, which makes the same game
         if self._lock is not None and self.path is not None:
             _let_go_if_windows(self._lock)
             try:
@@ -157,7 +157,7 @@ class Journal:
             self._lock = None
 
     def __del__(self) -> None:
-        """A game whose owner is gone is left to `salvage`, at once and not at the end of the process."""
+        """Leave an unfinished game to `salvage` now, not at the end of the process."""
         with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down
             self._close_descriptor()  # the lock goes with its object
 
@@ -194,7 +194,7 @@ class Journal:
                 self.discard()
 
     def _write(self, data: bytes) -> None:
-        """One write, whole or the last one: after a gap, later records would have no place in the game."""
+        """Write once. If a write fails, it is the last: after a gap, later records would be in the wrong place."""
         assert self._descriptor is not None
         try:
             if os.write(self._descriptor, data) == len(data):
@@ -215,7 +215,7 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was salvaged of a dead bot's journal: the game at `path`, or nothing, and the reason why."""
+    """What was salvaged from a dead bot's journal: the game at `path`, or nothing and the reason."""
 
     path: Path | None
     reason: str
@@ -240,11 +240,11 @@ def orphans(live: Path) -> Iterator[Path]:
 
 
 def salvage(journal: Path, buffer: Path, rejected: Path, storage: StorageSettings) -> Salvaged | None:
-    """Turn the journal of a dead owner into a game in `buffer`; None while its owner, or another salvager, has it.
+    """Turn the journal of a dead owner into a game in `buffer`; None while its owner or another salvager has it.
 
-    A game that had ended becomes the very file its owner would have written. One that had not becomes a truncated game
-    of unknown result, without its last decision, whose reward nobody saw. A journal with nothing to save moves to
-    `rejected`. However often this is killed and repeated, the game has one id and one file name.
+    A finished game becomes the same file that its owner would have written. An unfinished one becomes a truncated game
+    with result Unknown, without its last decision, whose reward is not known. A journal with nothing to save moves to
+    `rejected`. The game keeps one id and one file name, however often this is interrupted and repeated.
     """
     lock = _lock_orphan(journal)
     if lock is None:
@@ -273,7 +273,7 @@ def _lock_orphan(journal: Path) -> FileLock | None:
     lock = FileLock(journal, create=False)
     try:
         return lock if lock.acquire(blocking=False) else None
-    except (FileNotFoundError, PermissionError):  # gone, or another user's: either way not ours to salvage
+    except (FileNotFoundError, PermissionError):  # removed, or another user's: not ours to salvage
         return None
     except OSError as error:
         if error.errno == errno.EROFS:
@@ -282,7 +282,7 @@ def _lock_orphan(journal: Path) -> FileLock | None:
 
 
 def _let_go_if_windows(lock: FileLock) -> None:
-    """Windows moves and removes no file that is open. Elsewhere the lock is better kept until the file is gone."""
+    """Release the lock on Windows, which cannot move or remove an open file. Elsewhere it is better kept."""
     if sys.platform == "win32":
         lock.release()
 
@@ -294,12 +294,12 @@ def _set_aside(journal: Path, rejected: Path, reason: str, size: int) -> None:
     write_atomically(target.with_name(f"{target.name}.reason.json"), lambda stream: stream.write(text))
     try:
         move(journal, target)
-    except FileNotFoundError:  # on Windows, another salvager was quicker
+    except FileNotFoundError:  # on Windows, another salvager was faster
         return
 
 
 def _salvaged_episode(file: BufferedReader, status: os.stat_result, storage: StorageSettings) -> Episode:
-    """The game as far as its journal is whole; EpisodeError if that is too little, or too much."""
+    """The game, as far as its journal is complete; EpisodeError if that is too little or too much."""
     if status.st_size > storage.episode_bytes + _MAX_HEADER:
         raise EpisodeError(f"the journal has {status.st_size:,} bytes; the limit is {storage.episode_bytes:,}.")
     record_type, n_actions, meta = _read_header(file, storage.episode_bytes)
@@ -311,8 +311,8 @@ def _salvaged_episode(file: BufferedReader, status: os.stat_result, storage: Sto
     if end is not None:
         return _episode(records, n_actions, *end)
     if count < 2:
-        raise EpisodeError(f"the journal holds {count} whole decisions: too few for one whose reward is known.")
-    # The date of the last write, not of now: a second attempt must give the same file.
+        raise EpisodeError(f"the journal holds {count} complete decisions: too few to have one whose reward is known.")
+    # The date of the last write, not the current time: a second attempt must produce the same file.
     meta = dataclasses.replace(meta, result="Unknown", truncated=True, ended_at=max(status.st_mtime, 0.0))
     last = records[-1]
     return _episode(records[:-1], n_actions, meta, float(last["reward"]), last["state"])
@@ -321,7 +321,7 @@ def _salvaged_episode(file: BufferedReader, status: os.stat_result, storage: Sto
 def _read_header(file: BufferedReader, episode_bytes: int) -> tuple[np.dtype[Any], int, EpisodeMeta]:
     line = file.readline(_MAX_HEADER)
     if not line.startswith(_MAGIC) or not line.endswith(b"\n"):
-        raise EpisodeError("the journal has no whole header.")
+        raise EpisodeError("the journal has no complete header.")
     try:
         head = json.loads(line.removeprefix(_MAGIC))
         schema, sizes, meta = head["schema"], (head["state_dim"], head["n_actions"]), dict(head["meta"])
@@ -331,12 +331,12 @@ def _read_header(file: BufferedReader, episode_bytes: int) -> tuple[np.dtype[Any
         raise EpisodeError(f"the journal has schema {schema!r}, this version reads {SCHEMA}: upgrade understudy.")
     most = min(episode_bytes, 2**30) // 8  # of either: a record must fit into the limit, and into a NumPy dtype
     if not all(type(size) is int and 1 <= size <= most for size in sizes):
-        raise EpisodeError(f"the journal is for {sizes[0]!r} features and {sizes[1]!r} actions, which cannot be.")
+        raise EpisodeError(f"the journal is for {sizes[0]!r} features and {sizes[1]!r} actions, which is impossible.")
     return _record_type(*sizes), sizes[1], EpisodeMeta.from_mapping(meta)
 
 
 def _whole_records(body: bytes, size: int) -> tuple[int, tuple[EpisodeMeta, float, NDArray[np.float32] | None] | None]:
-    """How many decisions are whole, and how the game ended, if that is on file."""
+    """The number of complete decisions, and how the game ended if the file says so."""
     view = memoryview(body)
     count = 0
     while (begin := count * size) + _CRC.size + _END_HEAD.size <= len(body):
@@ -356,7 +356,7 @@ def _read_end(payload: bytes) -> tuple[EpisodeMeta, float, NDArray[np.float32] |
     try:
         end = json.loads(payload)
         meta, last_reward, last = dict(end["meta"]), float(end["last_reward"]), end["final_state"]
-        with np.errstate(over="ignore"):  # whatever becomes infinite is refused with the rest
+        with np.errstate(over="ignore"):  # infinite values are refused later, with the others
             final_state = None if last is None else np.array(last, np.float32)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise EpisodeError(f"the journal's end cannot be read ({type(error).__name__}: {error}).") from error
@@ -370,7 +370,7 @@ def _episode(
     last_reward: float,
     final_state: NDArray[np.float32] | None,
 ) -> Episode:
-    """The game that the records tell; its owner and its salvager both come here, and so get the same."""
+    """The game from the records. Its owner and its salvager both use this function, so both produce the same game."""
     arrays = {
         "states": records["state"],
         "actions": records["action"],

@@ -1,6 +1,6 @@
-"""Notes of a bot about a game, converted to values that the game's file can hold.
+"""A bot's notes about a game, converted to values that the game's file can hold.
 
-Bots hand over what they have: enums of their library, NumPy scalars, paths. A note is never a reason to lose a game.
+Bots pass what they have: enums of their library, NumPy scalars, paths. An odd note must never lose a game.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORDING = "recording"
 
 _QUALIFIED = re.compile(r"[A-Za-z_]\w*\.([A-Za-z_]\w*)")  # how Python prints a member of an enum: Result.Victory
 _MOST_NOTES = 40
-_NOTE_CHARACTERS = 20_000  # with _MOST_NOTES below what a reader accepts as meta
+_NOTE_CHARACTERS = 20_000  # with _MOST_NOTES, less than a reader accepts as meta
 _DEPTH = 8
 
 
@@ -35,7 +35,7 @@ _RESULTS = {
     **dict.fromkeys(("defeat", "loss", "lose", "lost", "l", "false"), "Defeat"),
     **dict.fromkeys(("tie", "tied", "draw", "drawn", "d"), "Tie"),
 }
-"""What bots call the three results; the gate and the pages know them as these."""
+"""How bots spell the three results. The gate and the pages use only the spellings on the right."""
 
 
 def result_text(result: object) -> str:
@@ -77,9 +77,9 @@ def plain_value(value: object, depth: int = 0) -> Any:
 
 
 def meta_notes(about: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of EpisodeMeta from what the bot says; whatever is no field of its own joins `before` in `extra`.
+    """Fields of EpisodeMeta from a bot's notes. Notes that are not fields are added to `before` in `extra`.
 
-    A note with the name of a field that the bot does not set (`seed`, `id` …) is kept as `note_seed`.
+    A note with the name of a field that bots may not set (`seed`, `id` …) is kept as `note_seed`.
     """
     named = {name: note_text(about[name]) for name in NAMED_NOTES if name in about}
     extra = dict(before)
@@ -105,5 +105,5 @@ def _bounded(plain: Any) -> Any:
 def _as_text(value: object) -> str:
     try:
         return str(value)[:_NOTE_CHARACTERS]
-    except Exception as error:  # noqa: BLE001 - the text of a stranger's object; the game matters more
+    except Exception as error:  # noqa: BLE001 - converting a foreign object; the game matters more
         return f"<{type(value).__name__} without a text: {type(error).__name__}>"

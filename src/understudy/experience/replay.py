@@ -1,10 +1,10 @@
-"""Replay: recent games are learned from again, beside fresh ones; those that surprise most and rare kinds more often.
+"""Replay: recent games are learned from again beside new ones; surprising games and games of rare kinds more often.
 
-Games are drawn by priority (Schaul et al. 2016): the surprise of a game is the mean size of its advantages when it was
-last learned from, and games of a rare kind (opponent and result) count for more. A game drawn more often than the
-others has a smaller weight, so that the mean over what is drawn is that over all games. Policies that have changed
-since are corrected for where the games are learned from (V-trace). The memory is this process's own: it is bounded in
-games, in bytes and in the age of games, and fills again after a restart.
+Games are drawn by priority (Schaul et al. 2016). The surprise of a game is the mean absolute advantage when it was last
+learned from; games of a rare kind (opponent and result) count for more. A game that is drawn more often gets a smaller
+weight, so that the weighted mean over the drawn games equals the mean over all games. V-trace corrects for the change
+of the policy since the game. The memory belongs to this process: it is bounded in games, in bytes and in the age of
+games, and fills again after a restart.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from understudy.experience.episode import Episode
 
-_LEAST_SURPRISE = 0.01  # what surprised nobody is still drawn now and then
+_LEAST_SURPRISE = 0.01  # games without surprise are still drawn occasionally
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedGame:
-    """A game that is learned from again, and how much it counts: at most 1."""
+    """A game to learn from again, and its weight: at most 1."""
 
     episode: Episode
     weight: float
@@ -38,7 +38,7 @@ class _Remembered:
 
 
 class ReplayMemory:
-    """The newest games learned from, bounded in number, bytes and versions."""
+    """The newest games that were learned from, bounded in number, bytes and versions."""
 
     def __init__(self, games: int, size: int, versions: int) -> None:
         self._most_games, self._most_bytes, self._most_versions = games, size, versions
@@ -49,11 +49,11 @@ class ReplayMemory:
         return len(self._games)
 
     def times(self, game_id: str) -> int:
-        """How often a remembered game was learned from again."""
+        """How often a remembered game was used again."""
         return self._games[game_id].times
 
     def add(self, episodes: Sequence[Episode], surprises: Sequence[float], version: int) -> None:
-        """Remember games that a version has learned from."""
+        """Remember games that this version has learned from."""
         for episode, surprise in zip(episodes, surprises, strict=True):
             self._forget(episode.meta.id)
             self._games[episode.meta.id] = _Remembered(episode, version, surprise)
@@ -62,14 +62,15 @@ class ReplayMemory:
             self._forget(next(iter(self._games)))
 
     def learned_again(self, games: Sequence[ReplayedGame], surprises: Sequence[float]) -> None:
-        """Note that games were learned from again, and how they surprise now."""
+        """Note that games were used again, with their new surprise."""
         for game, surprise in zip(games, surprises, strict=True):
             if (known := self._games.get(game.episode.meta.id)) is not None:
                 known.times += 1
                 known.surprise = surprise
 
     def draw(self, decisions: float, version: int, rng: np.random.Generator) -> list[ReplayedGame]:
-        """Different games with about this many decisions in total, by priority; forgets games of too old versions."""
+        """Draw different games with about this many decisions in total, by priority; drops games of versions that are
+        too old."""
         while self._games and next(iter(self._games.values())).version < version - self._most_versions:
             self._forget(next(iter(self._games)))
         games = list(self._games.values())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 WHY = {
     "too old": "waited longer than learner.max_file_age",
-    "too stale": "were played by a policy too unlike the one that learns (learner.min_sample_size)",
+    "too stale": "were played by a policy too different from the current one (learner.min_sample_size)",
     "no room": "were the oldest when more waited than storage.buffer_games or storage.buffer_bytes allow",
 }
 ADVICE = {

@@ -1,7 +1,7 @@
-"""The spool: finished games wait in `buffer`; each moves once, to `archive` or `rejected`.
+"""The spool: finished games wait in `buffer`; each is moved once, to `archive` or `rejected`.
 
-The ledger decides what has been learned. The spool only moves files after it, so after a kill between the two,
-the next look at the ledger finishes the move.
+The ledger decides what has been learned. The spool moves files only after the ledger has recorded it, so if the process
+is killed in between, the next start completes the move.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from understudy.settings import StorageSettings
 
 logger = logging.getLogger(__name__)
 
-_SURROGATES = re.compile("[\ud800-\udfff]")  # how Python shows bytes in a name that are no text
-_NAME_BYTES = 200  # leaves room for what the names of notes and temporary files add
+_SURROGATES = re.compile("[\ud800-\udfff]")  # how Python shows bytes in a file name that are not valid text
+_NAME_BYTES = 200  # bytes; leaves room for what the names of notes and temporary files add
 _LOOKAHEAD = 1000  # names taken from one scan of the buffer; bounds memory however many files wait
-_SCAN_SHARE = 5  # a scan for fresh games may cost this part of the time: a fifth
+_SCAN_SHARE = 5  # a scan for new games may take at most a fifth of the time
 _CATCH_UP = 1.5
 _BACKLOG_SHARE = 0.05
-_AT_A_TIME = 500  # games that one transaction sees off
+_AT_A_TIME = 500  # games that one transaction moves out of the buffer
 _NOT_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # errors that any other file would meet as well
-_FIRST_REST, _LONGEST_REST = 10.0, 3600.0  # seconds until a file that could not be read is tried again
+_FIRST_REST, _LONGEST_REST = 10.0, 3600.0  # seconds until an unreadable file is tried again
 _LONGEST_REST_FOR_MEMORY = 60.0
 _READ_SECONDS = 1.0  # on a busy machine a batch stays small, so that the learner still answers commands
 
@@ -66,7 +66,7 @@ class _Rest(NamedTuple):
 
 @dataclass(slots=True)
 class Passed:
-    """How many files left the buffer unlearned since the counter was made."""
+    """How many files left the buffer without being learned from, since this counter was made."""
 
     rejected: int = 0
     too_old: int = 0
@@ -77,10 +77,10 @@ class Passed:
 
 
 class Spool:
-    """The buffer of one run, as its one learner sees it.
+    """The buffer of a run, as its learner uses it.
 
-    Games are taken oldest first. When more than `backlog` wait, the newest come first: they are of a policy nearest to
-    the one that learns. 0 = always oldest first.
+    Games are taken oldest first. When more than `backlog` games wait, the newest come first: their policy is the
+    closest to the current one. 0 = always oldest first.
     """
 
     def __init__(self, run: RunDir, ledger: Ledger, storage: StorageSettings, backlog: int = 0) -> None:
@@ -102,11 +102,11 @@ class Spool:
         self._resting: dict[str, _Rest] = {}
 
     def recover(self) -> None:
-        """Once, at the start: finish moves that a kill interrupted after the ledger recorded them."""
+        """Call once at the start: complete moves that were interrupted after the ledger had recorded them."""
         for folder in self._run.folders:
             remove_stale_temporaries(folder, older_than_seconds=3600)
         sizes = {path.name: _size(path) for path in self._run.archive.iterdir() if is_game(path.name)}
-        # A bot that trains online may be pruning the archive meanwhile: what has no size is gone.
+        # A bot that trains online may be pruning the archive at the same time; a file without a size has been removed.
         self._ledger.reconcile_archive({name: size for name, size in sizes.items() if size is not None})
         for note in self._run.rejected.glob("*.reason.json"):
             self._rejected_kept += 1
@@ -115,13 +115,13 @@ class Spool:
 
     @property
     def behind(self) -> bool:
-        """Whether more games wait than can be learned one batch after the other."""
+        """Whether more games wait than batches of normal size can keep up with."""
         return 0 < self._backlog < self.waiting
 
     def scan(self, *, newest_first: bool = False) -> int:
         """Look into the buffer and return how many games wait. Costs no more for a large archive."""
         self.clock.look()
-        known = math.inf if self._scanned_at == -math.inf else self.waiting  # at the first look none is new
+        known = math.inf if self._scanned_at == -math.inf else self.waiting  # at the first scan, no game counts as new
         self._scanned_at = time.monotonic()
         newest = newest_first or self._newest_first
         resting = {name for name, trouble in self._resting.items() if trouble.until > self._scanned_at}
@@ -138,11 +138,11 @@ class Spool:
         return count
 
     def salvage(self, seconds: float = math.inf) -> bool:
-        """Turn the journals of bots that died into games; False if time ran out before the last of them."""
+        """Turn the journals of dead bots into games; False if there was not enough time for all of them."""
         until = time.monotonic() + seconds
         for journal in orphans(self._run.live):
             saved = salvage(journal, self._buffer, self._run.rejected, self._storage)
-            if saved is None:  # its owner lives after all
+            if saved is None:  # its owner is alive after all
                 continue
             if saved.path is not None:
                 self.passed.salvaged += 1
@@ -155,20 +155,20 @@ class Spool:
         return True
 
     def next_batch(self, expected: Expected, most: int, max_age: float, decisions: int = 0) -> list[WaitingGame]:
-        """The games to learn from next, at most `most`; whatever cannot be learned from leaves the buffer on the way.
+        """The games to learn from next, at most `most`. Games that cannot be learned from leave the buffer here.
 
-        With a backlog more of them, up to a total of `decisions`. `max_age` is in seconds, 0 for no limit. The games
-        stay in the buffer until `settle`.
+        With a backlog, the batch holds more games, up to a total of `decisions`. `max_age` is in seconds, 0 for no
+        limit. The games stay in the buffer until `settle`.
         """
         batch: dict[str, WaitingGame] = {}
         size = steps = 0
         if self.behind and time.monotonic() - self._scanned_at > _SCAN_SHARE * self._scan_seconds:
-            self.scan()  # fresh games have come
+            self.scan()  # new games have arrived
         wanted = self._wanted(most)
         until = time.monotonic() + _READ_SECONDS
         while len(batch) < most or (len(batch) < wanted and steps < decisions and time.monotonic() < until):
             if not self._names:
-                # The games of this batch are still in the buffer: another scan would find them again.
+                # The games of this batch are still in the buffer; another scan would return them again.
                 if batch:
                     break
                 self._see_off()
@@ -177,7 +177,7 @@ class Spool:
             game = self._open(self._buffer / self._names[0], expected, max_age)
             if game is not None:
                 size += game.episode.nbytes
-                if batch and size > self._storage.episode_bytes:  # the rest comes with the next batch
+                if batch and size > self._storage.episode_bytes:  # the others go into the next batch
                     break
                 steps += len(game.episode)
                 batch.setdefault(game.record.id, game)  # a copy under another name waits until the ledger knows it
@@ -186,9 +186,10 @@ class Spool:
         return list(batch.values())
 
     def _wanted(self, most: int) -> int:
-        """How many games a batch takes: with a backlog, more than have come since the last one, so that it shrinks.
+        """The number of games for a batch: with a backlog, more than arrived since the last batch, so that the backlog
+        shrinks.
 
-        Of a backlog that nothing is added to, a small part at a time: many updates teach more than a few large ones.
+        If nothing is added to the backlog, the batches stay small: many updates teach more than a few large ones.
         """
         arrived, self._arrived = self._arrived, 0
         if not self.behind:
@@ -196,13 +197,14 @@ class Spool:
         return max(most, math.ceil(_CATCH_UP * arrived), math.ceil(_BACKLOG_SHARE * self.waiting))
 
     def skip(self, games: Sequence[WaitingGame]) -> None:
-        """Archive games unlearned: the policy that played them was too unlike the one that learns."""
+        """Archive games without learning from them: their policy is too different from the current one."""
         self._leaving += [(game.path, game.record, "skipped") for game in games]
         self.passed.too_stale += len(games)
         self._see_off()
 
     def make_room(self, seconds: float = math.inf) -> bool:
-        """Archive the oldest games unlearned if more wait than the disk is to hold; False if that took too long."""
+        """Archive the oldest games without learning from them if the buffer exceeds its limits; False if that took too
+        long."""
         until = time.monotonic() + seconds
         files = surplus(self._buffer, self._storage)
         for number, file in enumerate(files):
@@ -245,7 +247,7 @@ class Spool:
             self._prune_rejected()
 
     def _open(self, path: Path, expected: Expected, max_age: float) -> WaitingGame | None:
-        """Read one file, or see it off to where it belongs and return None."""
+        """Read one file. A file that cannot be used now is moved or postponed, and the result is None."""
         try:
             _check_name(path.name)
             stat = path.stat()
@@ -275,33 +277,33 @@ class Spool:
         return None
 
     def _not_opened(self, path: Path, error: OSError) -> None:
-        """Reject a file that can never be opened; let one rest that may be opened later."""
+        """Reject a file that can never be opened; postpone one that may be readable later."""
         if isinstance(error, FileNotFoundError):
             if path.is_symlink():
                 self.reject(path, "it is a link to a file that is not there.")
-            return  # else somebody took it away
+            return  # otherwise it was removed in the meantime
         if error.errno in _NOT_THE_FILE:
             raise error
         if error.errno in (errno.ELOOP, errno.EACCES) and os.name == "posix":
             self.reject(path, f"it cannot be opened: {error.strerror}.")
             return
-        # A disk or a server in trouble, or on Windows a virus scanner that has it open.
+        # A problem of the disk or file server, or on Windows a virus scanner that has the file open.
         if len(self._resting) >= _LOOKAHEAD and path.name not in self._resting:
-            raise error  # the disk, not the file
+            raise error  # the disk is at fault, not the file
         self._set_resting(path.name, f"cannot be read ({error.strerror})", _LONGEST_REST)
 
     def rest(self, path: Path) -> None:
-        """Let a game wait that needs more memory than there is now, so that smaller ones are learned from."""
+        """Postpone a game that needs more memory than is free, so that smaller games are learned from."""
         self._set_resting(path.name, "needs more memory than there is now", _LONGEST_REST_FOR_MEMORY)
 
     def _set_resting(self, name: str, why: str, longest: float) -> None:
-        """Let a file wait that cannot be used now, so that the others are learned from; it is tried again later."""
+        """Postpone a file that cannot be used now, so that other files are learned from; it is tried again later."""
         seconds = min(2 * self._resting[name].seconds, longest) if name in self._resting else _FIRST_REST
         self._resting[name] = _Rest(time.monotonic() + seconds, seconds)
         logger.warning("%s %s; it is tried again in %.0f s.", name, why, seconds)
 
     def _record_of(self, path: Path) -> LedgerGame | None:
-        """What a file whose name says nothing holds; None if it cannot be used, and then it is rejected."""
+        """The record of a file whose name says nothing; None if it cannot be used, and then it is rejected."""
         try:
             return record_of(read_episode(path, self._storage), path.name, path.stat().st_size)
         except FileNotFoundError:
@@ -311,7 +313,7 @@ class Spool:
             return None
 
     def _see_off(self) -> None:
-        """Record and archive what is not to be learned from, many games in one transaction."""
+        """Record and archive games that will not be learned from, many games in one transaction."""
         while self._leaving:
             games = self._leaving[:_AT_A_TIME]
             for outcome in ("online", "skipped"):
@@ -321,7 +323,8 @@ class Spool:
             del self._leaving[:_AT_A_TIME]
 
     def _prune_rejected(self) -> None:
-        """Remove the oldest unusable files: a tenth more than has to be, since this looks at each of them."""
+        """Remove the oldest unusable files. Removes a tenth more than necessary, because each call looks at all of
+        them."""
         notes = [entry for entry in os.scandir(self._run.rejected) if entry.name.endswith(".reason.json")]
         surplus = len(notes) - self._storage.rejected_files
         if surplus > 0:
@@ -337,7 +340,7 @@ class Spool:
 
 
 def _plain(name: str) -> str:
-    """A name that notes, temporary files and the ledger can hold; nearly every name is that already."""
+    """A name that notes, temporary files and the ledger can hold. Nearly every name already is one."""
     if len(os.fsencode(name)) > _NAME_BYTES:
         name = f"{name[:40]}-{zlib.crc32(os.fsencode(name)):08x}.npz"
     return _SURROGATES.sub("_", name)
@@ -352,7 +355,7 @@ def _size(path: Path) -> int | None:
 
 def _check_name(name: str) -> None:
     if _plain(name) != name:
-        raise EpisodeError("its name is too long, or holds bytes that are no text.")
+        raise EpisodeError("its name is too long, or holds bytes that are not valid text.")
     if is_conflict_copy(name):
         raise EpisodeError(
             "its name is that of a conflict copy, made by a program that synchronises folders. "

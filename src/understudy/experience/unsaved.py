@@ -1,4 +1,4 @@
-"""Finished games on their way to the run directory. A game that the disk does not take is kept and tried again."""
+"""Finished games that are not saved yet. A game that cannot be written is kept and tried again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from understudy.settings import StorageSettings
 
 logger = logging.getLogger(__name__)
 
-MOST_UNSAVED_BYTES = 1 << 29  # of the games kept in memory while the disk takes none
-_GAME_BYTES = 4096  # what a game takes in memory beside its arrays
+MOST_UNSAVED_BYTES = 1 << 29  # of games kept in memory while the disk accepts none
+_GAME_BYTES = 4096  # memory of a game besides its arrays
 
 
 class _Waiting(NamedTuple):
@@ -33,7 +33,7 @@ class _Waiting(NamedTuple):
 
 
 class UnsavedGames:
-    """Games that are to be saved, oldest first. Without a run directory, they are only counted as saved.
+    """Games to save, oldest first. Without a run directory, they only count as saved.
 
     `report` is called for each game before its journal is deleted, so that no result is lost.
     """
@@ -49,13 +49,13 @@ class UnsavedGames:
         self._at_the_end = weakref.finalize(self, _say_what_is_lost, self._games)
 
     def add(self, episode: Episode, journal: Journal) -> None:
-        """Take a finished game and its journal; `save` saves it."""
+        """Add a finished game and its journal; `save` saves it."""
         game = _Waiting(episode, journal)
         self._games.append(game)
         self._bytes += game.nbytes
 
     def save(self) -> dict[str, Path]:
-        """Save games, oldest first, up to the first that the disk does not take; the saved files by the game's id."""
+        """Save games, oldest first, until one cannot be written. Returns the saved files by game id."""
         saved: dict[str, Path] = {}
         while self._games:
             episode, journal = self._games[0]
@@ -93,9 +93,9 @@ class UnsavedGames:
         while self._bytes > MOST_UNSAVED_BYTES:
             count = len(self._games)
             episode, journal = self._remove_oldest()
-            journal.close()  # what is on file of it can be salvaged
+            journal.close()  # what its file holds can be salvaged
             logger.warning(
-                "The disk takes no games and %d of them wait in memory; the oldest, %s, is dropped.",
+                "Games cannot be saved and %d of them wait in memory; the oldest, %s, is dropped.",
                 count,
                 episode.meta.id,
             )
@@ -107,7 +107,8 @@ class UnsavedGames:
 
 
 def _say_what_is_lost(games: deque[_Waiting]) -> None:
-    """At the end of the agent or its process: what is neither saved nor in a journal that can be salvaged."""
+    """At the end of the agent or its process: log the games that are neither saved nor in a journal that can be
+    salvaged."""
     lost = [game.episode.meta.id for game in games if not game.journal.on_file]
     if lost:
         logger.warning("%d finished games could not be saved and are lost: %.200s.", len(lost), ", ".join(lost))

@@ -1,4 +1,4 @@
-"""Writes files so that readers see all of a file or none of it: temporary name, fsync, rename."""
+"""Writes files so that readers see either the whole file or none: temporary name, fsync, rename."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-# Windows refuses to replace or remove a file that somebody has open; readers here are quick, so waiting helps.
-# Elsewhere a PermissionError is the truth, and waiting would only delay it.
+# Windows refuses to replace or remove a file that is open in another process. Readers here are quick, so waiting helps.
+# On other systems a PermissionError is permanent.
 _RETRY_SECONDS = 2.0 if sys.platform == "win32" else 0.0
 _TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]{8}\.tmp")
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, durable: bool = True) -> None:
-    """Make `path` appear whole, or leave it as it was: `write` fills a temporary file that then takes the name.
+    """Write `path` atomically: `write` fills a temporary file that then gets the name. On an error, `path` is
+    unchanged.
 
-    When this returns, the file survives a power cut; `durable=False` promises only whole files, and is faster.
+    When this returns, the file survives a power cut; `durable=False` guarantees only whole files, and is faster.
     """
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "There is something else than a file with this name", str(path))
+        raise OSError(errno.EINVAL, "Something other than a file has this name", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as stream:
@@ -37,7 +38,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, durable
         if durable:
             _sync_folder(path.parent)
     except BaseException as error:
-        # Whatever cannot be removed now is swept by remove_stale_temporaries later; the cause matters more.
+        # What cannot be removed now, remove_stale_temporaries removes later; the original error matters more.
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(temporary)):
@@ -47,14 +48,14 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, durable
 
 
 def write_content(path: Path, content: bytes) -> None:
-    """Make a file with this content appear whole, or leave it as it was."""
+    """Write a file with this content atomically."""
     write_atomically(path, lambda stream: stream.write(content))
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename, replacing `target`; on Windows, wait a little until readers close it.
+    """Rename, replacing `target`. On Windows, wait a little for readers to close it.
 
-    To another disk (a folder may be a link) the file is copied whole before it is removed here.
+    If `target` is on another disk (a folder may be a link), the file is copied completely before the source is removed.
     """
     try:
         _patiently(lambda: source.replace(target))
@@ -67,7 +68,7 @@ def move(source: Path, target: Path) -> None:
 
 
 def free_name(target: Path) -> Path:
-    """`target`, or the first of name~1, name~2 … (before the suffix) that no file has."""
+    """`target`, or the first free one of name~1, name~2 … (before the suffix)."""
     candidate, number = target, 0
     while os.path.lexists(candidate):
         number += 1
@@ -76,7 +77,7 @@ def free_name(target: Path) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and its parents so that they survive a power cut; one that is there already stays."""
+    """Create a folder and its parents so that they survive a power cut; an existing folder is kept."""
     if not folder.is_dir():
         if not folder.parent.is_dir():
             make_folder(folder.parent)
@@ -85,7 +86,7 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_if_there(path: Path) -> bool:
-    """Remove a file; False if there was none."""
+    """Remove a file; False if it did not exist."""
     try:
         _patiently(path.unlink)
     except FileNotFoundError:
@@ -94,14 +95,14 @@ def remove_if_there(path: Path) -> bool:
 
 
 def remove_stale_temporaries(folder: Path, older_than_seconds: float) -> int:
-    """Remove what killed processes left half-written in `folder`; return how many files that was."""
+    """Remove half-written files of killed processes in `folder`; return how many there were."""
     oldest_kept = time.time() - older_than_seconds
     removed = 0
     with os.scandir(folder) as entries:
         for entry in entries:
             if not _TEMPORARY.fullmatch(entry.name):
                 continue
-            # Another process may be sweeping too, or still be writing: both are fine, and neither is an error.
+            # Another process may be removing them too, or still be writing one; neither is an error.
             with contextlib.suppress(FileNotFoundError, PermissionError):
                 if entry.stat(follow_symlinks=False).st_mtime < oldest_kept:
                     os.unlink(entry.path)  # noqa: PTH108 - scandir gives strings
@@ -125,14 +126,14 @@ def _patiently(action: Callable[[], object]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Force a rename to disk. Windows has no such call: there NTFS's own journal orders renames."""
+    """Force a rename to disk. Windows has no such call; there the journal of NTFS orders renames."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot do this for folders
+        if error.errno != errno.EINVAL:  # a file system that cannot sync folders
             raise
     finally:
         os.close(descriptor)

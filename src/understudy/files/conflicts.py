@@ -1,4 +1,4 @@
-"""Conflict copies: what programs for synchronising folders make of two versions of one file."""
+"""Conflict copies: files that synchronisation programs create when two versions of one file exist."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-# What Dropbox, Syncthing, Nextcloud and OneDrive call the second of two versions. A game's name has no such part.
+# How Dropbox, Syncthing, Nextcloud and OneDrive name the second of two versions. Names of games never contain this.
 _CONFLICT = re.compile(r"(?:conflicted copy|sync-conflict|\(conflict|_conflict-|\bconflict\b.*\d{4})", re.I)
 
 
 def conflict_copies(folders: Iterable[Path]) -> Iterator[Path]:
-    """Files that a program for synchronising folders has made of two versions of one file."""
+    """Files that a synchronisation program created because two versions of one file exist."""
     for folder in folders:
         try:
             yield from sorted(path for path in folder.iterdir() if is_conflict_copy(path.name))

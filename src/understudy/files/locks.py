@@ -22,11 +22,12 @@ _NOTE_BYTES = 1024
 
 
 class FileLock:
-    """An exclusive lock between processes (and between two FileLocks of one process) that dies with its holder.
+    """An exclusive lock between processes (and between two FileLocks of one process). It is released when its holder
+    dies.
 
-    Not re-entrant: acquiring it again through the same object is an error. The lock file is never removed here, since
-    somebody may be about to lock it; its content is free for other use, unless `what` asks for a note about the holder.
-    A child made by fork shares the lock for as long as it lives; a spawned one does not.
+    It is not re-entrant: acquiring it again through the same object is an error. The lock file is never removed here,
+    since another process may be about to lock it; its content is free for other use, unless `what` asks for a note
+    about the holder. A child made by fork shares the lock for as long as it runs; a spawned one does not.
     """
 
     def __init__(self, path: Path, *, what: str | None = None, create: bool = True) -> None:
@@ -42,9 +43,9 @@ class FileLock:
         return self._descriptor is not None
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
-        """Take the lock; False if another holder kept it for `timeout` seconds, or has it now and `blocking` is False.
+        """Take the lock. False if another holder kept it for `timeout` seconds, or has it now and `blocking` is False.
 
-        With `create=False` a lock file that is not there, or was removed while waiting, raises FileNotFoundError.
+        With `create=False`, a lock file that does not exist or is removed while waiting raises FileNotFoundError.
         """
         if self._descriptor is not None:
             raise RuntimeError(f"{self.path} is already locked by this object; FileLock is not re-entrant.")
@@ -58,7 +59,7 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Give the lock back. Releasing a lock that is not held does nothing; a forked child lets go of its copy."""
+        """Release the lock. Releasing a lock that is not held does nothing; a forked child closes its copy."""
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
@@ -73,7 +74,7 @@ class FileLock:
             _unlock_and_close(descriptor)
 
     def __del__(self) -> None:
-        """Release a lock that nobody can release any more."""
+        """Release a lock that no code can release any more."""
         with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down
             self.release()
 
@@ -95,7 +96,7 @@ class FileLock:
                     return False
                 if _is_at(descriptor, self.path):
                     if self._what is not None:
-                        with contextlib.suppress(OSError):  # no room for a note is no reason to be without a lock
+                        with contextlib.suppress(OSError):  # without room for a note, the lock still works
                             _write_note(descriptor, _note(self._what))
                     self._descriptor, self._pid = descriptor, os.getpid()
                     return True
@@ -105,9 +106,9 @@ class FileLock:
 
 
 def read_holder(path: Path) -> dict[str, Any] | None:
-    """What the holder of a FileLock says about itself: pid, host, since, what. None if there is no note.
+    """What the holder of a FileLock wrote about itself: pid, host, since, what. None if there is no note.
 
-    A holder that was killed leaves its note behind: only acquiring the lock tells whether it is still alive.
+    A killed holder leaves its note behind: only acquiring the lock shows whether it is still alive.
     """
     try:
         with path.open("rb") as stream:
@@ -123,13 +124,13 @@ def _note(what: str) -> bytes:
 
 
 def _write_note(descriptor: int, note: bytes) -> None:
-    """Write at a fixed length with one call, so that readers never see the tail of a longer, older note."""
+    """Write with a fixed length in one call, so that readers never see the tail of a longer, older note."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, note.ljust(_NOTE_BYTES))
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether `path` still names the file that was opened; a lock on a removed file would exclude nobody."""
+    """Whether `path` is still the file that was opened; a lock on a removed file would exclude nobody."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -137,8 +138,8 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 if sys.platform == "win32":
-    # Windows locks are mandatory: the byte lies beyond any content, so that nobody who reads or writes meets it.
-    # It is also the furthest that msvcrt.locking, with its 32-bit position, can reach.
+    # Windows locks are mandatory. This byte lies beyond any content, so readers and writers never touch it. It is also
+    # the last one that msvcrt.locking, with its 32-bit position, can reach.
     _LOCKED_BYTE = 2**31 - 2
 
     def _lock(descriptor: int) -> bool:
@@ -169,6 +170,6 @@ else:
 
     def _unlock_and_close(descriptor: int) -> None:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing alone would leave it to a forked child
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing alone would leave the lock to a forked child
         finally:
             os.close(descriptor)

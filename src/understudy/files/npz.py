@@ -1,8 +1,8 @@
 """Arrays in .npz files: fast, deterministic writing, and reading that trusts no byte of the file.
 
-An .npz is a zip of .npy members. Only the part of both formats that NumPy writes is read here, by hand: every size is
-known and checked before memory is allocated, nothing is ever unpickled or evaluated, and a file that says one thing in
-one place and another elsewhere is refused.
+An .npz is a zip of .npy members. Only the part of both formats that NumPy writes is read, by code in this file. Every
+size is known and checked before memory is allocated, nothing is unpickled or evaluated, and a file that contradicts
+itself is refused.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _SMALL_FILE = 1 << 16
 _MAX_TEXT = 1 << 24  # characters; NumPy's own limit is a little higher, and an error of another kind
 
 _STORED, _DEFLATED = 0, 8
-_DEFLATE_LEVEL = 1  # a third of level 6's time for some more bytes
+_DEFLATE_LEVEL = 1  # a third of the time of level 6, for slightly larger files
 _RAW_DEFLATE = -15
 _SAMPLE = 2048
 _VERSION, _NEWEST_VERSION = 20, 63
 _HARMLESS_FLAGS = 0x80E  # how hard deflate tried, sizes that follow the data, names in UTF-8
-_DATE = 0x21  # 1 January 1980, the first a zip knows: the same arrays always give the same bytes
+_DATE = 0x21  # 1 January 1980, the first date in zip: the same arrays always give the same bytes
 _LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _END = struct.Struct("<4s4H2IH")
 _LOCAL_MAGIC, _CENTRAL_MAGIC, _END_MAGIC = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 _NPY_MAGIC = b"\x93NUMPY"
-_ZIP_LIMIT = 2**32 - 1  # beyond it lies zip64, which nothing here needs
+_ZIP_LIMIT = 2**32 - 1  # larger files would need zip64
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.npy")
 _ITEM = r"'(?:descr|fortran_order|shape)'\s*:\s*(?:'[^'\\]*'|True|False|\([0-9, ]*\))\s*"
@@ -54,7 +54,7 @@ _DTYPE = re.compile(r"[<>|=]?([biufSU])([0-9]{1,9})")
 
 
 class _Unusable(Exception):
-    """Why a file cannot be read, in words that complete "x.npz …"."""
+    """Why a file cannot be read, as words that complete "x.npz …"."""
 
 
 class _Member(NamedTuple):
@@ -63,7 +63,7 @@ class _Member(NamedTuple):
     crc: int
     compressed: int
     size: int
-    start: int  # of the local header; of the data once that was read
+    start: int  # of the local header; of the data once the header was read
 
 
 class _Header(NamedTuple):
@@ -94,7 +94,7 @@ def read_npz(
 
 
 def parse_npz(content: bytes, name: str, *, max_bytes: int, error: type[Exception]) -> dict[str, NDArray[Any]]:
-    """What read_npz gives for a file with this content; `name` is what the reason calls it."""
+    """As read_npz, for the content of a file; `name` is used in error messages."""
     return _arrays(BytesIO(content), name, max_bytes, error)
 
 
@@ -122,9 +122,10 @@ def _arrays(
 
 
 def write_npz(stream: BinaryIO, arrays: Mapping[str, NDArray[Any]], *, compress: bool) -> None:
-    """Write what np.load reads. The same arrays give the same bytes; a member that deflate cannot shrink is stored."""
+    """Write an .npz that np.load can read. The same arrays give the same bytes; a member that deflate cannot shrink is
+    stored."""
     if len(arrays) > _MAX_MEMBERS:
-        raise ValueError(f"{len(arrays)} arrays: an .npz here holds at most {_MAX_MEMBERS}.")
+        raise ValueError(f"{len(arrays)} arrays: an .npz of Understudy holds at most {_MAX_MEMBERS}.")
     directory = []
     position = 0
     for key, array in arrays.items():
@@ -141,7 +142,7 @@ def write_npz(stream: BinaryIO, arrays: Mapping[str, NDArray[Any]], *, compress:
             if len(packed) < size:
                 method, stored, parts = _DEFLATED, len(packed), (packed,)
         if position + stored >= _ZIP_LIMIT or size >= _ZIP_LIMIT:
-            raise ValueError(f"{key} makes the file larger than 4 GB, which an .npz here cannot be.")
+            raise ValueError(f"{key} makes the file larger than 4 GB, the limit of an .npz of Understudy.")
         common = (_VERSION, 0, method, 0, _DATE, crc, stored, size, len(name), 0)
         local = _LOCAL.pack(_LOCAL_MAGIC, *common) + name.encode()
         directory.append(_CENTRAL.pack(_CENTRAL_MAGIC, _VERSION, *common, 0, 0, 0, 0o600 << 16, position))
@@ -162,14 +163,15 @@ def _npy(key: str, array: NDArray[Any]) -> tuple[bytes, memoryview]:
     except _Unusable as reason:
         raise ValueError(f"An .npz of this kind never {reason}.") from None
     text = f"{{'descr': '{array.dtype.str}', 'fortran_order': False, 'shape': {array.shape}, }}".encode()
-    padding = -(len(text) + 11) % 64  # data begins at a multiple of 64, as NumPy has it
+    padding = -(len(text) + 11) % 64  # data begins at a multiple of 64, as in files of NumPy
     header = _NPY_MAGIC + struct.pack("<BBH", 1, 0, len(text) + padding + 1) + text + b" " * padding + b"\n"
     flat = np.ascontiguousarray(array).reshape(-1)
     return header, flat.view(np.uint8).data if flat.nbytes else memoryview(b"")
 
 
 def _deflate(header: bytes, body: memoryview) -> bytes:
-    """Compress for speed. Noise-like numbers repeat nothing: coding bytes by frequency alone packs them no worse."""
+    """Compress for speed. Noise-like numbers have no repetitions, so coding bytes by frequency alone packs them as
+    well."""
     strategy = zlib.Z_DEFAULT_STRATEGY
     if body.nbytes > 8 * _SAMPLE:
         middle = body.nbytes // 2
@@ -180,7 +182,7 @@ def _deflate(header: bytes, body: memoryview) -> bytes:
 
 
 def _members(file: _File, max_bytes: int) -> list[_Member]:
-    """The zip's directory, once everything that can be checked without reading a member has been."""
+    """The zip's directory, after all checks that need no reading of members."""
     length = file.seek(0, 2)
     if length < _END.size:
         raise _Unusable(f"is {length} bytes long, too short for an .npz" if length else "is empty")
@@ -223,39 +225,39 @@ def _directory_entry(directory: bytes, position: int) -> tuple[_Member, int]:
     if magic != _CENTRAL_MAGIC:
         raise _Unusable("has a zip directory that contradicts itself")
     if not _NAME.fullmatch(name) or name_length > _MAX_NAME:
-        raise _Unusable(f"holds a member named {name[:_MAX_NAME]!r}, which is no array's name")
+        raise _Unusable(f"holds a member named {name[:_MAX_NAME]!r}, which is not a valid array name")
     if flags & ~_HARMLESS_FLAGS or version & 0xFF > _NEWEST_VERSION:
         raise _Unusable(f"holds {name}, which is encrypted or needs a newer unzip")
     if method not in (_STORED, _DEFLATED):
         raise _Unusable(f"holds {name}, compressed by zip method {method}; only stored and deflated ones are read")
     if method == _STORED and compressed != size:
-        raise _Unusable(f"holds {name}, stored in {compressed} bytes but said to be {size} bytes long")
+        raise _Unusable(f"holds {name}, stored in {compressed} bytes but declared as {size} bytes long")
     member = _Member(name.removesuffix(".npy"), method, crc, compressed, size, start)
     return member, position + name_length + extra + comment
 
 
 def _at_data(file: _File, member: _Member) -> _Member:
-    """Check a member's own header against the directory, and point at the data behind it."""
+    """Check a member's own header against the directory, and return the position of its data."""
     name = f"{member.name}.npy".encode()
     raw = _read(file, member.start, _LOCAL.size + len(name))
     magic, _, flags, method, _, _, _, _, _, name_length, extra = _LOCAL.unpack_from(raw)
     if magic != _LOCAL_MAGIC or name_length != len(name) or raw[_LOCAL.size :] != name:
         raise _Unusable(f"has no member {member.name} where its directory says")
     if method != member.method or flags & ~_HARMLESS_FLAGS:
-        raise _Unusable(f"describes its member {member.name} in two ways that differ")
+        raise _Unusable(f"describes its member {member.name} in two contradictory ways")
     data = member.start + len(raw) + extra
     return _Member(member.name, member.method, member.crc, member.compressed, member.size, data)
 
 
 def _beginning(file: _File, member: _Member) -> bytes:
-    """The first bytes of a member, enough for its .npy header."""
+    """The first bytes of a member, enough to include its .npy header."""
     enough = _MAX_NPY_HEADER + 12
     raw = _read(file, member.start, min(member.compressed, enough))
     return raw if member.method == _STORED else zlib.decompressobj(_RAW_DEFLATE).decompress(raw, enough)
 
 
 def _npy_header(raw: bytes, member: _Member, max_bytes: int) -> _Header:
-    """Parse a .npy header (format 1 to 3) and make sure that it tells the same size as the zip."""
+    """Parse a .npy header (format 1 to 3) and check that its size agrees with the zip."""
     lengths = {1: "<H", 2: "<I", 3: "<I"}
     if len(raw) < 12 or raw[:6] != _NPY_MAGIC or raw[6] not in lengths:
         raise _Unusable(f"holds {member.name}, which is not a NumPy array")
@@ -272,7 +274,7 @@ def _npy_header(raw: bytes, member: _Member, max_bytes: int) -> _Header:
     return _Header(dtype, shape, fortran, end, nbytes)
 
 
-@lru_cache(maxsize=256)  # games of one bot describe their arrays in the same words
+@lru_cache(maxsize=256)  # games of one bot have identical array headers
 def _described(name: str, header: bytes, max_bytes: int) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
     """Dtype, shape and order of an array, from the text of its header."""
     text = header.decode("latin-1")
@@ -295,13 +297,13 @@ def _dtype(name: str, descr: str) -> np.dtype[Any]:
 
 
 def _shape(name: str, text: str, max_bytes: int) -> tuple[int, ...]:
-    """The numbers of a tuple's text, each small enough that NumPy can multiply them."""
+    """The numbers of a tuple's text, each small enough for NumPy to multiply."""
     parts = [part.strip() for part in text[1:-1].split(",")]
     if parts[-1] == "":
         parts.pop()
     if len(parts) > _MAX_DIMENSIONS or not all(part.isdecimal() for part in parts):
         raise _Unusable(
-            f"holds {name} of shape {text[:120]}, which is no shape of at most {_MAX_DIMENSIONS} dimensions"
+            f"holds {name} of shape {text[:120]}, which is not a shape of at most {_MAX_DIMENSIONS} dimensions"
         )
     shape = tuple(int(part) for part in parts)
     if math.prod(side for side in shape if side) > max_bytes:
@@ -310,7 +312,7 @@ def _shape(name: str, text: str, max_bytes: int) -> tuple[int, ...]:
 
 
 def _array(file: _File, member: _Member, header: _Header) -> NDArray[Any]:
-    """Read one member, of exactly the size that its headers said."""
+    """Read one member, of exactly the declared size."""
     if member.method == _STORED:
         prefix = _read(file, member.start, header.length)
         raw = np.empty(header.nbytes, np.uint8)
@@ -329,19 +331,19 @@ def _array(file: _File, member: _Member, header: _Header) -> NDArray[Any]:
     if header.dtype.itemsize == 0:
         return np.zeros(header.shape, header.dtype)
     array = raw.view(header.dtype)
-    # NumPy takes both on trust, and fails in odd ways when they are first used.
+    # NumPy does not check either of these, and fails in odd ways when such arrays are used.
     if header.dtype.kind == "b" and raw.size and raw.max() > 1:
         raise _Unusable(f"holds {member.name}, with bools that are neither 0 nor 1")
     if header.dtype.kind == "U" and raw.size and array.view(f"{header.dtype.byteorder}u4").max() > sys.maxunicode:
-        raise _Unusable(f"holds {member.name}, with text that is no Unicode")
+        raise _Unusable(f"holds {member.name}, with text that is not valid Unicode")
     if header.dtype.isnative and not header.fortran:
         return array.reshape(header.shape)
     array = array.reshape(header.shape, order="F" if header.fortran else "C")
-    return np.ascontiguousarray(array, header.dtype.newbyteorder("=")).reshape(header.shape)  # 0-d ones became 1-d
+    return np.ascontiguousarray(array, header.dtype.newbyteorder("=")).reshape(header.shape)  # 0-d arrays became 1-d
 
 
 def _in_memory(file: BufferedReader) -> _File:
-    """A small file, read at once: a member at a time costs more in calls to the system than in bytes."""
+    """A small file, read at once: reading it member by member costs more in system calls than in bytes."""
     start = file.read(_SMALL_FILE + 1)
     return BytesIO(start) if len(start) <= _SMALL_FILE else file
 

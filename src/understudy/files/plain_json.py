@@ -1,4 +1,4 @@
-"""JSON in files that anybody may have written."""
+"""Parsing of JSON from untrusted files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def parsed_json(text: str | bytes) -> Any:
-    """What a JSON text holds; ValueError for anything that is none, however it is damaged."""
+    """The content of a JSON text; ValueError for any text that is not valid JSON."""
     try:
         return json.loads(text)
     except RecursionError as error:

@@ -1,7 +1,7 @@
 """Text from files and other programs, made safe to print.
 
-A terminal acts on control characters: a name with an escape sequence could move the cursor, hide lines or set the
-title of the window. Each such character is replaced by one other, so that widths and positions stay the same.
+A terminal interprets control characters: a name with an escape sequence could move the cursor, hide lines or set the
+title of the window. Each such character is replaced by exactly one other, so widths and positions stay the same.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _UNSAFE_IN_A_LINE = _UNSAFE | {ord("\n"): _SHOWN_AS, ord("\t"): " "}
 
 
 def printable(text: str) -> str:
-    """The text without control characters and marks that change the direction of writing; newlines and tabs stay."""
+    """The text without control characters and characters that change the writing direction; newlines and tabs stay."""
     return text.translate(_UNSAFE)
 
 
 def in_one_line(text: str) -> str:
-    """The same without newlines and tabs."""
+    """As `printable`, also without newlines and tabs."""
     return text.translate(_UNSAFE_IN_A_LINE)

@@ -1,4 +1,4 @@
-"""The file in which a bot says how long its steps take, so that background work can pause while the game is slow."""
+"""The file in which a bot reports how long its steps take, so that background work can pause while the game is slow."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from understudy.files.atomic import write_atomically
 
 
 def write_step_time(path: Path, seconds: float) -> None:
-    """For the process that plays: say how long the last steps took, once a second or so."""
+    """Called by the process that plays, about once a second: report the duration of the last steps."""
     text = json.dumps({"seconds": seconds, "at": time.time()}).encode()
     write_atomically(path, lambda stream: stream.write(text), durable=False)
