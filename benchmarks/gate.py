@@ -115,9 +115,7 @@ def exact_median(rate: float) -> int:
     while promoted < 0.5:
         number += 1
         contests = {won: contests[max(won - 1, 0)].after(1.0 if won else -1.0) for won in range(number + 1)}
-        reached = {
-            won: open_cases.get(won - 1, 0.0) * rate + open_cases.get(won, 0.0) * (1 - rate) for won in contests
-        }
+        reached = {won: open_cases.get(won - 1, 0.0) * rate + open_cases.get(won, 0.0) * (1 - rate) for won in contests}
         verdicts = {won: contest.verdict(ERROR, newer=False) for won, contest in contests.items()}
         promoted += sum(reached[won] for won, verdict in verdicts.items() if verdict == "promote")
         open_cases = {won: reached[won] for won, verdict in verdicts.items() if verdict is None}

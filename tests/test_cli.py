@@ -43,7 +43,7 @@ def test_models_lists_versions_and_goes_back_to_one(tmp_path: Path, capsys: pyte
     assert "The mean of 2 versions is published as version 4" in capsys.readouterr().out
     assert "Request: average" in run.log.read_text()
     assert main(["models", str(tmp_path), "--average", "1"]) == 1
-    assert "two versions or more" in capsys.readouterr().err
+    assert "at least two versions" in capsys.readouterr().err
     assert main(["models", str(tmp_path), "--rollback", "99"]) == 1
     assert "Version 99 is not kept" in capsys.readouterr().err
 

@@ -241,20 +241,20 @@ def exit_code(command: Callable[[], int]) -> int:
 
 
 def end_quietly(code: int) -> int:
-    """Write what is left of the output; the exit code, another one if nobody reads the output any more."""
+    """Flush the output. Returns the exit code, or NO_READER if nobody reads the output any more."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:  # so that Python does not try again at its end
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:  # Python must not flush again when it exits
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return NO_READER
-    except (OSError, ValueError, AttributeError):  # full, closed, or none
+    except (OSError, ValueError, AttributeError):  # full, closed, or missing
         pass
     return code
 
 
 def print_anywhere() -> None:
-    """Let a console that knows ASCII only show `?` for other characters, and not end the program."""
+    """Let a console that supports only ASCII show `?` for other characters instead of ending the program."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -1,7 +1,7 @@
-"""Machine code by numba, kept on disk in a folder that names what it was made of.
+"""On-disk cache of numba's machine code, in a folder named after a hash of its sources.
 
 numba's own cache notices a change in the file of a function, but not in the files of the functions it calls, nor in
-constants frozen into it. So machine code is kept in folders named after a digest of everything that goes into it.
+constants frozen into it. So machine code is kept in folders named after a hash of everything that it depends on.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numba.core import config
 
 
 def cache_root() -> Path:
-    """The folder of what can be made again at any time."""
+    """The folder for data that can be regenerated at any time."""
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
     return Path(base) / "understudy"
 
 
 def code_folder(name: str, options: dict[str, Any], sources: Iterable[Path], here: Path) -> Path:
-    """The folder for machine code made of exactly these sources, at this place, for this Python and processor."""
+    """The folder for machine code from exactly these sources, at this place, for this Python and processor."""
     made_for = (numba.__version__, options, str(here), sys.implementation.cache_tag, get_host_cpu_name())
     digest = hashlib.sha256(repr(made_for).encode())
     for path in sorted(sources):
@@ -34,7 +34,7 @@ def code_folder(name: str, options: dict[str, Any], sources: Iterable[Path], her
 
 
 def kept_in(folder: Path, function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """The function, compiled on first use, or loaded from the folder as an earlier run left it there."""
+    """The function, compiled on first use or loaded from the folder."""
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder)
     try:

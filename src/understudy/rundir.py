@@ -15,13 +15,13 @@ EVENTS = "events.jsonl"  # beside the log
 
 @dataclass(frozen=True, slots=True)
 class RunDir:
-    """The folder of one run. Making the object touches nothing; `create` makes the folders."""
+    """The folder of one run. Constructing the object touches nothing; `create` makes the folders."""
 
     root: Path
 
     @classmethod
     def at(cls, root: str | os.PathLike[str]) -> RunDir:
-        """Return the run directory at this path, made absolute so that a later chdir does not move it."""
+        """The run directory at this path, made absolute so that a later chdir does not change it."""
         name = os.fsdecode(root)
         if not name:
             raise RunDirError("The name of the run directory is empty. Name a folder, such as local_training.")
@@ -59,12 +59,12 @@ class RunDir:
 
     @property
     def models(self) -> Path:
-        """The model the bot loads, its earlier versions, and the states of seeded agents."""
+        """The model that the bot loads, its earlier versions, and the states of seeded agents."""
         return self.root / "models"
 
     @property
     def model(self) -> Path:
-        """What the bot loads."""
+        """The model that the bot loads."""
         return self.models / "rl_agent_model.npz"
 
     @property
@@ -74,12 +74,12 @@ class RunDir:
 
     @property
     def matches(self) -> Path:
-        """Where the matches of self-play were at each of these versions."""
+        """The state of self-play's matches at each of these versions."""
         return self.models / "matches"
 
     @property
     def games(self) -> Path:
-        """Games of self-play to look at, where the game has records."""
+        """Recorded games of self-play for people, if the game supports it."""
         return self.root / "games"
 
     @property
@@ -89,22 +89,22 @@ class RunDir:
 
     @property
     def log(self) -> Path:
-        """One entry a batch, for people."""
+        """One entry per batch, for people."""
         return self.logs / "background_training.log"
 
     @property
     def events(self) -> Path:
-        """The same events, one JSON object a line, for programs."""
+        """The same events, one JSON object per line, for programs."""
         return self.logs / EVENTS
 
     @property
     def remarks(self) -> Path:
-        """Notes of people about the run, one JSON object a line."""
+        """People's notes about the run, one JSON object per line."""
         return self.logs / "notes.jsonl"
 
     @property
     def updates(self) -> Path:
-        """The figures of each update of self-play, one JSON object a line."""
+        """The statistics of each self-play update, one JSON object per line."""
         return self.logs / "updates.jsonl"
 
     @property
@@ -124,12 +124,12 @@ class RunDir:
 
     @property
     def remote_models(self) -> Path:
-        """Models of the bucket at the last synchronisations."""
+        """The bucket's models at the latest synchronisations."""
         return self.models / "remote"
 
     @property
     def sync_status(self) -> Path:
-        """What `understudy sync` last did."""
+        """The state of `understudy sync`."""
         return self.root / "sync.json"
 
     @property
@@ -139,7 +139,7 @@ class RunDir:
 
     @property
     def control(self) -> Path:
-        """What people ask of the learner: to pause, to go on, to stop."""
+        """Requests to the learner: pause, resume, stop."""
         return self.root / "control.json"
 
     @property
@@ -149,12 +149,12 @@ class RunDir:
 
     @property
     def step_time(self) -> Path:
-        """How long a step of the game takes, by the process that plays it."""
+        """The duration of a step of the game, written by the process that plays."""
         return self.root / "step_time.json"
 
     @property
     def build_orders(self) -> Path:
-        """What replays taught."""
+        """The build orders learned from replays."""
         return self.root / "learned_build_orders.json"
 
     @property
@@ -173,18 +173,18 @@ class RunDir:
         return (self.root, self.buffer, self.live, self.archive, self.rejected, self.models, self.versions, self.logs)
 
     def mend(self) -> None:
-        """Make folders again that were removed, if the ledger is there; else the whole run was moved or deleted."""
+        """Recreate removed folders if the ledger exists; otherwise the whole run was moved or deleted."""
         if self.ledger.exists() and not (self.live.is_dir() and self.models.is_dir()):
             self.create()
 
     def create(self) -> None:
-        """Make the folders that are not there yet, and make sure that they can be written to."""
+        """Create missing folders, and check that all are writable."""
         for folder in self.folders:
             try:
                 make_folder(folder)
             except OSError as error:
                 raise RunDirError(
-                    f"The run directory {self.root} cannot be used: {folder} cannot be made ({error.strerror}). "
+                    f"The run directory {self.root} cannot be used: {folder} cannot be created ({error.strerror}). "
                     "Choose another run directory, or allow writing there."
                 ) from error
             if not os.access(folder, os.W_OK):

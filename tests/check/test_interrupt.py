@@ -35,7 +35,7 @@ def test_ctrl_c_ends_players_and_learner_and_prints_what_was_done(tmp_path: Path
     assert check.returncode == 130, rest
     assert "Traceback" not in rest
     assert "0 of 1 solved interrupted" in rest
-    assert "Interrupted; the table has what was done." in rest
+    assert "Interrupted; the table shows the runs that finished." in rest
     assert (tmp_path / "out.json").exists()
     wait_until_gone(check.pid)
 

@@ -348,7 +348,7 @@ def test_a_wrong_meta_is_refused(tmp_path: Path, content: Any, reason: str) -> N
 
 def test_text_that_is_no_unicode_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", **arrays(), meta=np.array([0x7FFFFFFF], np.uint32).view("U1").reshape(()))
-    with pytest.raises(EpisodeError, match="text that is no Unicode"):
+    with pytest.raises(EpisodeError, match="text that is not valid Unicode"):
         read_episode(tmp_path / "x.npz", LIMITS)
 
 

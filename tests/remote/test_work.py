@@ -97,7 +97,7 @@ def test_a_machine_that_starts_offline_plays_on_and_sends_its_games_later(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     facts = work(run, s3_url, SETTINGS, threading.Event(), games=3)
     assert facts["games_up"] == 0
-    assert "with the model that is here" in caplog.text
+    assert "with the local model" in caplog.text
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3_address)
     assert work(run, s3_url, SETTINGS, threading.Event(), games=1)["games_up"] == 8
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")

@@ -114,7 +114,7 @@ def test_a_batch_that_gives_nan_is_amber_and_names_the_game(run: RunDir) -> None
     found = health(run)
     assert (found.light, names(found)) == ("amber", ["NaN batch"])
     assert f"{file_name(huge.meta)} was rejected as the cause" in found.sentence
-    assert "Look at the states and rewards of that game" in found.sentence
+    assert "Check the states and rewards of that game" in found.sentence
 
 
 def test_a_stale_heartbeat_is_red_and_says_for_how_long(run: RunDir) -> None:

@@ -28,7 +28,7 @@ VISIBLE_FROM = 5
 NOISE = 0.25
 LEAST, SPAN = 0.05, 0.9
 RANDOM = LEAST + SPAN / ACTIONS
-SEEN_RIGHT = 0.9898  # how often the highest of the six features is the type's (tests/check/test_ladder.py counts it)
+SEEN_RIGHT = 0.9898  # how often the largest of the six features is the type's (tests/check/test_ladder.py counts it)
 BEST = LEAST + SPAN * (VISIBLE_FROM / ACTIONS + (DECISIONS - VISIBLE_FROM) * SEEN_RIGHT) / DECISIONS
 
 

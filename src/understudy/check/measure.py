@@ -44,7 +44,7 @@ class TaskOutcome:
 
 
 class Watch:
-    """Follows one training run: counts games, notes when the goal is reached, reports progress, decides when to stop."""
+    """Follows one training run: counts games, notes when the goal is reached, reports progress, and stops it."""
 
     def __init__(
         self, task: Task, learner: str, seed: int, stopped: Callable[[], bool], say: Callable[[str], None]

@@ -180,7 +180,7 @@ class Spool:
                 if batch and size > self._storage.episode_bytes:  # the others go into the next batch
                     break
                 steps += len(game.episode)
-                batch.setdefault(game.record.id, game)  # a copy under another name waits until the ledger knows it
+                batch.setdefault(game.record.id, game)  # a copy under another name waits for the ledger
             self._names.popleft()
         self._see_off()
         return list(batch.values())
@@ -237,7 +237,7 @@ class Spool:
         text = json.dumps(note, indent=2, ensure_ascii=False).encode()
         beside = target.with_name(f"{target.name}.reason.json")
         write_atomically(beside, lambda stream: stream.write(text))
-        os.utime(beside, ns=(time.time_ns(),) * 2)  # finer than the system's own: the oldest are removed first
+        os.utime(beside, ns=(time.time_ns(),) * 2)  # finer than the system's clock: the oldest are removed first
         move(path, target)
         self._ledger.record_rejected(target.name, reason, size)
         self.passed.rejected += 1

@@ -1,4 +1,4 @@
-"""The specs of the small built-in games. A game with a package of its own has its spec there."""
+"""The specs of the small built-in games. A game with its own package has its spec there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Drift: fifty numbers that change at random, eight of which can be picked. A task to measure training with.
 
 x ∈ R⁵⁰ starts standard normal. The reward is x[action]; then x ← 0.9·x + 0.436·noise + B[action], with B a fixed 8 × 50
-normal matrix × 0.05. A match is cut after 300 decisions. Random decisions earn about 0 a match, good ones 350.
+normal matrix × 0.05. A match is cut off after 300 decisions. Random decisions earn about 0 per match, good ones about
+350.
 """
 
 from __future__ import annotations

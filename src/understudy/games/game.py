@@ -99,10 +99,10 @@ class Game(ABC):
         raise NotImplementedError
 
     def join_league(self, share: float, versions: Path) -> bool:
-        """Play this share of the matches against opponents of a league, of past versions in a folder too.
+        """Play this share of the matches against opponents of a league, including past versions from a folder.
 
-        Called once, before `reset`. False, the default, leaves it to `parallel.league`. `parallel.standings` draws
-        opponents by the learner's results.
+        Called once, before `reset`. Returning False, the default, leaves the league to `parallel.league`.
+        `parallel.standings` draws opponents by the learner's results.
         """
         return False
 
@@ -114,7 +114,7 @@ class Game(ABC):
 def open_game(name: str, matches: int) -> Game:
     """Make this many matches of a game: `tictactoe`, `gym:CartPole-v1`, `package.module:SPEC` (see `games.spec`).
 
-    Worker processes open their own matches by this name.
+    Each worker process opens its own matches by this name.
     """
     game: Game = _factory(name)(matches, *filter(None, [argument_of(name)]))
     _check_attributes(game, matches)
@@ -122,7 +122,7 @@ def open_game(name: str, matches: int) -> Game:
 
 
 def _check_attributes(game: Game, matches: int) -> None:
-    """Raise SettingsError where a game lacks an attribute of the interface, or gives it a value that cannot be used."""
+    """Raise SettingsError if a game lacks an attribute of the interface or gives it an invalid value."""
     rules: dict[str, tuple[str, Callable[[Any], object]]] = {
         "matches": (f"{matches}; call super().__init__(matches)", lambda value: value == matches),
         "name": ("a text", lambda value: isinstance(value, str)),
@@ -143,7 +143,7 @@ def _are_labels(value: Any) -> bool:
 
 
 def default_settings(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """The `settings` of the game of this name."""
+    """The `settings` of the game with this name."""
     settings: Mapping[str, Mapping[str, Any]] = getattr(_factory(name), "settings", {})
     return settings
 

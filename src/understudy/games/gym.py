@@ -25,9 +25,9 @@ except ImportError as error:
 
 logger = logging.getLogger(__name__)
 
-_MOST_FAILURES = 20  # one after the other, with at most
-_FAR_APART = 50  # steps between two of them
-_REPLAYED = 100_000  # actions of an episode that are remembered: a longer one begins again when a run is resumed
+_MOST_FAILURES = 20  # within a short time
+_FAR_APART = 50  # steps: failures that are further apart are not counted together
+_REPLAYED = 100_000  # actions of an episode that are remembered; a longer episode starts again when a run is resumed
 
 
 def open_environment(matches: int, env_id: str = "") -> GymnasiumGame:
@@ -38,11 +38,11 @@ def open_environment(matches: int, env_id: str = "") -> GymnasiumGame:
 
 
 class GymnasiumGame(Game):
-    """B environments of one id. Observations are flattened; `action_mask` in the info, if there is one, is obeyed.
+    """B environments of one id. Observations are flattened; if the info has an `action_mask`, it is obeyed.
 
-    `env_id` may begin with modules to import, as in `minatar:MinAtar/Breakout-v1`: they register the environment.
-    Every episode has a seed of its own. A snapshot is these seeds and the actions since: an environment that depends on
-    nothing else plays the same again.
+    `env_id` may begin with modules to import, as in `minatar:MinAtar/Breakout-v1`: they register the environment. Every
+    episode has its own seed. A snapshot consists of these seeds and the actions since, so an environment that depends
+    on nothing else is restored exactly.
     """
 
     players = 1
@@ -110,7 +110,7 @@ class GymnasiumGame(Game):
         for match, action in enumerate(actions.tolist()):
             try:
                 seen, reward, terminated, truncated, info = self._act(match, action)
-            except Exception as error:  # noqa: BLE001 - it is somebody else's code, which may fail in any way
+            except Exception as error:  # noqa: BLE001 - foreign code may fail in any way
                 cut[match], self._finals[match] = True, self._states[match]
                 self._replace(match, error)
                 continue
@@ -143,7 +143,7 @@ class GymnasiumGame(Game):
         return pack({}, arrays)
 
     def restore(self, saved: bytes) -> Bools:
-        """See Game.restore. It plays the running episodes again, which takes as long as they have lasted."""
+        """See Game.restore. It replays the running episodes, which takes as long as playing them did."""
         _, arrays = unpack(saved)
         with unpacking():
             states = arrays["states"].reshape(self._states.shape)
@@ -151,7 +151,7 @@ class GymnasiumGame(Game):
             np.copyto(self._seeds, arrays["seeds"])
             np.copyto(self._episodes, arrays["episodes"])
             if len(taken) != self.matches or any(((a < 0) | (a >= len(self.actions))).any() for a in taken):
-                raise ValueError("there are other matches or actions")
+                raise ValueError("the number of matches or the actions differ")
         same = np.array([self._replay(match, actions.tolist()) for match, actions in enumerate(taken)])
         same &= ((self._states == states) | (np.isnan(self._states) & np.isnan(states))).all(axis=1)
         if not same.all():
@@ -172,7 +172,7 @@ class GymnasiumGame(Game):
             env.close()
 
     def _replay(self, match: int, actions: list[int]) -> bool:
-        """Play the running episode of a match again; False if it ends on the way, or is too long for that."""
+        """Replay the running episode of a match; False if it ends on the way, or is too long for a replay."""
         if len(actions) >= _REPLAYED:
             return False
         self._begin(match)
@@ -191,7 +191,7 @@ class GymnasiumGame(Game):
         return seen, float(reward), bool(terminated), bool(truncated), info
 
     def _replace(self, match: int, error: Exception) -> None:
-        """Begin the next episode in a new environment; GameFailed if that is needed all the time."""
+        """Begin the next episode in a new environment; GameFailed if this happens too often."""
         self._failures = 1 if self._steps_since > _FAR_APART else self._failures + 1
         self._steps_since = 0
         if self._failures >= _MOST_FAILURES:
@@ -218,27 +218,27 @@ class GymnasiumGame(Game):
         self._begin(match)
 
     def _try_to_begin(self) -> dict[str, object]:
-        """Begin the first episode; GameFailed if the environment raises or its observation is not as it says."""
+        """Begin the first episode; GameFailed if the environment raises an error or returns an invalid observation."""
         try:
             return self._begin(0)
-        except Exception as error:  # it is somebody else's code, which may fail in any way
+        except Exception as error:  # foreign code may fail in any way
             raise GameFailed(
-                f"{self.name} cannot begin an episode, or its first observation is none of {self._observation}: "
+                f"{self.name} cannot begin an episode, or its first observation is not in {self._observation}: "
                 f"{type(error).__name__}: {error}."
             ) from error
 
     def _begin(self, match: int) -> dict[str, object]:
-        """Begin the match's episode, from the seed that belongs to it."""
+        """Begin the match's episode from its seed."""
         del self._taken[match][:]
         own = np.random.SeedSequence([int(self._seeds[match]), int(self._episodes[match])])
-        seen, info = self._envs[match].reset(seed=int(own.generate_state(1)[0]) >> 1)  # some take 31 bits only
+        seen, info = self._envs[match].reset(seed=int(own.generate_state(1)[0]) >> 1)  # some accept only 31 bits
         self._show(match, seen, info)
         return dict(info)
 
     def _flat(self, seen: object) -> NDArray[Any]:
         if self._image is not None:
             return self._image.flat(np.asarray(seen))
-        if self._is_box:  # what Gymnasium does for any space, in a fraction of the time
+        if self._is_box:  # as Gymnasium flattens any space, but in a fraction of the time
             return np.asarray(seen).reshape(-1)
         return np.asarray(gymnasium.spaces.flatten(self._observation, seen))
 
@@ -249,13 +249,13 @@ class GymnasiumGame(Game):
 
 
 def _import(module: str, env_id: str) -> None:
-    """Import a package that registers environments: by being imported, or by `register_envs`, there or in its `gym`."""
+    """Import a package that registers environments, either on import or in `register_envs`, there or in its `gym`."""
     try:
         import_here(module)
         for place in (module, f"{module}.gym"):
             if env_id not in gymnasium.registry and importlib.util.find_spec(place) is not None:
                 getattr(import_here(place), "register_envs", lambda: None)()
-    except Exception as error:  # it is somebody else's code, which may fail in any way
+    except Exception as error:  # foreign code may fail in any way
         raise SettingsError(
             f"--import {module} fails ({type(error).__name__}: {error}). "
             "It must be an installed module or a file in the current folder."

@@ -18,21 +18,21 @@ _MAX_BYTES = 1 << 30
 
 
 def pack(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """An .npz of the arrays, with the facts, which are what JSON can hold, in an array of their own."""
+    """An .npz of the arrays, with one more array for the facts, which must be plain JSON values."""
     stream = io.BytesIO()
     write_npz(stream, {"facts": np.array(json.dumps(facts).encode()), **arrays}, compress=True)
     return stream.getvalue()
 
 
 def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The facts and the arrays; MatchesDamaged if that is not what these bytes are."""
+    """The facts and the arrays; MatchesDamaged if the bytes are something else."""
     arrays = parse_npz(content, "The snapshot", max_bytes=_MAX_BYTES, error=MatchesDamaged)
     with unpacking():
         return dict(json.loads(arrays.pop("facts").item())), arrays
 
 
 def generator_of(state: Any) -> np.random.Generator:
-    """A generator that goes on from `generator.bit_generator.state`, which is plain values."""
+    """A generator that continues from `generator.bit_generator.state`, which is plain values."""
     generator = np.random.default_rng(0)
     generator.bit_generator.state = state
     return generator
@@ -40,7 +40,7 @@ def generator_of(state: Any) -> np.random.Generator:
 
 @contextmanager
 def unpacking() -> Iterator[None]:
-    """Around code that takes a snapshot apart: what it meets where it is not as expected becomes MatchesDamaged."""
+    """For code that unpacks a snapshot: turns the errors of unexpected content into MatchesDamaged."""
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:

@@ -1,7 +1,7 @@
-"""GameSpec: all that the core asks of a game.
+"""GameSpec: everything that the core needs to know about a game.
 
-A package adds a game by registering a GameSpec under the entry point group `understudy.games`; no module of the core
-names a game. Parts that need heavy libraries are given as text, "package.module:name", and imported when they are used.
+A package adds a game by registering a GameSpec under the entry point group `understudy.games`; no core module names a
+game. Parts that need heavy libraries are given as text, "package.module:name", and imported when they are used.
 docs/add-a-game.md explains each field with a complete example.
 """
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 GROUP = "understudy.games"
 Reference = str | Callable[..., Any]
-"""A function or class, or the text "package.module:name" that says where it is."""
+"""A function or class, or its location as the text "package.module:name"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class ResultAxis:
 class Page:
     """A page of the dashboard, at /run/RUN/`name`.
 
-    `show(watched)` builds it with NiceGUI and returns functions that the dashboard calls after every look at the run,
-    or None. `wanted(run, snapshot)` says whether there is something to show. A page that can play recordings names the
-    suffix of their files in `plays`; `?file=NAME` in its address chooses one of `games/` in the run.
+    `show(watched)` builds it with NiceGUI and returns functions that the dashboard calls after every refresh, or None.
+    `wanted(run, snapshot)` says whether there is something to show. A page that can play recordings names the suffix of
+    their files in `plays`; `?file=NAME` in its address selects one of `games/` in the run.
     """
 
     name: str
@@ -53,11 +53,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundWork:
-    """Work that the learner does in worker processes beside training, when asked by `understudy learn --NAME`.
+    """Work that the learner does in worker processes beside training, if requested by `understudy learn --NAME`.
 
-    `start(run, ledger, settings, say)` returns a `jobs.queue.Work`, or None where there is nothing to do, and raises
-    SettingsError if a library is missing. `figures` maps the attributes of this work that get_stats() shows to
-    (name in get_stats(), name in reports). `summary(ledger, run, waiting)` describes what the run has done so far.
+    `start(run, ledger, settings, say)` returns a `jobs.queue.Work`, or None if there is nothing to do, and raises
+    SettingsError if a library is missing. `figures` maps the attributes of this work that get_stats() shows to (name in
+    get_stats(), name in reports). `summary(ledger, run, waiting)` describes what has been done in the run so far.
     """
 
     name: str
@@ -80,7 +80,7 @@ class WorkSummary:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was done yet and nothing waits."""
+        """Whether nothing has been done yet and nothing is waiting."""
         return not any(self.counts.values())
 
 
@@ -94,10 +94,10 @@ class SelfPlaySetup:
 
 @dataclass(frozen=True, slots=True)
 class LadderPackage:
-    """What the zip for a ladder holds in addition to the ladder core and the model; see run/ladder_zip.py.
+    """What the zip for a ladder contains besides the ladder core and the model; see run/ladder_zip.py.
 
-    `start` is "package.module:function"; the zip's `run.py` calls it with the data folder and exits with what it
-    returns. `modules` are files and folders below `understudy`, `learned` files of the run directory.
+    `start` is "package.module:function"; the zip's `run.py` calls it with the data folder and exits with its return
+    value. `modules` are files and folders below `understudy`, `learned` files of the run directory.
     """
 
     start: str
@@ -107,9 +107,9 @@ class LadderPackage:
 
 @dataclass(frozen=True, kw_only=True)
 class Contestants:
-    """Opponents from outside for the versions of a game in `understudy arena`: other programs, levels of the game.
+    """External opponents for versions of a game in `understudy arena`, such as other programs or levels of the game.
 
-    `known(name)` says whether a name means one of them; `names` tells people which there are.
+    `known(name)` says whether a name is one of them; `names` lists them for people.
     """
 
     names: str
@@ -117,10 +117,10 @@ class Contestants:
     seat: Reference | None = None
     """For two players: `seat(name, game, rng)` returns a `parallel.arena.ArenaSeat` in the matches of `game`."""
     matches: Reference | None = None
-    """For two players: `matches(count)` makes the matches, where those of training are no even games."""
+    """For two players: `matches(count)` makes the matches, if those of training are not even games."""
     play: Reference | None = None
-    """For one player: `play(name, model, first, games)` plays these games of a model file against it, and returns what
-    an evaluator returns."""
+    """For one player: `play(name, model, first, games)` plays these games with a model file against it, and returns
+    what an evaluator returns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,30 +129,30 @@ class GameSpec:
 
     name: str
     title: str = ""
-    """As pages and reports show it."""
+    """The name on pages and in reports."""
     matches: Reference | None = None
     """`matches(count, *argument)` makes a `Game` of that many matches; `argument` is what follows a colon in a name."""
     sections: Mapping[str, type[Any]] = field(default_factory=dict)
     """Sections of settings that this game adds; each is a frozen dataclass of `settings.setting` fields."""
     variables: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Environment variables that users know already, and the (section, setting) each one fills."""
+    """Environment variables that existing users know, and the (section, setting) that each one sets."""
     features: Reference | None = None
-    """Names of the features of a state, in their order."""
+    """Names of the features of a state, in order."""
     evaluator: Reference | None = None
     """`evaluator(model, first, games)` plays evaluation games with a model file; see docs/add-a-game.md."""
     rivals: Mapping[str, Reference] = field(default_factory=dict)
     """Scripted opponents of a game of two: name → `decide(states, legal, rng)`, which returns an action per match."""
     contestants: Contestants | None = None
-    """Opponents from outside for `understudy arena`."""
+    """External opponents for `understudy arena`."""
     axes: tuple[ResultAxis, ...] = ()
-    """How results are broken down, most telling first."""
+    """The axes by which results are broken down, the most informative first."""
     work: tuple[BackgroundWork, ...] = ()
     commands: Reference | None = None
     """`commands(subparsers)` adds commands to `understudy`."""
     programs: Mapping[str, tuple[Reference, str]] = field(default_factory=dict)
     """Commands that parse their own arguments: name → (`main(arguments)`, help)."""
     check: str = ""
-    """The command that shows that this game is learned, for `understudy learn-check --suite NAME`."""
+    """The command that checks that this game can be learned, for `understudy learn-check --suite NAME`."""
     pages: tuple[Page, ...] = ()
     metrics: Reference | None = None
     """Metrics of the pages, a tuple of `watch.metrics.Metric`."""
@@ -161,10 +161,10 @@ class GameSpec:
     selfplay: Reference | None = None
     """`selfplay(run, settings)` returns a SelfPlaySetup."""
     counts: tuple[str, ...] = ()
-    """Files of the run directory that count something in JSON, as results by opponent; machines that share a bucket add
+    """Files of the run directory with counts in JSON, such as results by opponent; machines that share a bucket add
     them up. A file NAME is written whole, by the holder of the `files.locks.FileLock` NAME.lock."""
     package: LadderPackage | None = None
-    """The zip for a ladder; None for a game that has no ladder."""
+    """The zip for a ladder; None for a game without a ladder."""
 
     def __post_init__(self) -> None:
         if not all(isinstance(axis, ResultAxis) for axis in self.axes):
@@ -174,7 +174,7 @@ class GameSpec:
 
     @property
     def shown(self) -> str:
-        """The title, or the name where there is none."""
+        """The title, or the name if there is none."""
         return self.title or self.name
 
 
@@ -190,7 +190,7 @@ def resolve(reference: Reference) -> Any:
         return functools.reduce(getattr, name.split("."), import_here(module))
     except ModuleNotFoundError as error:
         if missing_library(error) is not None and not f"{module}.".startswith(f"{error.name}."):
-            raise  # a library that it needs: the command line says which extra installs it
+            raise  # a library is missing: the command line says which extra installs it
         here = f" It is neither installed nor a file in the current folder, {Path.cwd()}."
         unknown = f"{module}.".startswith(f"{error.name}.")
         raise SettingsError(f"{reference} cannot be imported: {error}.{here if unknown else ''}") from error
@@ -216,7 +216,7 @@ def play_evaluation(
 
 
 def evaluation_results(played: Any, games: int) -> str:
-    """The letters that an evaluator returned; GameFailed if they are not one of W, L and T for each game."""
+    """The letters that an evaluator returned; GameFailed unless there is one of W, L and T for each game."""
     results = played.get("results") if isinstance(played, Mapping) else None
     if not isinstance(results, str) or len(results) != games or set(results) - set("WLT"):
         raise GameFailed(
@@ -227,7 +227,7 @@ def evaluation_results(played: Any, games: int) -> str:
 
 
 def import_here(module: str) -> Any:
-    """Import a module that is installed, or a file in the current folder, where commands do not look by themselves."""
+    """Import a module that is installed, or a file in the current folder, which is not on the path of commands."""
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.append(folder)
@@ -242,13 +242,13 @@ def registered_games() -> Mapping[str, GameSpec]:
     for entry in ours_first:
         try:
             spec = entry.load()
-        except Exception as error:  # noqa: BLE001 - the boundary to other people's packages
+        except Exception as error:  # noqa: BLE001 - other people's packages may fail in any way
             logger.warning("The game %s (%s) cannot be loaded: %s", entry.name, entry.value, error)
             continue
         if not isinstance(spec, GameSpec):
             logger.warning("The game %s (%s) is not a GameSpec but %r.", entry.name, entry.value, spec)
         elif spec.name in found:
-            logger.warning("The game %s (%s) is left out: there is another one of that name.", spec.name, entry.value)
+            logger.warning("The game %s (%s) is left out: another game has the same name.", spec.name, entry.value)
         else:
             found[spec.name] = spec
     return found
@@ -276,7 +276,7 @@ def find_game(name: str) -> GameSpec:
 
 
 def argument_of(name: str) -> str:
-    """What follows the colon in the name of a registered game: `gym:CartPole-v1` has `CartPole-v1`."""
+    """The part after the colon in the name of a registered game: `CartPole-v1` in `gym:CartPole-v1`."""
     kind, _, rest = name.partition(":")
     return rest if kind in registered_games() else ""
 
@@ -288,7 +288,7 @@ def all_axes() -> Iterator[ResultAxis]:
 
 
 def axis_title(note: str) -> str:
-    """The title of a result axis: as a game declares it, else made from the name of the note."""
+    """The title of a result axis: as a game declares it, otherwise made from the name of the note."""
     return next((axis.title for axis in all_axes() if axis.note == note), note.replace("_", " ").capitalize())
 
 
@@ -303,7 +303,7 @@ def all_pages() -> tuple[Page, ...]:
 
 
 def page_wanted(page: Page, run: Any, snapshot: Any) -> bool:
-    """Whether a page has something to show of a run; a page whose library is not installed has not."""
+    """Whether a page has something to show for a run; False if its library is not installed."""
     try:
         return bool(resolve(page.wanted)(run, snapshot))
     except (ModuleNotFoundError, SettingsError) as error:
@@ -312,7 +312,7 @@ def page_wanted(page: Page, run: Any, snapshot: Any) -> bool:
 
 
 def networks_of_games() -> dict[str, Reference]:
-    """The networks that registered games add, by the name that `network.policy` gives."""
+    """The networks that registered games add, by their names in `network.policy`."""
     return {name: place for spec in registered_games().values() for name, place in spec.networks.items()}
 
 

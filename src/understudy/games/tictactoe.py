@@ -1,4 +1,4 @@
-"""Tic-tac-toe for many boards at once: the smallest game of two players."""
+"""Tic-tac-toe for many boards at once: the smallest game for two players."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dispatcher: gives jobs from the queue to worker processes, and records how they ended."""
+"""The dispatcher: gives jobs from the queue to worker processes, and records their outcomes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _GRACE_SECONDS = 1.5
 class Dispatcher:
     """One queue, its workers, and the load that limits them.
 
-    With `governed=False` the load does not count: a person waits for the result. `store` keeps waiting jobs.
+    With `governed=False`, the machine's load does not limit them: a person is waiting for the result. `store` keeps
+    waiting jobs.
     """
 
     def __init__(
@@ -37,9 +38,9 @@ class Dispatcher:
         self.workers = Workers(gentle=governed)
         share = settings.evaluation.share if governed else 0.0
         self._evaluator = Workers(share=share) if share else None
-        """One process more, only for evaluation: it has its share of a core, however busy the machine is."""
+        """An additional process only for evaluation. It has its share of a core, however busy the machine is."""
         self.most = settings.learner.max_workers
-        """How many processes may work at a time, the one that calls `turn` included while it reserves a place."""
+        """How many processes may work at a time, including the one that calls `turn` while it reserves a place."""
         self._works = {work.kind: work for work in works}
         self._run = run
         self._governor = Governor(settings.resources, self.most) if governed else None
@@ -48,35 +49,35 @@ class Dispatcher:
         self._next_sample = time.monotonic() + _FIRST_SAMPLE_SECONDS
         self._retries = dict.fromkeys(KINDS, 0)
         self.settled = 0
-        """How many jobs were done or set aside."""
+        """The number of jobs that were completed or set aside."""
 
     @property
     def busy(self) -> bool:
-        """Whether jobs are left that must be done before the end. Evaluation need not: it continues after a restart."""
+        """Whether there are jobs to complete before the end. Evaluation is not one: it continues after a restart."""
         looking = any(work.looking for work in self._works.values())
         waiting = sum(self.queue.waiting(kind) for kind in self._works if kind != "evaluate")
         return looking or waiting > 0 or self.workers.running_of("analyse") > 0
 
     @property
     def waiting(self) -> int:
-        """Jobs that wait for a place here; those of a kind that is switched off stay where they are."""
+        """The number of waiting jobs of enabled kinds; jobs of disabled kinds stay in the ledger."""
         return sum(self.queue.waiting(kind) for kind in self._works if not self._apart(kind))
 
     @property
     def hold(self) -> Hold | None:
-        """What all work has to wait for, if anything."""
+        """The reason why all work must wait now; empty if there is none."""
         return None if self._governor is None else self._governor.waiting_for
 
     @property
     def allowed(self) -> int:
-        """How many processes the load permits now."""
+        """The number of processes that the machine's load allows now."""
         return self.most if self._governor is None else self._governor.allowed
 
     def turn(self, timeout: float, *, reserved: int = 0, hurry: bool = False) -> bool:
-        """Start what can be started, wait for workers up to `timeout` seconds, and record what ended.
+        """Start jobs that can be started, wait for workers for up to `timeout` seconds, and record the outcomes.
 
-        `reserved` places are kept free for the caller's own work. In a hurry the load does not count, and nothing is
-        evaluated. True if anything was started or has ended.
+        `reserved` places are kept free for the caller's own work. With `hurry`, the load is ignored and nothing is
+        evaluated. Returns True if a job was started or has ended.
         """
         self._measure()
         self._look_for_work()
@@ -85,19 +86,19 @@ class Dispatcher:
         self.workers.resize(min(allowed, sum(map(self.queue.waiting, kinds)) + self.workers.running))
         started = self._start(allowed, kinds) | (not hurry and self._evaluate())
         ended = self._finished(0.0 if started else timeout)
-        self._start(allowed, kinds)  # workers need not wait until what they did is recorded
+        self._start(allowed, kinds)  # before recording outcomes, so that workers do not wait for it
         for outcome in ended:
             self._settle(outcome)
         return started or bool(ended)
 
     def collect(self, timeout: float) -> None:
-        """Start nothing; wait for workers up to `timeout` seconds, and record what ended."""
+        """Start nothing; wait for workers for up to `timeout` seconds, and record the outcomes."""
         self._measure()
         for outcome in self._finished(timeout):
             self._settle(outcome)
 
     def close(self) -> None:
-        """Let workers finish what they are at, for a moment; record it, end them, and write what was learned."""
+        """Give workers a moment to finish their jobs, record outcomes, end the workers, and write what was learned."""
         try:
             deadline = time.monotonic() + _GRACE_SECONDS
             while any(workers.running for workers in self._all_workers()) and time.monotonic() < deadline:
@@ -128,7 +129,7 @@ class Dispatcher:
         }
 
     def _apart(self, kind: Kind) -> bool:
-        """Whether jobs of this kind have a process of their own."""
+        """Whether jobs of this kind have a separate process."""
         return kind == "evaluate" and self._evaluator is not None
 
     def _all_workers(self) -> list[Workers]:
@@ -147,7 +148,7 @@ class Dispatcher:
         return apart + self.workers.finished(0.0 if apart else timeout)
 
     def _evaluate(self) -> bool:
-        """Give the evaluator its next job. The CPU may be full; the game and memory still go first."""
+        """Give the evaluator its next job. It also runs on a busy CPU, but the game and memory take precedence."""
         evaluator = self._evaluator
         if evaluator is None or "evaluate" not in self._works:
             return False

@@ -1,6 +1,6 @@
 """The queue that orders jobs: evaluation first, then the work of games; no kind waits forever.
 
-Waiting jobs are kept in the ledger too, and are there again after a restart.
+Waiting jobs are also kept in the ledger, so they survive a restart.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 from understudy.ledger.jobs import KINDS, Job, JobLedger, Kind
 
-_PATIENCE = 4  # jobs of more urgent kinds that may go first while one of a less urgent kind waits
+_PATIENCE = 4  # jobs of more urgent kinds that may overtake a waiting one of a less urgent kind
 
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """How a job ended: with a `result`, a `refusal` (not worth another try) or a `failure` (worth one)."""
+    """The outcome of a job: a `result`, a `refusal` (not worth another try) or a `failure` (worth another try)."""
 
     job: Job
     result: Mapping[str, Any] | None = None
@@ -27,36 +27,36 @@ class JobOutcome:
 
 
 class Work(Protocol):
-    """One kind of work for workers: where its jobs come from, and how their results are used."""
+    """A kind of work for workers: it creates jobs and uses their results."""
 
     @property
     def kind(self) -> Kind:
-        """What it is in the queue."""
+        """The name of this kind in the queue."""
 
     @property
     def done(self) -> int:
-        """How many jobs were done, in all processes of the run."""
+        """The number of completed jobs, over all processes of the run."""
 
     @property
     def set_aside(self) -> int:
-        """Jobs that were refused, or failed too often."""
+        """The number of jobs that were refused or failed too often."""
 
     @property
     def looking(self) -> bool:
-        """Whether the last `look` had no time to find everything."""
+        """Whether the last `look` ran out of time."""
 
     def look(self, *, idle: bool) -> list[Job]:
-        """New jobs, if there are any, within a tenth of a second. `idle`: none of this kind waits or runs."""
+        """New jobs, if there are any, within a tenth of a second. `idle`: no job of this kind is waiting or running."""
 
     def settle(self, outcome: JobOutcome) -> bool:
-        """Record how a job ended; False if it is to be tried again."""
+        """Record the outcome of a job; False if it should be tried again."""
 
     def close(self) -> None:
-        """The learner ends: put in order what can be put in order quickly."""
+        """Called when the learner ends: finish what can be finished quickly."""
 
 
 class JobQueue:
-    """A priority queue in which each job is at most once, and in which less urgent kinds get their turn."""
+    """A priority queue without duplicates, in which less urgent kinds also get their turn."""
 
     def __init__(self, store: JobLedger | None = None) -> None:
         self._waiting: dict[Kind, deque[Job]] = {kind: deque() for kind in KINDS}
@@ -70,11 +70,11 @@ class JobQueue:
         return sum(map(len, self._waiting.values()))
 
     def waiting(self, kind: Kind) -> int:
-        """How many jobs of this kind wait."""
+        """The number of waiting jobs of this kind."""
         return len(self._waiting[kind])
 
     def add(self, *jobs: Job) -> int:
-        """Put jobs at the end of their kind, and return how many; those that wait or run already are left out."""
+        """Add jobs at the end of their kind and return how many; jobs that already wait or run are left out."""
         new = [job for job in jobs if self._append(job)]
         if self._store is not None and new:
             self._store.save_jobs(new)
@@ -83,7 +83,7 @@ class JobQueue:
     def take(self, kinds: Collection[Kind] = KINDS) -> Job | None:
         """The next job of these kinds, or None. It counts as running until `done` or `again` is called with it.
 
-        The most urgent kind goes first, unless another has waited too long.
+        The most urgent kind comes first, unless another has waited too long.
         """
         possible = [kind for kind in KINDS if kind in kinds and self._waiting[kind]]
         if not possible:
@@ -95,13 +95,13 @@ class JobQueue:
         return self._waiting[chosen].popleft()
 
     def done(self, job: Job) -> None:
-        """The job has ended; the same one may be added again."""
+        """A job has ended; the same job may be added again."""
         self._present.discard(job.identity)
         if self._store is not None:
             self._store.forget_job(job)
 
     def again(self, job: Job) -> None:
-        """The job is to be tried once more, after the others of its kind."""
+        """Retry a job, after the others of its kind."""
         self._waiting[job.kind].append(job)
 
     def _append(self, job: Job) -> bool:

@@ -1,8 +1,8 @@
-"""Worker processes, which hold every job to its limits. Whatever happens in one, the learner goes on.
+"""Worker processes, which enforce the limits of every job. Whatever happens in a worker, the learner continues.
 
-A worker gets a function's name and plain values as JSON over a pipe, and answers the same way: nothing that a worker
-says is unpickled. It ends with its parent. On Linux the operating system holds it to its memory; elsewhere psutil, if
-it is there, watches it.
+A worker gets a function's name and plain values as JSON over a pipe, and answers the same way: nothing from a worker is
+unpickled. It ends with its parent. On Linux the operating system enforces its memory limit; elsewhere psutil, if
+installed, checks it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from understudy.machine.signals import deaf_children, end_with_parent
 if sys.platform == "linux":
     import resource
 
-_LOOK_SECONDS = 0.25  # between two looks at the memory of workers that nothing else limits
+_LOOK_SECONDS = 0.25  # between two checks of the memory of workers without a limit by the system
 _END_SECONDS = 1.0
 _ENDED_BY_LIMIT = 86  # exit code of a worker that ran out of memory
 
@@ -45,13 +45,13 @@ class _Worker:
 
 
 class Workers:
-    """A changing number of worker processes. Not for use by several threads.
+    """A changing number of worker processes; not thread-safe.
 
-    The process that makes it must be importable again (spawn): a script needs its `if __name__ == "__main__"`.
+    The calling process must be importable again (spawn): a script needs its `if __name__ == "__main__"`.
     """
 
     def __init__(self, *, gentle: bool = True, share: float = 0.0) -> None:
-        """With `gentle` every other process goes first, except that a `share` of a core is theirs."""
+        """With `gentle`, every other process takes precedence, except for a guaranteed `share` of a core."""
         self._gentle = gentle
         self._share = share
         self._workers: list[_Worker] = []
@@ -60,21 +60,21 @@ class Workers:
 
     @property
     def running(self) -> int:
-        """How many workers have a job."""
+        """The number of workers with a job."""
         return sum(worker.job is not None for worker in self._workers)
 
     def running_of(self, kind: Kind) -> int:
-        """How many workers have a job of this kind."""
+        """The number of workers with a job of this kind."""
         return sum(worker.job is not None and worker.job.kind == kind for worker in self._workers)
 
     @property
     def idle(self) -> int:
-        """How many workers wait for a job."""
+        """The number of workers that wait for a job."""
         return sum(worker.ready and worker.job is None for worker in self._workers)
 
     @property
     def states(self) -> list[str]:
-        """What each worker is doing, for people."""
+        """What each worker is doing, as text."""
         return [
             f"pid {w.process.pid}: " + (f"{w.job.kind} {w.job.name}" if w.job else "idle" if w.ready else "starting")
             for w in self._workers
@@ -86,7 +86,7 @@ class Workers:
         return [worker.process.pid for worker in self._workers if worker.process.pid is not None]
 
     def resize(self, count: int) -> None:
-        """Have `count` workers: start what is missing, end idle ones that are too many. Busy ones finish first."""
+        """Set the number of workers: start missing ones and end surplus ones. Busy workers finish their jobs first."""
         for worker in [w for w in self._workers if w.job is None][: max(len(self._workers) - count, 0)]:
             self._end(worker)
         while len(self._workers) < count:
@@ -107,7 +107,7 @@ class Workers:
                 message = json.dumps(task).encode()
                 try:
                     worker.pipe.send_bytes(message)
-                except OSError:  # it has just died; `finished` notices
+                except OSError:  # it has just died; `finished` will notice
                     worker.ready = False
                     continue
                 worker.job, worker.since = job, time.monotonic()
@@ -133,7 +133,7 @@ class Workers:
             self._end(worker)
 
     def _hear(self, worker: _Worker) -> JobOutcome | None:
-        """Take a worker's message, or notice its death."""
+        """Read a worker's message, or notice its death."""
         try:
             message = json.loads(worker.pipe.recv_bytes())
         except (EOFError, OSError, ValueError):
@@ -152,7 +152,7 @@ class Workers:
         )
 
     def _judge(self, worker: _Worker, job: Job) -> JobOutcome | None:
-        """End a worker whose job is over its limits."""
+        """End a worker whose job exceeds its limits."""
         if time.monotonic() - worker.since >= job.seconds:
             return self._kill(worker, f"It took longer than {job.seconds:g} s and was ended.")
         if sys.platform != "linux" and (memory_of(worker.process.pid) or 0) > job.memory:
@@ -183,8 +183,8 @@ class Workers:
 
 
 def _serve(pipe: connection.Connection, gentle: bool, share: float) -> None:
-    """What a worker process does until its parent closes the pipe, or dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    """The main function of a worker process; it runs until its parent closes the pipe or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     if gentle and share:
         take_share(share)
     elif gentle:
@@ -201,7 +201,7 @@ def _serve(pipe: connection.Connection, gentle: bool, share: float) -> None:
         try:
             answer = _do(message["function"], message["argument"])
         except MemoryError:
-            os._exit(_ENDED_BY_LIMIT)  # what is left of this process is not to be trusted with another job
+            os._exit(_ENDED_BY_LIMIT)  # after a memory error, this process must not be reused
         pipe.send_bytes(answer)
 
 
@@ -214,12 +214,12 @@ def _do(function: str, argument: Mapping[str, Any]) -> bytes:
         return json.dumps({"refusal": str(error)}).encode()
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - the process boundary: the learner must hear of it, whatever it is
+    except Exception as error:  # noqa: BLE001 - a process boundary: the learner must be told about any error
         return json.dumps({"failure": f"{type(error).__name__}: {error}"[:500]}).encode()
 
 
 def _memory_now() -> int:
-    """The memory that this process has, as RLIMIT_AS counts it: only Linux does so in a useful way."""
+    """The memory of this process as counted by RLIMIT_AS, which is useful only on Linux."""
     if sys.platform != "linux":
         return 0
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()

@@ -34,18 +34,18 @@ class ArenaLedger(Ledger):
                 db.execute(_TABLE)
 
     def record(self, game: str, played: Iterable[ArenaGame]) -> None:
-        """Record games; one that is recorded already stays as it is."""
+        """Record games; a game that is already recorded is not changed."""
         now = time.time()
         rows = [(game, *found, now) for found in played]
         with self.transaction() as db:
             db.executemany("INSERT OR IGNORE INTO arena_games VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def results(self, game: str) -> dict[tuple[str, str], Counter[int]]:
-        """(first, second) → how often each result, of one game."""
+        """(first, second) → the number of each result, for one game."""
         return arena_results(self, game)
 
     def pairs(self, game: str, one: str, other: str) -> dict[int, float]:
-        """Number of the pair → the share of its points that `one` got, of the pairs whose two games are played."""
+        """Number of a pair → the share of its points that `one` won, for the pairs whose two games were played."""
         either = "((first = ? AND second = ?) OR (first = ? AND second = ?))"
         query = f"SELECT pair, first, result FROM arena_games WHERE game = ? AND {either}"
         points: defaultdict[int, list[float]] = defaultdict(list)
@@ -55,7 +55,7 @@ class ArenaLedger(Ledger):
 
 
 def arena_results(ledger: Ledger, game: str = "") -> dict[tuple[str, str], Counter[int]]:
-    """(first, second) → how often each result, of one game or of all; from any ledger."""
+    """(first, second) → the number of each result, for one game or for all; from any ledger."""
     if not ledger.query("SELECT 1 FROM sqlite_master WHERE name = 'arena_games'"):
         return {}
     found: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)

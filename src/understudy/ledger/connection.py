@@ -1,7 +1,7 @@
 """The ledger: one SQLite file that decides which game went into which model version, exactly once.
 
-A model version and the games it consumed are recorded in one transaction. Files are moved after it; whatever is killed
-in between, the ledger says on the next start what has been learned and where each file belongs.
+A model version and the games it consumed are recorded in one transaction. Files are moved after it. If a process is
+killed in between, the ledger says on the next start what has been learned and where each file belongs.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class Ledger:
 
     @classmethod
     def copy_of(cls, path: Path) -> Self:
-        """A copy in memory, brought up to date: for ledgers of an earlier version, or on a disk that only reads.
+        """A copy in memory, migrated to the present version: for ledgers of an earlier version, or on a read-only disk.
 
-        What the write-ahead log holds is in it. Nothing is written beside the original.
+        It includes the content of the write-ahead log. Nothing is written beside the original.
         """
         copy = cls(Path(":memory:"))
         with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +87,7 @@ class Ledger:
 
     @property
     def up_to_date(self) -> bool:
-        """Whether this file has everything that this version asks for; opening it to write makes it so."""
+        """Whether this file has all tables of this version; opening it for writing adds them."""
         return int(self.query("PRAGMA user_version")[0][0]) >= SCHEMA_VERSION
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class Ledger:
         self.close()
 
     def require_in_place(self) -> None:
-        """Raise RunReplaced if the file at the ledger's path is another one now, RunDirError if there is none."""
+        """Raise RunReplaced if the ledger's path now names another file, RunDirError if there is none."""
         now = _place(self.path)
         if now is None:
             raise RunDirError(f"{self.path} is gone: the run was moved or deleted. Put it back, or end this process.")
@@ -110,19 +110,19 @@ class Ledger:
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        """One transaction. Only a version must survive a power cut; the next start repairs the rest."""
+        """One transaction. Only a version must survive a power cut; the next start repairs everything else."""
         try:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
             except BaseException:
-                if self._db.in_transaction:  # a full disk has rolled it back already
+                if self._db.in_transaction:  # a full disk has already rolled it back
                     self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
         except sqlite3.IntegrityError:
-            raise  # a row that must not be there twice: the caller's business
+            raise  # a duplicate row; the caller decides
         except sqlite3.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
@@ -156,8 +156,8 @@ class Ledger:
     ) -> None:
         """Record a version and the games it consumed, all or nothing. This is the moment of publication.
 
-        Games of self-play have no files: how many it learned from is in `stats`. `withdrawn` are ids of games whose
-        updates this version does not contain: they may be learned from again, under the same ids.
+        Games of self-play have no files: their number is in `stats`. `withdrawn` are ids of games whose updates this
+        version does not contain: they may be learned from again, under the same ids.
         """
         at = time.time()
         rest = dict(stats or {})
@@ -180,27 +180,27 @@ class Ledger:
             )
 
     def record_placed(self, version: int) -> None:
-        """Record that the file of a version is where bots load it: the last step of its publication."""
+        """Record that the file of a version is where bots load it, the last step of its publication."""
         with self.transaction() as db:
             db.execute(PLACED)
             db.execute("INSERT OR REPLACE INTO placed VALUES (1, ?)", (version,))
 
     def placed(self) -> int | None:
-        """The version whose publication was finished last, as far as this was recorded."""
+        """The version whose publication was completed last, if this was recorded."""
         if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'placed'"):
             return None
         rows = self.query("SELECT version FROM placed")
         return int(rows[0][0]) if rows else None
 
     def record_staged(self, digests: Sequence[str]) -> None:
-        """Record the content that the file on stage may have while the gate keeps it apart from the newest version."""
+        """Record the possible contents of the file on stage while the gate keeps it apart from the newest version."""
         with self.transaction() as db:
             db.execute(STAGED)
             db.execute("DELETE FROM staged")
             db.executemany("INSERT OR IGNORE INTO staged VALUES (?)", [(digest,) for digest in digests])
 
     def staged(self) -> frozenset[str]:
-        """The digests of that content; none if it was never recorded."""
+        """The hashes of these contents; empty if none was ever recorded."""
         if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'staged'"):
             return frozenset()
         return frozenset(digest for (digest,) in self.query("SELECT digest FROM staged"))
@@ -214,7 +214,7 @@ class Ledger:
         return int(count)
 
     def record_skipped(self, games: Sequence[LedgerGame], outcome: Outcome = "skipped") -> None:
-        """Record games that no version of this run will learn from; known games are left as they are."""
+        """Record games that no version of this run will learn from; known games are not changed."""
         if not games:
             return
         with self.transaction() as db:
@@ -229,7 +229,7 @@ class Ledger:
             db.execute(f"{insert} INTO rejected VALUES (?, ?, ?, ?)", (name, reason, size, time.time()))
 
     def known(self, ids: Iterable[str]) -> set[str]:
-        """Which of these games have been processed."""
+        """The ids of these games that have been processed."""
         return {row[0] for row in self._rows_of("SELECT id FROM games WHERE id IN", list(ids))}
 
     def _rows_of(self, query: str, ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -239,12 +239,12 @@ class Ledger:
             yield from self.query(f"{query} ({','.join('?' * len(part))})", part)
 
     def mark_archived(self, files: Iterable[tuple[str, int, str]]) -> None:
-        """Note that these games' files (name, bytes, id) lie in the archive."""
+        """Note that the files (name, bytes, id) of these games are in the archive."""
         with self.transaction() as db:
             db.executemany("UPDATE games SET archived = 1, name = ?, bytes = ? WHERE id = ?", list(files))
 
     def archived_names(self, ids: Sequence[str]) -> dict[str, str]:
-        """The file names (by id) of those of the games that have a file in the archive."""
+        """The file names (by id) of those games that have a file in the archive."""
         return dict(self._rows_of("SELECT id, name FROM games WHERE archived = 1 AND id IN", ids))
 
     def oldest_archived(self, count: int) -> list[tuple[str, str, int]]:
@@ -262,9 +262,9 @@ class Ledger:
         return int(row[0]), int(row[1])
 
     def reconcile_archive(self, on_disk: Mapping[str, int]) -> None:
-        """Make the ledger's idea of the archive what the folder (file name → bytes) says it is.
+        """Make the ledger's list of the archive equal to the folder's content (file name → bytes).
 
-        A file that no row names came without its ledger; it counts as learned from, so that it never is again.
+        A file without a row came without its ledger; it counts as learned from, so that it is never learned from again.
         """
         recorded = dict(self.query("SELECT name, id FROM games WHERE archived = 1"))
         with self.transaction() as db:
@@ -281,7 +281,7 @@ class Ledger:
                     )
 
     def forget_games(self, keep: int) -> None:
-        """Let the rows of the oldest games go, some at a time, where there are more than `keep`; they stay counted.
+        """Delete the rows of the oldest games, some at a time, if there are more than `keep`; they stay counted.
 
         A game whose file is in the archive keeps its row.
         """
@@ -292,7 +292,7 @@ class Ledger:
             forget_games(db, min(row[1] - keep, row[0] + _FORGOTTEN_AT_A_TIME))
 
     def games_by_outcome(self) -> dict[str, int]:
-        """How many games were learned, learned online, skipped, and how many files rejected."""
+        """The numbers of games learned, learned online and skipped, and of rejected files."""
         counts = {"learned": 0, "online": 0, "skipped": 0}
         counts.update(self.query("SELECT outcome, count(*) FROM games GROUP BY outcome"))
         if self.query("SELECT 1 FROM sqlite_master WHERE name = 'forgotten_games'"):
@@ -307,7 +307,7 @@ class Ledger:
         return [Version(*(*row[:-1], json.loads(row[-1]))) for row in reversed(rows)]
 
     def totals(self, publisher: str) -> Totals:
-        """What a publisher has done since the run began."""
+        """The totals of a publisher since the run began."""
         sums = "coalesce(sum(games), 0), coalesce(sum(steps), 0), coalesce(sum(seconds), 0), total(loss)"
         (row,) = self.query(f"SELECT count(loss), {sums} FROM versions WHERE publisher = ?", (publisher,))
         if self.query("SELECT 1 FROM sqlite_master WHERE name = 'forgotten_versions'"):
@@ -337,7 +337,7 @@ class Ledger:
         return [Version(*(*row[:-1], json.loads(row[-1]))) for row in rows]
 
     def games_after(self, number: int, most: int) -> list[tuple[int, LedgerGame, str]]:
-        """(number, game, outcome) of the next games after a number in the order of the ledger."""
+        """(number, game, outcome) of the next games after a number, in the order of the ledger."""
         query = f"SELECT rowid, {GAME_COLUMNS}, outcome FROM games WHERE rowid > ? ORDER BY rowid LIMIT ?"
         return [(row[0], game_of(row[1:-1]), row[-1]) for row in self.query(query, (number, most))]
 
@@ -350,7 +350,7 @@ class Ledger:
         return list(reversed(rows))
 
     def record_failure(self, kind: str, key: str, reason: str) -> int:
-        """Count a job that ended its worker; return how often it has done so, restarts included."""
+        """Count a job that ended its worker; returns how often it has done so, restarts included."""
         with self.transaction() as db:
             (times,) = db.execute(
                 "INSERT INTO job_failures VALUES (?, ?, 1, ?)"
@@ -364,12 +364,12 @@ class Ledger:
         return dict(self.query("SELECT kind, sum(times) FROM job_failures GROUP BY kind"))
 
     def problems(self, seconds: float = math.inf) -> list[str]:
-        """What SQLite's own check finds wrong with the file; empty when it is sound, or not checked within the time."""
+        """The problems that SQLite's own check finds in the file; empty if there are none, or if it took too long."""
         deadline = time.monotonic() + seconds
         self._db.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
         try:
             rows = self._db.execute("PRAGMA integrity_check").fetchall()
-        except sqlite3.OperationalError as error:  # a full disk, a locked file: no damage
+        except sqlite3.OperationalError as error:  # a full disk or a locked file is not damage
             if time.monotonic() > deadline:
                 return []
             raise RunDirError(f"The ledger {self.path} cannot be read: {error}.") from error

@@ -1,7 +1,7 @@
-"""What the ledger keeps for the gate: who is on stage, the games of a comparison, and every decision.
+"""The gate's part of the ledger: which version is on stage, the games of a comparison, and every decision.
 
-One transaction records the result of a game, the comparison it completes and the decision that follows. A game that is
-reported again changes nothing.
+One transaction records the result of a game, the comparison that it completes and the decision that follows. Reporting
+a game again changes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from understudy.ledger.connection import Ledger
 
-# Apart from the ledger's own tables, and without a version of its own: older ledgers get them when they are needed.
+# Separate from the ledger's other tables, and without a version number: older ledgers get them when needed.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS gate_state (
     one   INTEGER PRIMARY KEY CHECK (one = 1),
@@ -75,16 +75,16 @@ CREATE TABLE IF NOT EXISTS gate_pins (
 """
 _NEWEST_TABLES = ("gate_pins", "gate_opponents", "gate_simulated")
 _KEPT_BLOCKS = 20_000
-_KEPT_OPPONENTS = 2_000  # games after which an opponent that has not come again is forgotten
+_KEPT_OPPONENTS = 2_000  # games after which an opponent that has not reappeared is forgotten
 _RECENT_GAMES = 200
-_CRASHED_REWARD = -1e300  # rewards are above it; that of a crashed game is minus infinity
+_CRASHED_REWARD = -1e300  # all rewards are above it; that of a crashed game is minus infinity
 NO_BLOCK = 0
 BY_HAND = "by hand"
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Games against one opponent that are compared with one another once all are played."""
+    """Games against one opponent that are compared with each other once all are played."""
 
     number: int
     size: int
@@ -94,7 +94,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class OpponentShare:
-    """A game against an opponent: games before it, how many opponents there are, and its share of the games since."""
+    """The frequency of an opponent: games before this one, number of opponents, and its share of the recent games."""
 
     before: int
     opponents: int
@@ -103,7 +103,7 @@ class OpponentShare:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One decision, as people read it."""
+    """One decision, in words."""
 
     number: int
     at: float
@@ -138,7 +138,7 @@ class GateLedger(Ledger):
         return [Event(*row) for row in reversed(rows)]
 
     def differences(self, contest: int, most: int = _KEPT_BLOCKS) -> list[tuple[str, float]]:
-        """(opponent, difference) of the complete blocks of a contest, in their order; the newest, if there are more."""
+        """(opponent, difference) of the complete blocks of a contest, in order; the newest ones, if there are more."""
         query = "SELECT opponent, difference FROM gate_blocks WHERE contest = ? AND difference IS NOT NULL"
         return (
             self.query(f"{query} ORDER BY at DESC LIMIT ?", (contest, most))[::-1]
@@ -147,7 +147,7 @@ class GateLedger(Ledger):
         )
 
     def simulated(self, contest: int, most: int = _KEPT_BLOCKS) -> list[float]:
-        """The differences of the simulated games of a contest, in their order; the newest, if there are more."""
+        """The differences of the simulated games of a contest, in order; the newest ones, if there are more."""
         query = "SELECT difference FROM gate_simulated WHERE contest = ? ORDER BY number DESC LIMIT ?"
         return [row[0] for row in self.query(query, (contest, most))][::-1] if has_gate(self, "gate_simulated") else []
 
@@ -156,13 +156,13 @@ class GateLedger(Ledger):
         return pinned(self)
 
     def unfinished(self, before: float, after: float) -> list[str]:
-        """The games without a result that began before the one time, or, since a clock may be set, after the other."""
+        """Games without a result that began before the first time or, as clocks may be set back, after the second."""
         query = "SELECT id FROM gate_games WHERE finished IS NULL AND (began < ? OR began > ?)"
         return [row[0] for row in self.query(query, (before, after))] if has_gate(self, "gate_games") else []
 
 
 def has_gate(ledger: Ledger, *tables: str) -> bool:
-    """Whether these tables of the gate are there, or all; the ledgers of older versions lack some of them."""
+    """Whether these tables of the gate exist, or all of them; the ledgers of older versions lack some."""
     needed = tables or _NEWEST_TABLES
     marks = ", ".join("?" * len(needed))
     query = f"SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ({marks})"
@@ -175,7 +175,7 @@ def pinned(ledger: Ledger) -> dict[int, str]:
 
 
 def save_state(db: sqlite3.Connection, state: Mapping[str, Any], pins: Mapping[int, str]) -> None:
-    """Replace the state, and pin what must stay; what people pinned stays pinned."""
+    """Replace the state, and pin what must be kept; versions that people pinned stay pinned."""
     db.execute("INSERT OR REPLACE INTO gate_state VALUES (1, ?)", (json.dumps(state),))
     db.execute("DELETE FROM gate_pins WHERE why != ?", (BY_HAND,))
     db.executemany("INSERT OR IGNORE INTO gate_pins VALUES (?, ?)", list(pins.items()))
@@ -191,7 +191,7 @@ def add_event(db: sqlite3.Connection, what: str, version: int | None, champion: 
 
 
 def meet(db: sqlite3.Connection, opponent: str) -> OpponentShare:
-    """Count a game against an opponent, and say how often it comes."""
+    """Count a game against an opponent, and return how frequent the opponent is."""
     (number,) = db.execute("SELECT coalesce(max(last), 0) + 1 FROM gate_opponents").fetchone()
     row = db.execute("SELECT games, first FROM gate_opponents WHERE opponent = ?", (opponent,)).fetchone()
     games, first = row or (0, number)
@@ -202,7 +202,7 @@ def meet(db: sqlite3.Connection, opponent: str) -> OpponentShare:
 
 
 def open_block(db: sqlite3.Connection, contest: int, opponent: str) -> Block | None:
-    """A block against this opponent that has a game left to be assigned."""
+    """A block against this opponent with a game that is not assigned yet."""
     query = (
         "SELECT block, size, place, assigned FROM gate_blocks WHERE contest = ? AND opponent = ? AND assigned < size"
     )
@@ -211,7 +211,7 @@ def open_block(db: sqlite3.Connection, contest: int, opponent: str) -> Block | N
 
 
 def add_block(db: sqlite3.Connection, contest: int, opponent: str, size: int, place: int) -> Block:
-    """Begin a block; the oldest ones are forgotten where there are very many."""
+    """Begin a block; if there are very many, the oldest ones are deleted."""
     query = "INSERT INTO gate_blocks (contest, opponent, size, place) VALUES (?, ?, ?, ?)"
     number = int(db.execute(query, (contest, opponent, size, place)).lastrowid or 0)
     db.execute("DELETE FROM gate_games WHERE block <= ?", (number - _KEPT_BLOCKS,))
@@ -233,7 +233,7 @@ def any_game(db: sqlite3.Connection, games: Sequence[str]) -> bool:
 
 
 def finish_game(db: sqlite3.Connection, game: str, score: float | None, reward: float) -> int | None:
-    """Record how a game ended and return its block; None if it belongs to none, or was recorded before."""
+    """Record the result of a game and return its block; None if it belongs to none or was recorded before."""
     query = (
         "UPDATE gate_games SET score = ?, reward = ?, finished = ? WHERE id = ? AND finished IS NULL RETURNING block"
     )
@@ -242,14 +242,14 @@ def finish_game(db: sqlite3.Connection, game: str, score: float | None, reward: 
 
 
 def has_results(db: sqlite3.Connection) -> bool:
-    """Whether any of the last games has a result. Crashed games, whose reward is minus infinity, do not tell."""
+    """Whether any of the latest games has a result. Crashed games, whose reward is minus infinity, are ignored."""
     newest = "SELECT score, reward FROM gate_games WHERE finished IS NOT NULL ORDER BY rowid DESC LIMIT ?"
     query = f"SELECT 1 FROM ({newest}) WHERE score IS NOT NULL AND reward > ? LIMIT 1"
     return db.execute(query, (_RECENT_GAMES, _CRASHED_REWARD)).fetchone() is not None
 
 
 def complete_block(db: sqlite3.Connection, block: int) -> tuple[int, list[tuple[str, float | None, float]]] | None:
-    """(contest, its games as role, score, reward) of a block that has just become complete; None if it is not."""
+    """(contest, its games as role, score, reward) of a block that has just been completed; None otherwise."""
     row = db.execute(
         "SELECT contest, size FROM gate_blocks WHERE block = ? AND difference IS NULL", (block,)
     ).fetchone()
@@ -259,14 +259,14 @@ def complete_block(db: sqlite3.Connection, block: int) -> tuple[int, list[tuple[
 
 
 def close_block(db: sqlite3.Connection, block: int, difference: float) -> None:
-    """Record what a block showed."""
+    """Record the difference that a block showed."""
     db.execute("UPDATE gate_blocks SET difference = ?, at = ? WHERE block = ?", (difference, time.time(), block))
 
 
 def add_simulated(
     db: sqlite3.Connection, contest: int, candidate: int, champion: int, first: int, differences: Iterable[float]
 ) -> list[float]:
-    """Record what simulated games showed, each once; returns those that are new."""
+    """Record differences of simulated games, each once; returns those that are new."""
     new = []
     for number, difference in enumerate(differences, first):
         values = (number, contest, candidate, champion, difference, time.time())
@@ -277,7 +277,7 @@ def add_simulated(
 
 
 def last_version_of(db: sqlite3.Connection, contest: int, role: str) -> int | None:
-    """The newest version that has played a game of a role to its end in a contest."""
+    """The newest version that has finished a game in a role in a contest."""
     query = (
         "SELECT max(version) FROM gate_games JOIN gate_blocks USING (block)"
         " WHERE contest = ? AND role = ? AND finished IS NOT NULL"
@@ -287,7 +287,7 @@ def last_version_of(db: sqlite3.Connection, contest: int, role: str) -> int | No
 
 
 def games_learned_since(db: sqlite3.Connection, version: int) -> int:
-    """How many games the versions after this one have learned from."""
+    """The number of games that the versions after this one have learned from."""
     return int(db.execute("SELECT coalesce(sum(games), 0) FROM versions WHERE version > ?", (version,)).fetchone()[0])
 
 
@@ -298,7 +298,7 @@ def head_of(db: sqlite3.Connection) -> int | None:
 
 
 def unpin(db: sqlite3.Connection, version: int) -> bool:
-    """Let a version be pruned that somebody pinned; False if nobody did."""
+    """Allow a version to be pruned that somebody pinned; False if it was not pinned."""
     query = "DELETE FROM gate_pins WHERE version = ? AND why = ?"
     return db.execute(query, (version, BY_HAND)).rowcount > 0
 

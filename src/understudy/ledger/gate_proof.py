@@ -1,4 +1,4 @@
-"""What the ledger says about a comparison: whether its games have results, and which one a champion won."""
+"""What the ledger says about a comparison: whether its games have results, and which comparison a champion won."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHERS_SIMULATED = "SELECT 1 FROM gate_simulated WHERE contest = ? AND candidat
 
 
 class WonContest(NamedTuple):
-    """The contest that made a version champion, the champion before, and whether no other version took part."""
+    """The contest that made a version champion, the champion before it, and whether no other version took part."""
 
     number: int
     beaten: int
@@ -29,14 +29,14 @@ class WonContest(NamedTuple):
 
 
 def compared_by_results(ledger: Ledger, contest: int) -> bool:
-    """Whether all games of the complete blocks of a contest have a result; rewards are compared otherwise."""
+    """Whether all games of the complete blocks of a contest have a result; otherwise rewards are compared."""
     query = "SELECT count(*), count(score) FROM gate_games JOIN gate_blocks USING (block)"
     [(games, scores)] = ledger.query(f"{query} WHERE contest = ? AND difference IS NOT NULL", (contest,))
     return bool(games) and games == scores
 
 
 def contest_won(ledger: Ledger, version: int) -> WonContest | None:
-    """The contest that a champion won; None if it was not promoted, or did not play in one."""
+    """The contest that a champion won; None if it was not promoted or did not play in one."""
     query = "SELECT champion FROM gate_events WHERE what = 'promoted' AND version = ? ORDER BY number DESC LIMIT 1"
     beaten = [row[0] for row in ledger.query(query, (version,)) if row[0] not in (None, version)]
     if not beaten:

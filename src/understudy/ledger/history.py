@@ -1,7 +1,7 @@
-"""Blocks: what the ledger adds up as it goes, so that a history of a million versions is drawn from a thousand sums.
+"""Blocks: running sums in the ledger, so that a history of a million versions is drawn from a thousand sums.
 
-A block of size 256 covers 256 consecutive versions (or games). Sizes are powers of sixteen of one another: a reader
-takes the finest that is short enough, and merges neighbours from there.
+A block of size 256 covers 256 consecutive versions (or games). Each size is sixteen times the next smaller one: a
+reader takes the finest size that gives few enough blocks, and merges neighbours further.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from typing import Any, TypeVar
 from understudy.ledger.rows import LedgerGame
 
 METRIC_SIZES = (16, 256, 4096)  # a single version is a row of `versions`
-GAME_SIZES = (8, 128, 2048, 32768)  # one game's result is no rate
+GAME_SIZES = (8, 128, 2048, 32768)  # a single result is not a rate
 VERSION_SIZES = (1, 16, 256, 4096)
-KEPT_VERSIONS = 100_000  # with a row; older ones are only in blocks
-# Charts have hundreds of points: of a long history they show larger blocks, and the small ones of its beginning go.
-KEPT_BLOCKS = {1: 200_000, 16: 200_000, 128: 2_000_000, 256: 2_000_000}  # size → versions or games back from the newest
+KEPT_VERSIONS = 100_000  # versions with a row; older ones are only in blocks
+# Charts have hundreds of points: a long history is shown in larger blocks, and the small blocks of its beginning are
+# deleted.
+KEPT_BLOCKS = {1: 200_000, 16: 200_000, 128: 2_000_000, 256: 2_000_000}  # size → versions or games from the newest back
 MOST_VALUES = 40  # of one axis of results
 OTHER_VALUES = "(others)"
 PURPOSE = "purpose"
-"""The note that says what a game was played for, where it is not one of the bot's own."""
+"""The note that says what a game was played for, if it is not one of the bot's own."""
 PRACTICE, TRIAL, EVALUATION = "practice", "trial", "evaluation"
 
 TABLES = """
@@ -98,7 +99,7 @@ def result_kind(result: str) -> int:
 
 
 def finite_numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """Those of the values that are numbers, and neither infinite nor NaN."""
+    """Those values that are finite numbers."""
     return {
         name: float(value)
         for name, value in values.items()
@@ -122,7 +123,7 @@ def add_versions(db: sqlite3.Connection, versions: Iterable[tuple[int, float, Ma
 
 
 def _merge(sums: dict[tuple[int, str], list[float]], key: tuple[int, str], part: Sequence[float]) -> None:
-    """Add (n, total, low, high, since, until) to what there is under the key."""
+    """Merge (n, total, low, high, since, until) into the sums under the key."""
     if (block := sums.get(key)) is None:
         sums[key] = [*part]
         return
@@ -135,8 +136,8 @@ def _merge(sums: dict[tuple[int, str], list[float]], key: tuple[int, str], part:
 def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, LedgerGame]], latest: float) -> None:
     """Add games, each with its number in the ledger, to the blocks of results, of axes and of actions.
 
-    Games of each purpose are counted apart; actions are those of the bot's own games. A game counts as ended at
-    `latest` if it gives no time or a later one: another machine's clock may be wrong.
+    Games of each purpose are counted separately; actions are those of the bot's own games. A game without an end time,
+    or with a later one than `latest`, counts as ended at `latest`: another machine's clock may be wrong.
     """
     results: dict[tuple[str, int, int], list[float]] = {}
     by_axis: dict[tuple[int, int, str, str], list[float]] = {}
@@ -164,7 +165,7 @@ def add_games(db: sqlite3.Connection, numbered: Iterable[tuple[int, LedgerGame]]
 
 
 def labelled(purpose: str, key: str) -> str:
-    """How blocks of results call `game`, `version` or an axis, for games of this purpose."""
+    """How blocks of results name `game`, `version` or an axis, for games of this purpose."""
     return f"{purpose} {key}" if purpose else key
 
 
@@ -185,7 +186,7 @@ class _AxisValues:
         self._known: dict[str, set[str]] = {}
 
     def named(self, axis: str, value: str) -> str:
-        """The value, or OTHER_VALUES where the axis has many values already and this is a new one."""
+        """The value, or OTHER_VALUES if it is new and the axis already has many values."""
         if axis not in self._known:
             query = "SELECT DISTINCT value FROM axis_blocks WHERE size = ? AND axis = ?"
             self._known[axis] = {row[0] for row in self._db.execute(query, (GAME_SIZES[-1], axis))}
@@ -202,7 +203,7 @@ def set_aside_version_3(db: sqlite3.Connection) -> None:
 
 
 def take_over_version_3(db: sqlite3.Connection, axes: Mapping[str, str]) -> None:
-    """Add up what version 3 kept in one table, with a column for each of two axes."""
+    """Sum up the table of version 3, which had a column for each of two axes."""
     sums = "sum(won), sum(lost), sum(tied), sum(other), min(since), max(until)"
     db.execute(
         f"INSERT INTO result_blocks SELECT axis, size, block, {sums} FROM result_blocks_3 GROUP BY axis, size, block"
@@ -216,7 +217,7 @@ def take_over_version_3(db: sqlite3.Connection, axes: Mapping[str, str]) -> None
 
 
 def forget_finest(db: sqlite3.Connection, number: int) -> None:
-    """Delete the finest blocks of games before a number; the coarser ones have them in their sums."""
+    """Delete the finest blocks of games before a number; their sums are in the coarser ones."""
     for size, before in ((GAME_SIZES[0], number), (GAME_SIZES[1], number - KEPT_BLOCKS[GAME_SIZES[1]])):
         block = (size, max(before, 0) // size)
         db.execute("DELETE FROM result_blocks WHERE along LIKE '%game' AND size = ? AND block < ?", block)
@@ -235,12 +236,12 @@ def forget_fine_versions(db: sqlite3.Connection, head: int) -> None:
 def version_numbers(
     games: int, steps: int, seconds: float, loss: float | None, stats: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything of a version that is added up."""
+    """All numbers of a version that are summed."""
     return {**stats, "games": games, "steps": steps, "seconds": seconds, "loss": loss}
 
 
 def rebuild_metrics(db: sqlite3.Connection) -> None:
-    """Add up the versions of a ledger that has no blocks yet."""
+    """Build the blocks of versions in a ledger that has none yet."""
     rows = db.execute("SELECT version, at, games, steps, seconds, loss, stats FROM versions ORDER BY version")
     while part := rows.fetchmany(METRIC_SIZES[-1]):
         add_versions(

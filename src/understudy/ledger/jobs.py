@@ -1,4 +1,4 @@
-"""What the ledger keeps for background work: the jobs that wait, and how versions of the model did in evaluation."""
+"""The ledger's part for background work: the waiting jobs, and the evaluation results of model versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS: tuple[Kind, ...] = ("evaluate", "analyse")  # in order of priority
 
 MOST_ATTEMPTS = 3  # the first and two more
 
-# Apart from the ledger's own tables, and without a version of its own: older ledgers get them when they are opened.
+# Separate from the ledger's other tables, and without a version number: older ledgers get them when they are opened.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
     kind     TEXT NOT NULL,
@@ -43,9 +43,9 @@ CREATE TABLE IF NOT EXISTS evaluations (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to do. Kind and key identify it; `function` is "module:name" and gets `argument`, in a worker.
+    """A task for a worker. Kind and key identify it; the worker calls `function` ("module:name") with `argument`.
 
-    A worker that takes longer than `seconds`, or needs more than `memory` bytes for it, is ended.
+    A worker that takes longer than `seconds`, or needs more than `memory` bytes, is ended.
     """
 
     kind: Kind
@@ -58,7 +58,7 @@ class Job:
 
     @property
     def identity(self) -> tuple[Kind, str]:
-        """What makes two jobs the same."""
+        """The identity of a job; two jobs with the same identity are the same."""
         return self.kind, self.key
 
 
@@ -72,13 +72,13 @@ class JobLedger(Ledger):
                 db.execute(f"{statement});")
 
     def save_jobs(self, jobs: Iterable[Job]) -> None:
-        """Keep jobs until they have ended; those that are kept already stay as they are."""
+        """Keep jobs until they have ended; jobs that are already kept are not changed."""
         rows = [(j.kind, j.key, j.name, j.function, json.dumps(dict(j.argument)), j.seconds, j.memory) for j in jobs]
         with self.transaction() as db:
             db.executemany("INSERT OR IGNORE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def forget_job(self, job: Job) -> None:
-        """The job has ended."""
+        """Delete a job that has ended."""
         with self.transaction() as db:
             db.execute("DELETE FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key))
 
@@ -91,7 +91,7 @@ class JobLedger(Ledger):
         ]
 
     def set_aside(self, kind: str) -> int:
-        """How many jobs of a kind failed too often."""
+        """The number of jobs of a kind that failed too often."""
         query = "SELECT count(*) FROM job_failures WHERE kind = ? AND times >= ?"
         return int(self.query(query, (kind, MOST_ATTEMPTS))[0][0])
 
@@ -102,7 +102,7 @@ class JobLedger(Ledger):
             db.execute("INSERT OR IGNORE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def evaluations_done(self) -> int:
-        """How many jobs of evaluation have ended well."""
+        """The number of evaluation jobs that succeeded."""
         return int(self.query("SELECT count(*) FROM evaluations")[0][0])
 
     def evaluations(self, evaluator: str) -> dict[int, dict[int, str]]:

@@ -1,4 +1,4 @@
-"""Opens the ledger's file to read, also where nothing can be written beside it."""
+"""Opens the ledger's file for reading, also in places that cannot be written to."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 _NO_FILES_BESIDE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
-_MOST_BYTES = 512  # of a path, with what SQLite appends to it; Windows has a limit of its own
+_MOST_BYTES = 512  # of a path, including SQLite's suffixes; Windows has its own limit
 
 
 def too_long(path: Path) -> bool:
-    """Whether SQLite refuses a path for its length, as it does on Unix."""
+    """Whether a path is too long for SQLite on Unix."""
     return os.name == "posix" and len(os.fsencode(path.absolute())) + len("-journal") >= _MOST_BYTES
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that only reads.
+    """A read-only connection.
 
-    With a write-ahead log SQLite makes files beside the ledger even to read it. On a disk or in a folder that cannot be
-    written to, the ledger is read as a file that does not change; if it has a log, a copy in memory is read.
+    With a write-ahead log, SQLite creates files beside the ledger even for reading. On a read-only disk or folder, the
+    ledger is read as an immutable file; if it has a log, a copy in memory is read.
     """
     try:
         return _connected(path, "mode=ro")
@@ -41,7 +41,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def copy_files(path: Path, folder: Path) -> Path:
-    """Copy the ledger's file and its write-ahead log to another folder; the path of the copy."""
+    """Copy the ledger's file and its write-ahead log to another folder; returns the path of the copy."""
     for suffix in ("", "-wal"):
         with contextlib.suppress(FileNotFoundError):
             shutil.copyfile(f"{path}{suffix}", folder / f"ledger{suffix}")

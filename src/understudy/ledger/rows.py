@@ -1,4 +1,4 @@
-"""What callers hand to the ledger and get from it."""
+"""The values that callers pass to the ledger and get from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Outcome = Literal["learned", "online", "skipped", "evaluated"]
 
 @dataclass(frozen=True, slots=True)
 class LedgerGame:
-    """What the ledger keeps of a game after its file is gone."""
+    """What the ledger keeps of a game after its file was deleted."""
 
     id: str
     name: str
@@ -29,7 +29,7 @@ class LedgerGame:
     actions: Mapping[str, int] = field(default_factory=dict)
     """How often each action was chosen, by its label."""
     axes: Mapping[str, str] = field(default_factory=dict)
-    """By what results are broken down: axis → value."""
+    """The axes by which results are broken down: axis → value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What one publisher has done in this run, in all its processes."""
+    """The totals of one publisher in this run, over all its processes."""
 
     batches: int
     games: int

@@ -1,4 +1,4 @@
-"""The tables of the ledger: what they hold, how games get into them, and how earlier ones are brought up to date."""
+"""The tables of the ledger: their content, how games are inserted, and how earlier versions are migrated."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _ABOUT_A_GAME = {  # what versions 3 and 4 added to `games`
 }
 _AXES_BEFORE_4 = {"race": "opponent_race", "difficulty": "difficulty"}  # columns of version 3, and the axes they are
 GAME_COLUMNS = "id, name, result, steps, reward, bytes, " + ", ".join(_ABOUT_A_GAME)
-# All but the end, which is checked, the actions and the axes.
+# All except the end, which is checked, the actions and the axes.
 _PLAIN_VALUES = attrgetter(*GAME_COLUMNS.split(", ")[:-3])
 _MIGRATED_AT_A_TIME = 10_000
 
@@ -85,10 +85,10 @@ def schema_of(db: sqlite3.Connection) -> int:
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Make the tables, and bring those of an earlier version up to date without losing a row; all or nothing."""
+    """Create the tables, or migrate those of an earlier version without losing a row; all or nothing."""
     db.execute("BEGIN IMMEDIATE")
     try:
-        before = schema_of(db)  # another process may have been quicker
+        before = schema_of(db)  # another process may have been faster
         if before < SCHEMA_VERSION:
             if before == 3:
                 history.set_aside_version_3(db)
@@ -107,7 +107,7 @@ def migrate(db: sqlite3.Connection) -> None:
 
 
 def _describe_games(db: sqlite3.Connection, before: int) -> None:
-    """Add the columns that earlier versions lack. Of games before version 3 only result and time are known."""
+    """Add the columns that earlier versions lack. For games before version 3, only result and time are known."""
     there = {row[1] for row in db.execute("PRAGMA table_info(games)")}
     for name, kind in _ABOUT_A_GAME.items():
         if name not in there:
@@ -127,7 +127,7 @@ def _describe_games(db: sqlite3.Connection, before: int) -> None:
 def insert_games(
     db: sqlite3.Connection, games: Sequence[LedgerGame], outcome: Outcome, version: int | None, at: float
 ) -> None:
-    """Record games, within the caller's transaction, in their order."""
+    """Record games, in order, within the caller's transaction."""
     (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM games").fetchone()
     db.executemany(
         f"INSERT INTO games (rowid, {GAME_COLUMNS}, outcome, version, at) VALUES ({', '.join('?' * 18)})",
@@ -156,7 +156,7 @@ CREATE TABLE IF NOT EXISTS forgotten_versions (
 def forget_games(db: sqlite3.Connection, until: int) -> None:
     """Delete the rows of games up to a number, and their finest sums, within the caller's transaction.
 
-    The first row that is still archived stays, and with it all later ones: numbers go on without gaps.
+    The first row that is still archived stays, and so do all later ones: numbers continue without gaps.
     """
     db.execute("CREATE TABLE IF NOT EXISTS forgotten_games (outcome TEXT PRIMARY KEY, games INTEGER NOT NULL)")
     (archived,) = db.execute("SELECT min(rowid) FROM games WHERE archived = 1").fetchone()
@@ -204,7 +204,7 @@ def _as_json(game: LedgerGame) -> tuple[str, str]:
 
 
 def use_wal(db: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log; SQLite's own timeout does not cover two processes that do so at the same time."""
+    """Switch to the write-ahead log. SQLite's own timeout does not cover two processes that do so at the same time."""
     deadline = time.monotonic() + 10
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The limits of the container that this process is confined to, of control groups version 2 or 1 (Linux)."""
+"""The limits of the container of this process, from control groups version 2 or 1 (Linux)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _ROOT = Path("/sys/fs/cgroup")
 
 
 class Share(NamedTuple):
-    """What is used, and what there is."""
+    """The amount in use, and the limit."""
 
     used: float
     available: float
 
 
 def cpu_seconds() -> Share | None:
-    """CPU time used, and to be had, since some moment; None where there is no limit."""
+    """CPU time used, and available, since some moment; None if there is no limit."""
     quota = _words("cpu.max") or [*_words("cpu/cpu.cfs_quota_us"), *_words("cpu/cpu.cfs_period_us")]
     microseconds, nanoseconds = _entry("cpu.stat", "usage_usec"), _number("cpuacct/cpuacct.usage")
     used = microseconds / 1e6 if microseconds is not None else None if nanoseconds is None else nanoseconds / 1e9
@@ -28,7 +28,7 @@ def cpu_seconds() -> Share | None:
 
 
 def memory_bytes() -> Share | None:
-    """Memory used, without what can be taken back from the file cache, and its limit; None where there is no limit."""
+    """Memory in use, without reclaimable file cache, and its limit; None if there is no limit."""
     for used, limit, cache in (
         (_number("memory.current"), _number("memory.max"), _entry("memory.stat", "inactive_file")),
         (
@@ -55,6 +55,6 @@ def _number(name: str) -> int | None:
 
 
 def _entry(name: str, key: str) -> int | None:
-    """The number after a key in a file of keys and numbers."""
+    """The number after a key, in a file of keys and numbers."""
     words = _words(name)
     return next((int(value) for word, value in pairwise(words) if word == key), None)

@@ -1,4 +1,4 @@
-"""Where a run directory lies: on a disk of this machine, on a network drive, or in a folder that is synchronised."""
+"""The kind of storage of a run directory: a local disk, a network drive, or a synchronised folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REMOTE_DRIVE = 4  # of GetDriveTypeW
 
 
 def network_kind(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
-    """The kind of network file system that holds a folder; None if it is a local one, or not known."""
+    """The kind of network file system that holds a folder; None if it is local or not known."""
     folder = folder.absolute()
     if sys.platform == "win32":
         anchor = folder.anchor
@@ -53,5 +53,5 @@ def network_kind(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str 
 
 
 def synchronised_by(folder: Path) -> str | None:
-    """The part of a path that names a program for synchronising folders; None if there is none."""
+    """The part of a path that names a folder synchronisation program; None if there is none."""
     return next((part for part in folder.absolute().parts if _SYNCHRONISED.search(part)), None)

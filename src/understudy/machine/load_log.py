@@ -1,4 +1,4 @@
-"""How busy the machine was while a learner ran: `logs/load.jsonl`, one reading on each line."""
+"""How busy the machine was while a learner ran: `logs/load.jsonl`, one reading per line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from understudy.files.append import append_bounded
 from understudy.files.plain_json import parsed_json
 
 EVERY_SECONDS = 10.0
-_BYTES = 500_000  # ten hours or more; as much before it is kept in `.1`
+_BYTES = 500_000  # ten hours or more; the same amount before it is kept in `.1`
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One reading: percent of the machine, workers at work, games waiting. None: not measured, or there is none."""
+    """One reading: machine load in percent, busy workers, waiting games. None: not measured, or not applicable."""
 
     at: float
     cpu: float | None = None
@@ -31,7 +31,7 @@ class Load:
 
 
 class LoadLog:
-    """The learner's side: appends a reading every ten seconds. `buffer` is where games wait, if they do on disk."""
+    """Appends a reading every ten seconds, for the learner. `buffer` is the folder where games wait, if any."""
 
     def __init__(self, path: Path, buffer: Path | None = None) -> None:
         self._path = path
@@ -39,7 +39,7 @@ class LoadLog:
         self._next = time.monotonic()
 
     def note(self, resources: Mapping[str, float | None], workers: int) -> None:
-        """Append a reading if it is time for one and there is something to tell; OSError if that cannot be done."""
+        """Append a reading if one is due and there is something to record; OSError if the file cannot be written."""
         if not resources or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + EVERY_SECONDS
@@ -50,7 +50,7 @@ class LoadLog:
 
 
 def read_loads(path: Path) -> list[Load]:
-    """All readings that are kept, oldest first; lines that cannot be understood are left out."""
+    """All kept readings, oldest first; invalid lines are left out."""
     loads = []
     for file in (path.with_name(f"{path.name}.1"), path):
         try:
@@ -67,7 +67,7 @@ def _parsed(line: str) -> Load | None:
         cpu, memory, gpu_memory = (_number(content[name]) for name in ("cpu", "memory", "gpu_memory"))
         waiting = None if content["waiting"] is None else int(content["waiting"])
         return Load(float(content["at"]), cpu, memory, gpu_memory, int(content["workers"]), waiting)
-    except (ValueError, TypeError, KeyError):  # the line was cut, or is being written
+    except (ValueError, TypeError, KeyError):  # the line was cut off, or is being written
         return None
 
 

@@ -1,4 +1,4 @@
-"""Giving way to the game: the learner's place among the machine's processes."""
+"""Process priority: the learner yields to the game."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 ONE_BLAS_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
 )
-"""Environment of a process that uses one thread for linear algebra: two collapse when anything else wants a core."""
-ONE_BLAS_THREAD["OMP_WAIT_POLICY"] = "PASSIVE"  # if more threads are chosen, those that wait sleep
+"""Environment of a process with one thread for linear algebra: two threads collapse when others need a core."""
+ONE_BLAS_THREAD["OMP_WAIT_POLICY"] = "PASSIVE"  # if more threads are chosen, waiting ones sleep
 
 
 def lower_priority() -> None:
-    """Let every other process go first. Cannot be undone, and needs no rights."""
+    """Let every other process run first. This cannot be undone and needs no privileges."""
     if sys.platform == "win32":
         import ctypes
 
@@ -26,9 +26,9 @@ def lower_priority() -> None:
 
 
 def stand_back() -> None:
-    """Let every other process go first, at once: on Linux one that wakes does not even wait for a slice of time to end.
+    """Let every other process run first, at once: on Linux, a waking process does not wait for a time slice to end.
 
-    For work that may starve; training gets by with `lower_priority`.
+    For work that may starve; for training, `lower_priority` is enough.
     """
     lower_priority()
     if sys.platform == "linux":
@@ -36,7 +36,7 @@ def stand_back() -> None:
 
 
 def take_share(share: float) -> None:
-    """Get about this share of a core beside one ordinary process that uses all of it; more where a core is free."""
+    """Get about this share of a core beside one ordinary process that uses all of it; more if a core is free."""
     if sys.platform == "win32":
         import ctypes
 
@@ -48,5 +48,5 @@ def take_share(share: float) -> None:
 
 
 def niceness_of(share: float) -> int:
-    """The niceness that gives about this share beside a process of niceness 0: each step is worth a factor of 1.25."""
+    """The niceness that gives about this share beside a process of niceness 0; each step is a factor of 1.25."""
     return min(max(round(math.log((1 - share) / share) / math.log(1.25)), 0), 19)

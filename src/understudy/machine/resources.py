@@ -1,7 +1,7 @@
-"""What the machine can spare: load is measured, and decides how many workers may run.
+"""The load of the machine, which decides how many workers may run.
 
-Down at once, up slowly: a busy machine loses its workers at the next look, and gets them back one at a time, after
-the load has stayed clearly below the thresholds for a while.
+The number falls at once and rises slowly: a busy machine loses its workers at the next reading, and gets them back one
+at a time after the load has stayed clearly below the thresholds for a while.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ try:
 except ImportError:
     pynvml = None
 
-_MARGIN = 10.0  # percent below a threshold at which work begins again
-_CALM_SECONDS = 3.0  # of load below that, for each worker that comes back
-_STEP_TIME_SECONDS = 5.0  # after which what the game said of itself is out of date
+_MARGIN = 10.0  # percent below a threshold at which work may resume
+_CALM_SECONDS = 3.0  # seconds of lower load for each worker that comes back
+_STEP_TIME_SECONDS = 5.0  # after which the game's own measurement is outdated
 
 
 class Hold(Enum):
-    """What work has to wait for."""
+    """The reason why work has to wait."""
 
     MEASUREMENT = "the first measurement of the load"
     GAME = "the game"
@@ -44,7 +44,7 @@ class Hold(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One look at the machine, in percent; None where it cannot be measured. CPU is what *others* use."""
+    """One measurement of the machine, in percent; None if it cannot be measured. CPU is what *others* use."""
 
     cpu: float | None = None
     memory: float | None = None
@@ -52,22 +52,22 @@ class Reading:
 
 
 class Sensor:
-    """Measures the machine, or the container that this process is confined to."""
+    """Measures the machine, or the container of this process."""
 
     def __init__(self) -> None:
         self._before: tuple[float, float, float] | None = None
         self._ours = 0.0
         self._mine: dict[int, float] = {}
-        self.read([])  # a share of time needs two looks
+        self.read([])  # a share of time needs two readings
 
     def read(self, pids: list[int]) -> Reading:
-        """The load now. What this process and `pids` use themselves is no reason to stop them."""
+        """The current load. Usage by this process and `pids` is excluded, because it is no reason to stop them."""
         if psutil is None:
             return Reading()
         return Reading(self._cpu_of_others([os.getpid(), *pids]), _memory_percent(), _gpu_memory_percent())
 
     def _cpu_of_others(self, pids: list[int]) -> float | None:
-        """Percent of the CPU time to be had that others used since the last look; None at the first."""
+        """Percent of the available CPU time that others used since the last reading; None for the first."""
         used, available = _cpu_used_and_available()
         mine = {pid: seconds for pid in pids if (seconds := _cpu_seconds(pid)) is not None}
         self._ours += sum(seconds - self._mine.get(pid, 0.0) for pid, seconds in mine.items())
@@ -80,7 +80,7 @@ class Sensor:
 
 
 class Governor:
-    """Turns readings into a number of workers, and says why it is what it is."""
+    """Turns readings into a number of workers, with a reason."""
 
     def __init__(self, settings: ResourceSettings, most: int) -> None:
         self._settings = settings
@@ -91,7 +91,7 @@ class Governor:
         self.waiting_for: Hold | None = Hold.MEASUREMENT
 
     def decide(self, reading: Reading, now: float, step_seconds: float | None = None) -> int:
-        """How many workers may run, given the load and the time that the game's last step took."""
+        """How many workers may run, given the load and the duration of the game's last step."""
         if not self._measured:
             self._measured, self.allowed = True, self._most
         over = self._reason(reading, step_seconds, margin=0.0)
@@ -111,7 +111,7 @@ class Governor:
         return self.allowed
 
     def _reason(self, reading: Reading, step_seconds: float | None, margin: float) -> Hold | None:
-        """What is too high, or None. With a margin: too high to begin again."""
+        """The threshold that is exceeded, or None. With a margin: the threshold that is still too close to resume."""
         settings = self._settings
         budget = settings.step_budget * (1 - margin / 100)
         if budget and step_seconds is not None and step_seconds > budget:
@@ -127,7 +127,7 @@ class Governor:
 
 
 def memory_of(pid: int | None) -> int | None:
-    """The memory that a process holds, in bytes; None if that cannot be measured."""
+    """The memory of a process in bytes; None if it cannot be measured."""
     if psutil is None or pid is None:
         return None
     try:
@@ -142,7 +142,7 @@ def as_dict(reading: Reading) -> dict[str, Any]:
 
 
 def read_step_time(path: Path) -> float | None:
-    """How long a step of the game takes now; None if there is no recent measurement."""
+    """The current duration of a step of the game; None if there is no recent measurement."""
     try:
         note = parsed_json(path.read_bytes())
         seconds, at = float(note["seconds"]), float(note["at"])
@@ -152,7 +152,7 @@ def read_step_time(path: Path) -> float | None:
 
 
 def processor_seconds(pids: Sequence[int]) -> float | None:
-    """The processor time of this process and of these; None where psutil is not installed."""
+    """The CPU time of this process and of these; None if psutil is not installed."""
     if psutil is None:
         return None
     return time.process_time() + sum(_cpu_seconds(pid) or 0.0 for pid in pids)
@@ -167,16 +167,16 @@ def _cpu_seconds(pid: int) -> float | None:
 
 
 def _cpu_used_and_available() -> tuple[float, float]:
-    """Seconds of CPU time, since some moment: of the container where its share is limited, else of the machine."""
+    """CPU time used and available since some moment, in seconds: of the container if it is limited, or the machine."""
     if (share := cgroup.cpu_seconds()) is not None:
         return share
     times = psutil.cpu_times()
-    total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)  # counted in user already
+    total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)  # already included in user
     return total - times.idle - getattr(times, "iowait", 0.0), total
 
 
 def _memory_percent() -> float:
-    """Of the container's limit where there is one that is lower than the machine's memory."""
+    """Of the container's limit if that is lower than the machine's memory."""
     memory = psutil.virtual_memory()
     share = cgroup.memory_bytes()
     if share is not None and share.available < memory.total:
@@ -185,7 +185,7 @@ def _memory_percent() -> float:
 
 
 def _gpu_memory_percent() -> float | None:
-    """The fullest GPU."""
+    """Of the fullest GPU."""
     if pynvml is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGHUP: a process that ends in order, and children that leave them to their parent.
+"""Ctrl-C, SIGTERM and SIGHUP: an orderly exit, and children that leave these signals to their parent.
 
-The signals reach every process of a terminal or a service. A child that hears them while it still imports would print
-a traceback, or end before its parent could ask it to finish its work.
+The signals reach every process of a terminal or service. A child that receives one during its imports would print a
+traceback, or exit before its parent could ask it to finish its work.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from multiprocessing import connection
 from types import FrameType
 from typing import Any
 
-_REPEATED = 1.0  # seconds: `timeout` sends SIGTERM twice, to the process and to its group
+_REPEATED = 1.0  # seconds; `timeout` sends SIGTERM twice, to the process and to its group
 
 
 def end_signals() -> list[signal.Signals]:
-    """What asks a process to end, beside Ctrl-C: SIGTERM and SIGHUP, unless ignored, as nohup does."""
+    """The signals that ask a process to end, besides Ctrl-C: SIGTERM and SIGHUP, unless ignored, as by nohup."""
     numbers = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
     return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -41,7 +41,7 @@ def interrupt_on_end_signals() -> threading.Event:
         raise KeyboardInterrupt
 
     handler = _unless_repeated(interrupt, interrupt)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as with nohup
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # otherwise it is ignored, as by nohup
         signal.signal(signal.SIGINT, handler)
     for number in end_signals():
         signal.signal(number, handler)
@@ -49,10 +49,10 @@ def interrupt_on_end_signals() -> threading.Event:
 
 
 def clean_up_on_end_signals() -> None:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt once, so that a command cleans up as at Ctrl-C.
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt once, so that a command cleans up as after Ctrl-C.
 
-    In the end the process dies of the signal, as its parent expects. While a module is being imported it does so at
-    once: a library may swallow the exception there. Commands that finish their work first call `on_end_signals`.
+    Finally the process dies of the signal, as its parent expects. During an import it dies at once, because a library
+    may swallow the exception there. Commands that finish their work first call `on_end_signals`.
     """
     heard: list[tuple[int, float]] = []
 
@@ -70,7 +70,7 @@ def clean_up_on_end_signals() -> None:
                 sys.stdout.flush()
             _die_of(heard[0][0])
 
-    atexit.register(die)  # the first one registered is called last: after multiprocessing has cleaned up
+    atexit.register(die)  # the first one registered is called last, after multiprocessing has cleaned up
     for number in end_signals():
         signal.signal(number, handle)
 
@@ -89,7 +89,7 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def on_end_signals(finish: Callable[[], None]) -> None:
-    """Call `finish` at the first Ctrl-C or SIGTERM. One that comes later ends the process at once."""
+    """Call `finish` at the first Ctrl-C or SIGTERM. A later one ends the process at once."""
 
     handler = _unless_repeated(finish, lambda: _die_of(signal.SIGTERM))
     for number in (signal.SIGINT, *end_signals()):
@@ -108,7 +108,7 @@ def stop_on_end_signals(stop: Callable[[], None]) -> None:
 
 
 def _tell(text: str) -> None:
-    """Print in the handler of a signal, which may have come in the middle of a print."""
+    """Print from a signal handler, which may have interrupted a print."""
     try:
         print(text, flush=True)
     except RuntimeError:  # the buffer is in use
@@ -138,7 +138,7 @@ def apart() -> dict[str, Any]:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes that are started inside do not hear SIGINT or SIGTERM, unless they call `end_on_signals`.
+    """Processes that are started inside ignore SIGINT and SIGTERM, unless they call `end_on_signals`.
 
     Otherwise their parent ends them with `kill`.
     """
@@ -153,7 +153,7 @@ def deaf_children() -> Iterator[None]:
 
 
 def end_on_signals() -> None:
-    """In a child: SIGINT and SIGTERM end it without a traceback, also one that came while it could not hear them."""
+    """In a child: let SIGINT and SIGTERM end it without a traceback, also one that arrived while blocked."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
@@ -161,7 +161,7 @@ def end_on_signals() -> None:
 
 
 def end_with_parent() -> None:
-    """In a child of multiprocessing: end at once when the parent has ended, however it did."""
+    """In a child of multiprocessing: end at once when the parent has ended for any reason."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return

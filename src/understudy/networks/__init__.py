@@ -1,1 +1,1 @@
-"""Networks: NumPy ones for play beside a game, each with a policy and a value head."""
+"""Networks in NumPy, for play beside a game, each with a policy and a value head."""

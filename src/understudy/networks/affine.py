@@ -1,4 +1,4 @@
-"""Affine maps and layer norm over rows: forward, and backward."""
+"""Affine maps and layer norm over rows: forward and backward."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def affine(x: Floats, weights: Floats, space: Workspace) -> Floats:
 
 
 def affine_backward(d_y: Floats, x: Floats, weights: Floats, d_weights: Floats, space: Workspace) -> Floats:
-    """The derivative by x; that by the weights goes into `d_weights`."""
+    """The derivative with respect to x; that with respect to the weights is written to `d_weights`."""
     affine_gradient(d_y, x, d_weights)
     return np.matmul(d_y, weights[:-1].T, out=space.take(*x.shape))
 
 
 def affine_gradient(d_y: Floats, x: Floats, d_weights: Floats) -> None:
-    """Write the derivative by the weights into `d_weights`."""
+    """Write the derivative with respect to the weights to `d_weights`."""
     np.matmul(x.T, d_y, out=d_weights[:-1])
     _column_sums(d_y, out=d_weights[-1])
 
 
 def layer_norm(x: Floats, norm: Floats, space: Workspace) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Rows brought to mean 0 and variance 1, times norm[0], plus norm[1]; and what the backward pass needs."""
+    """Rows normalised to mean 0 and variance 1, times norm[0], plus norm[1]; and the trace for the backward pass."""
     normed, inverse, y = space.take(*x.shape), space.take(len(x), 1), space.take(*x.shape)
     np.subtract(x, _row_means(x, out=inverse), out=normed)
     _row_means(np.square(normed, out=y), out=inverse)
@@ -50,7 +50,7 @@ def layer_norm(x: Floats, norm: Floats, space: Workspace) -> tuple[Floats, tuple
 def layer_norm_backward(
     d_y: Floats, trace: tuple[Floats, Floats], norm: Floats, d_norm: Floats, space: Workspace
 ) -> Floats:
-    """The derivative by x; that by gain and bias goes into `d_norm`."""
+    """The derivative with respect to x; that with respect to gain and bias is written to `d_norm`."""
     normed, inverse = trace
     d = space.take(*d_y.shape)
     with space.scratch():
@@ -66,7 +66,7 @@ def layer_norm_backward(
     return d
 
 
-# Sums of narrow rows are several times faster as products with a vector of ones.
+# For narrow rows, a product with a vector of ones is several times faster than a sum.
 def _row_means(x: Floats, out: Floats) -> Floats:
     return np.matmul(x, np.full((x.shape[1], 1), 1 / x.shape[1], x.dtype), out=out)
 

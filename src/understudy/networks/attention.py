@@ -1,9 +1,9 @@
-"""Sliding-window attention over episodes that lie end to end, without padding them and without a loop over time.
+"""Sliding-window attention over concatenated episodes, without padding and without a loop over time.
 
 The rows are cut into blocks of `context`. A query looks back at most context − 1 rows, so its keys are in its own block
-and the one before: scores are (context, 2·context) matrices. Of such a matrix only a diagonal band is inside the
-window. `_band` shows that band as a (context, context) array whose last column is the query's own row, so that column
-k means the same distance, context − 1 − k, in every row.
+and the one before: scores are (context, 2·context) matrices. Only a diagonal band of such a matrix is inside the
+window. `_band` shows that band as a (context, context) array whose last column is the query's own row, so column k
+means the same distance, context − 1 − k, in every row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from understudy.networks.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Attended:
-    """What the backward pass needs of one attention."""
+    """What the backward pass needs from one attention."""
 
     queries: Floats  # (blocks, heads, context, d), scaled
     keys: Floats  # (blocks, heads, 2·context, d), overlapping views
@@ -28,7 +28,7 @@ class Attended:
 
 
 def hiding(starts: Integers, rows: int, context: int, space: Workspace) -> Floats:
-    """What hides the columns of the band that are not of the query's own episode when it is added to the scores.
+    """A mask that, added to the scores, hides columns of the band that belong to other episodes.
 
     0 or −∞, of shape (blocks, 1, context, context).
     """
@@ -64,7 +64,7 @@ def attend(qkv: Floats, position_bias: Floats, mask: Floats, space: Workspace) -
 
 
 def attend_backward(d_mixed: Floats, a: Attended, d_qkv: Floats, d_position_bias: Floats, space: Workspace) -> None:
-    """Write the derivatives by `qkv` and by the position bias into the third and fourth argument."""
+    """Write the derivatives with respect to `qkv` and to the position bias to the third and fourth argument."""
     heads, context = d_position_bias.shape
     width = d_mixed.shape[1]
     scale = (width // heads) ** -0.5
@@ -107,7 +107,7 @@ def _with_previous(rows: Floats, heads: int, context: int, space: Workspace) -> 
 
 
 def _add_up(d_windows: Floats, out: Floats) -> None:
-    """The derivative by a row: what its own block's queries and the next block's made of it."""
+    """The derivative with respect to a row: the sum over the queries of its own block and of the next one."""
     context = out.shape[2]
     np.copyto(out, d_windows[:, :, context:])
     out[:-1] += d_windows[1:, :, :context]

@@ -1,4 +1,4 @@
-"""A small convolutional network in NumPy, for states that are images: convolutions, then what an MLP has."""
+"""A small convolutional network in NumPy, for states that are images: convolutions, followed by an MLP."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Convolution(NamedTuple):
 
     @property
     def patch(self) -> int:
-        """Numbers that a filter sees."""
+        """The number of inputs of a filter."""
         return self.kernel**2 * self.channels
 
     @property
@@ -51,9 +51,10 @@ class _Convolution(NamedTuple):
 
 
 class ConvNet(Network):
-    """A state is an image of `settings.image` (height, width, channels), row by row, the channels of a pixel together.
+    """A state is an image of `settings.image` (height, width, channels), row by row, a pixel's channels together.
 
-    Filters see whole patches only, with no padding. Each convolution is one product of all patches with all filters.
+    Filters see only complete patches; there is no padding. Each convolution is one product of all patches with all
+    filters.
     """
 
     sequential = False
@@ -109,7 +110,7 @@ class ConvNet(Network):
         rescale_column(last_matrices(self.layout, self.parameters), gain, offset)
 
     def begin_episode(self) -> None:
-        """Nothing to forget: every state stands alone."""
+        """Nothing to reset: each state is evaluated independently."""
 
     def step(self, state: Floats) -> tuple[Floats, float]:
         """See Network.step."""
@@ -118,7 +119,7 @@ class ConvNet(Network):
         return outputs[:-1], outputs.item(-1)
 
     def _convolve(self, images: Floats, space: Workspace) -> tuple[Floats, list[tuple[Floats, Floats]]]:
-        """The features of each image, and what the backward pass needs: of each layer, its patches and its outputs."""
+        """The features of each image, and, for the backward pass, the patches and outputs of each layer."""
         space.begin()
         n, traces = len(images), []
         for shape, filters in zip(self._convolutions, self._filters, strict=True):
@@ -131,10 +132,10 @@ class ConvNet(Network):
 
 
 def _patches(images: Floats, shape: _Convolution, space: Workspace) -> Floats:
-    """(images · rows · columns, patch) what the filters see at each place; `images` must be contiguous."""
+    """(images · rows · columns, patch) the inputs of the filters at each position; `images` must be contiguous."""
     images = images.reshape(-1, shape.height, shape.width, shape.channels)
     by_image, by_row, by_column, size = images.strides
-    run = shape.kernel * shape.channels  # pixels of a row lie side by side
+    run = shape.kernel * shape.channels  # the pixels of a row are contiguous
     view = as_strided(
         images,
         (len(images), shape.rows, shape.columns, shape.kernel, run),
@@ -147,7 +148,7 @@ def _patches(images: Floats, shape: _Convolution, space: Workspace) -> Floats:
 
 
 def _add_up(d_patches: Floats, shape: _Convolution, space: Workspace) -> Floats:
-    """The derivative by the images: what all patches that a pixel is in made of it."""
+    """The derivative with respect to the images: for each pixel, the sum over its patches."""
     by_place = d_patches.reshape(-1, shape.rows, shape.columns, shape.kernel, shape.kernel, shape.channels)
     d_images = space.zeros(len(by_place), shape.height, shape.width, shape.channels)
     stride = shape.stride
@@ -159,7 +160,7 @@ def _add_up(d_patches: Floats, shape: _Convolution, space: Workspace) -> Floats:
 
 
 def _plan(state_dim: int, settings: NetworkSettings) -> list[_Convolution]:
-    """The convolutions that the settings name, one after the other; SettingsError if they do not fit the states."""
+    """The convolutions in the settings, in order; SettingsError if they do not fit the states."""
     if len(settings.image) != 3 or math.prod(settings.image) != state_dim:
         raise SettingsError(
             f"network.image is {settings.image}: it must be height, width and channels of a state, "

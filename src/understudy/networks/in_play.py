@@ -1,4 +1,4 @@
-"""A network in many matches at the same time, one decision of each a step, with what it remembers of each of them."""
+"""A network in many matches at the same time, one decision of each per step, with its memory of each match."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class InPlay:
         self._evaluate = evaluate
 
     def begin(self, states: Floats, lengths: Integers) -> None:
-        """Remember of each match the last `lengths` (B,) of these normalised states (B, reach, S), and nothing else."""
+        """Replace the memory of each match by its last `lengths` (B,) normalised states (B, reach, S)."""
 
     def forget(self, which: Bools) -> None:
-        """These matches (B,) have ended."""
+        """Clear the memory of these matches (B,), which have ended."""
 
     def decide(self, states: Floats) -> tuple[Floats, Floats]:
-        """Logits (B, A) and values (B,) of the next normalised state of every match."""
+        """Logits (B, A) and values (B,) for the next normalised state of every match."""
         return self._evaluate(states)
 
     def value(self, states: Floats, matches: Integers) -> Floats:
-        """Values (N,) of normalised states that would come next in these matches; nothing is remembered of them."""
+        """Values (N,) of normalised states that would come next in these matches; they are not remembered."""
         return self._evaluate(states)[1]
 
 
@@ -58,7 +58,7 @@ class TransformerInPlay(InPlay):
         self._space = Workspace(dtype)
 
     def begin(self, states: Floats, lengths: Integers) -> None:
-        """See InPlay.begin. What a state's keys are depends on those before it: they are computed again, in order."""
+        """See InPlay.begin. The keys of a state depend on earlier states, so all are computed again, in order."""
         self._seen[:] = 0
         reach = states.shape[1]
         for i in range(reach - int(lengths.max(initial=0)), reach):
@@ -79,15 +79,15 @@ class TransformerInPlay(InPlay):
         return self._outputs(states, kept, self._seen[matches] + 1)[:, -1]
 
     def _advance(self, states: Floats, counts: Bools) -> Floats:
-        """The outputs for the next states, which are remembered of the matches that count."""
+        """The outputs for the next states; for the matches in `counts`, these are remembered."""
         self._seen += counts
         return self._outputs(states, (self._keys, self._values), self._seen)
 
     def _outputs(self, states: Floats, kept: tuple[Floats, Floats], seen: Integers) -> Floats:
-        """Put keys and values of these states last, in place, and attend to the `seen` last ones."""
+        """Write keys and values of these states to the last place, and attend to the `seen` last ones."""
         space = self._space
         space.begin()
-        outside = np.arange(self._context) < self._context - np.maximum(seen, 1)[:, None]  # itself at least
+        outside = np.arange(self._context) < self._context - np.maximum(seen, 1)[:, None]  # at least the state itself
         hidden = np.where(outside, -np.inf, 0).astype(self._input.dtype)[:, None]
         x = affine(states, self._input, space)
         for block, keys, values in zip(self._blocks, *kept, strict=True):
@@ -105,7 +105,7 @@ class TransformerInPlay(InPlay):
 
 
 def _attend(query: Floats, keys: Floats, values: Floats, bias: Floats) -> NDArray[Any]:
-    """The mean of the values (N, heads, context, d), weighted by how well their keys fit the queries (N, heads, d)."""
+    """The mean of the values (N, heads, context, d), weighted by how well keys match the queries (N, heads, d)."""
     scores = np.matmul(keys, query[..., None])[..., 0]
     scores *= query.shape[-1] ** -0.5
     scores += bias

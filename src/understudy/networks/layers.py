@@ -1,4 +1,4 @@
-"""A stack of ReLU layers in NumPy, over parameters and gradients that somebody else keeps in one vector."""
+"""A stack of ReLU layers in NumPy, on parameters and gradients that the caller keeps in one vector."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from understudy.networks.network import Floats, absorb_into
 from understudy.networks.workspace import ALIGNMENT, aligned
 
 _ZERO = np.zeros((), np.float32)
-_BLOCK = 16  # rows that are compared with zeros at once: a maximum with a single zero takes four times as long
+_BLOCK = 16  # rows compared with zeros at once: a maximum with a single zero takes four times as long
 
 
 @dataclass(slots=True)
 class _Hidden:
-    """What backward needs of one hidden layer, for the rows of the last forward.
+    """What backward needs from one hidden layer, for the rows of the last forward.
 
-    `outputs` has a last column of ones, the input that the next layer's bias is the weight of. Rows end with some
-    columns more, and elementwise work goes over all of them: contiguous arrays are worth more than the columns.
+    `outputs` has an additional last column of ones, the input for the next layer's bias. Rows are padded with a few
+    columns, and elementwise work includes them: contiguous arrays are worth more than the saved columns.
     """
 
     outputs: Floats
     whole: Floats  # with all columns
-    blocks: Floats  # the same, and perhaps some rows more
+    blocks: Floats  # the same, possibly with some more rows
     zeros: Floats
     sums: Floats
     active: NDArray[np.bool_]
@@ -34,9 +34,9 @@ class _Hidden:
 
 
 class Layers:
-    """Every matrix carries its bias as its last row; all but the last are followed by a ReLU.
+    """Every matrix has its bias as the last row; all layers except the last end with a ReLU.
 
-    A `skip` matrix and its gradient, without a bias, lead from the inputs straight to the outputs.
+    A `skip` matrix and its gradient, without a bias, lead from the inputs directly to the outputs.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Layers:
 
     @property
     def d_outputs(self) -> Floats:
-        """(N, O) for the caller to fill before `backward`: the derivatives by the last forward's outputs."""
+        """(N, O) to be filled before `backward`: the derivatives with respect to the outputs of the last forward."""
         return self._d_outputs
 
     def backward(self) -> None:
@@ -90,7 +90,7 @@ class Layers:
         np.matmul(self._inputs.T, d_sums, out=gradients)
 
     def d_inputs(self, out: Floats) -> Floats:
-        """Write the derivatives (N, I) by the inputs into `out`; after `backward`."""
+        """Write the derivatives (N, I) with respect to the inputs to `out`; call it after `backward`."""
         if not self._hidden_weights:
             return np.matmul(self._d_outputs, self._head_weights[:-1].T, out=out)
         np.matmul(self._hidden[0].d_sums, self._hidden_weights[0][:-1].T, out=out)
@@ -99,14 +99,14 @@ class Layers:
         return out
 
     def absorb(self, gain: Floats, offset: Floats) -> None:
-        """Change the weights so that inputs x, which were gain·x + offset before, mean what they meant."""
+        """Change the weights so that inputs x that used to be gain·x + offset give the same outputs as before."""
         absorb_into((*self._hidden_weights, self._head_weights)[0], gain, offset)
         if self._skip_weights is not None:
             self._head_weights[-1] += offset @ self._skip_weights
             self._skip_weights *= gain[:, None]
 
     def step(self, inputs: Floats) -> Floats:
-        """Outputs (O,) of one row; a forward is not disturbed. The method `dot` spares the dispatch of `np.dot`."""
+        """Outputs (O,) of one row; does not disturb a forward. The method `dot` avoids the dispatch of `np.dot`."""
         self._play_inputs[...] = inputs
         for row, weights, sums, outputs in self._play_hidden:
             row.dot(weights, sums)
@@ -146,7 +146,7 @@ class Layers:
             )
             for width, (outputs, zeros, active, d_outputs) in zip(self._widths[1:], self._hidden_buffers, strict=True)
         ]
-        # Column-major, so that sums and maxima over the few actions of a row run along the many rows.
+        # Column-major, so that sums and maxima over the few actions run along the many rows.
         self._outputs = self._output_buffer[: rows * self._columns].reshape(self._columns, rows).T
         self._d_outputs = self._d_output_buffer[: rows * self._columns].reshape(self._columns, rows).T
 
@@ -169,8 +169,8 @@ class Layers:
     def _rows_of_ones(self, rows: int, columns: int) -> Floats:
         """With `columns` columns or a few more.
 
-        A row begins where a cache line does, and takes an odd number of them: with a power of two, the rows of a
-        column would all fall on the same places of the cache.
+        Rows are aligned to cache lines and take an odd number of them: with a power of two, all rows of a column would
+        map to the same cache sets.
         """
         line = ALIGNMENT // self._dtype.itemsize
         lines = -(-columns // line) | 1
@@ -180,5 +180,5 @@ class Layers:
 
 
 def _whole(rows: int) -> int:
-    """As many rows or a few more: whole blocks."""
+    """The number of rows, rounded up to complete blocks."""
     return -(-rows // _BLOCK) * _BLOCK

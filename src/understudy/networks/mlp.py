@@ -1,4 +1,4 @@
-"""A multi-layer perceptron in NumPy: policy and value on a shared trunk, or each on its own."""
+"""A multi-layer perceptron in NumPy: policy and value on a shared trunk, or each with its own."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from understudy.settings import NetworkSettings
 
 
 class Mlp(Network):
-    """ReLU layers, and beside them a matrix that leads from the states straight to the outputs, at first 0.
+    """ReLU layers, and beside them a matrix from the states directly to the outputs, initially 0.
 
-    Through that matrix, what is simple is learned as fast as by a linear learner; the layers add the rest. On a shared
-    trunk the last matrices give logits and value together.
+    Through that matrix, linear relations are learned as fast as by a linear model; the layers add the rest. On a shared
+    trunk, the last matrices give logits and value together.
     """
 
     sequential = False
@@ -82,7 +82,7 @@ class Mlp(Network):
         rescale_column(last_matrices(self.layout, self.parameters), gain, offset)
 
     def begin_episode(self) -> None:
-        """Nothing to forget: every state stands alone."""
+        """Nothing to reset: each state is evaluated independently."""
 
     def step(self, state: Floats) -> tuple[Floats, float]:
         """See Network.step."""
@@ -93,9 +93,9 @@ class Mlp(Network):
 
 
 def dense_layout(prefix: str, widths: tuple[int, ...], outputs: int) -> Layout:
-    """Hidden layers from width to width, then a matrix from the inputs to the outputs, and the head.
+    """Hidden layers of these widths, then a matrix from the inputs to the outputs, and the head.
 
-    The last two lie side by side, so that they are one matrix (see last_matrices).
+    The last two are adjacent in memory, so they form one matrix (see last_matrices).
     """
     hidden = [(f"{prefix}hidden{i}", (a + 1, b)) for i, (a, b) in enumerate(itertools.pairwise(widths))]
     skip = [(f"{prefix}skip", (widths[0], outputs))] if hidden else []
@@ -103,7 +103,7 @@ def dense_layout(prefix: str, widths: tuple[int, ...], outputs: int) -> Layout:
 
 
 def initialise_dense(rng: np.random.Generator, parameters: dict[str, Floats], n_actions: int) -> None:
-    """Fill the matrices of a network that has nothing but layers; what skips them stays 0."""
+    """Fill the matrices of a network that consists only of layers; the skip matrix stays 0."""
     for name, matrix in parameters.items():
         if name.endswith("head"):
             initialise_head(rng, matrix, n_actions=0 if name == "value.head" else n_actions)
@@ -123,7 +123,7 @@ def dense_layers(prefix: str, parameters: dict[str, Floats], gradients: dict[str
 
 
 def last_matrices(layout: Layout, vector: Floats) -> Floats:
-    """Of parameters, or a vector like them: the last matrix that skips the layers, if any, and the head below it."""
+    """Of parameters or a vector of that layout: the skip matrix, if there is one, with the head below it."""
     columns = layout[-1][1][1]
     rows = sum(shape[0] for name, shape in layout[-2:] if name.endswith(("skip", "head")))
     return vector[-rows * columns :].reshape(rows, columns)

@@ -1,4 +1,4 @@
-"""What every network is: one flat vector of parameters, a forward and a backward pass, and a step in play."""
+"""The interface of all networks: one flat vector of parameters, a forward and a backward pass, and a step in play."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Integers = NDArray[np.int64]
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
 _T = TypeVar("_T")
 Objective = Callable[[slice, Floats, Floats], tuple[Floats, Floats, _T]]
-"""Of some rows of a batch, their logits and values: its derivatives by both, and whatever else it found."""
+"""From rows of a batch, their logits and values: the derivatives with respect to both, and other measurements."""
 
 
 class Network(ABC):
     """Policy and value of a state.
 
-    All parameters live in one contiguous vector, and so do their gradients: the optimizer, clipping, saving and
-    loading are single vector operations. Loading writes into `parameters` in place; it is never replaced.
+    All parameters are in one contiguous vector, and so are their gradients: the optimizer, clipping, saving and loading
+    are single vector operations. Loading writes to `parameters` in place; the array is never replaced.
     """
 
     sequential: ClassVar[bool]
-    """Whether the rows of one episode belong together (True) or every row stands alone (False)."""
+    """Whether the rows of an episode belong together (True) or are independent (False)."""
     one_scale_a_part: ClassVar[bool] = True
-    """Whether the parameters of a part of the layout share one scale of their steps (see optimizers.Adam)."""
+    """Whether the parameters of a part of the layout share one step scale (see optimizers.Adam)."""
     bounded_value: ClassVar[bool] = False
-    """Whether the value is a probability of some kind, which has its own scale."""
+    """Whether the value is a probability or a difference of two, which has a fixed scale."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Network(ABC):
         self.gradients: Floats = aligned((size,), dtype)
 
     def views(self, vector: Floats) -> dict[str, Floats]:
-        """The named, shaped parts of `parameters`, of `gradients`, or of a vector like them; they alias it."""
+        """The named, shaped parts of `parameters`, of `gradients`, or of a vector of that layout; they are views."""
         parts: dict[str, Floats] = {}
         offset = 0
         for name, shape in self.layout:
@@ -67,42 +67,42 @@ class Network(ABC):
     def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
         """Logits (N, A) and values (N,) of normalised states (N, S); the arrays are valid until the next forward.
 
-        A network that reads from the states which actions are legal may leave the last out where no row has them.
+        A network that reads from the states which actions are legal may omit the last actions if no row allows them.
         `starts` holds the rows at which episodes begin; None means that all rows are one episode.
         """
 
     @abstractmethod
     def backward(self, d_logits: Floats, d_values: Floats) -> None:
-        """Overwrite `gradients` with those of the loss whose derivatives by the last forward's outputs are given."""
+        """Overwrite `gradients` with those of the loss, given its derivatives with respect to the last outputs."""
 
     def differentiate(self, states: Floats, starts: Integers | None, objective: Objective[_T]) -> list[_T]:
-        """Overwrite `gradients` with those of an objective of all rows; what it found, in the order of the rows.
+        """Overwrite `gradients` with those of an objective over all rows; returns its measurements in row order.
 
-        A network whose rows stand alone may show them to the objective in parts, from several threads at once.
+        A network with independent rows may pass them to the objective in parts, from several threads at once.
         """
         d_logits, d_values, found = objective(slice(0, len(states)), *self.forward(states, starts))
         self.backward(d_logits, d_values)
         return [found]
 
     def evaluate(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
-        """What forward gives, up to rounding, where no backward follows: some networks are faster at it."""
+        """As forward, up to rounding, without a backward pass, for which some networks are faster."""
         return self.forward(states, starts)
 
     def use_threads(self, count: int) -> None:
-        """Compute with this many threads in this process, 0 for as many as cores; NumPy's are chosen at its import."""
+        """Use this many threads in this process, 0 for one per core; the threads of NumPy are chosen at its import."""
         return
 
     def compile(self) -> None:
-        """Compile now what this network needs compiled, so that the first update does not wait for it."""
+        """Compile what this network needs now, so that the first update does not wait for it."""
         return
 
     @property
     def reach(self) -> int:
-        """How many states before a decision can make a difference to it."""
+        """The number of earlier states that can influence a decision."""
         return 0
 
     def short_memory(self, game_length: float) -> str | None:
-        """A warning if games of this many decisions are longer than the sequence that the network sees, else None."""
+        """A warning if games of this length are longer than the network looks back, else None."""
         if not self.sequential or game_length <= self.reach + 1:
             return None
         return (
@@ -112,30 +112,30 @@ class Network(ABC):
         )
 
     def in_play(self, matches: int) -> InPlay:
-        """This network, with the parameters of any time, as it decides in many matches at once."""
+        """This network in many matches at once, always with its current parameters."""
         return InPlay(self.evaluate)
 
     def policy_part(self, vector: Floats) -> Floats:
-        """What of `parameters`, of `gradients` or of a vector like them belongs to the policy alone, or all of it."""
+        """The part of `parameters`, of `gradients` or such a vector that belongs only to the policy; else all of it."""
         return vector
 
     def absorb(self, gain: Floats, offset: Floats) -> None:
-        """Change the first layer so that states x, which were gain·x + offset before, mean what they meant.
+        """Change the first layer so that states x that used to be gain·x + offset give the same outputs as before.
 
-        A network that cannot do this leaves it, and learns the difference.
+        A network that cannot do this does nothing, and learns the difference.
         """
         return
 
     def rescale_value(self, gain: float, offset: float) -> None:
         """Change the last layer so that the value v becomes gain·v + offset for every state.
 
-        A network that cannot do this leaves it, and learns the difference. Not called where the value is bounded.
+        A network that cannot do this does nothing, and learns the difference. Not called if the value is bounded.
         """
         return
 
     @abstractmethod
     def begin_episode(self) -> None:
-        """Forget the states of the last game in play."""
+        """Clear the memory of the last game."""
 
     @abstractmethod
     def step(self, state: Floats) -> tuple[Floats, float]:
@@ -145,7 +145,7 @@ class Network(ABC):
         """
 
 
-VALUE_GAIN = 0.01  # at first every state is worth the mean
+VALUE_GAIN = 0.01  # at first, every state has about the mean value
 
 
 def orthogonal(rng: np.random.Generator, fan_in: int, fan_out: int, gain: float) -> NDArray[np.float64]:
@@ -157,19 +157,19 @@ def orthogonal(rng: np.random.Generator, fan_in: int, fan_out: int, gain: float)
 
 
 def absorb_into(weights: Floats, gain: Floats, offset: Floats) -> None:
-    """Make x·W + b, with b the last row, what (gain·x + offset)·W + b was."""
+    """Change W and b (the last row) so that x·W + b equals the former (gain·x + offset)·W + b."""
     weights[-1] += offset @ weights[:-1]
     weights[:-1] *= gain[:, None]
 
 
 def rescale_column(weights: Floats, gain: float, offset: float) -> None:
-    """Make gain·y + offset of the last output y of an affine map."""
+    """Replace the last output y of an affine map by gain·y + offset."""
     weights[:, -1] *= gain
     weights[-1, -1] += offset
 
 
 def initialise_head(rng: np.random.Generator, head: Floats, n_actions: int) -> None:
-    """Fill a last matrix (width + 1, outputs): nearly uniform policy, then, if there is one, a value near 0."""
+    """Initialise a last matrix (width + 1, outputs): a nearly uniform policy and, if there is one, a value near 0."""
     width, outputs = head.shape[0] - 1, head.shape[1]
     if n_actions:
         head[:-1, :n_actions] = orthogonal(rng, width, n_actions, 0.01)

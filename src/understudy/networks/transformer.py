@@ -48,7 +48,7 @@ class LayerParameters:
 
 @dataclass(frozen=True, slots=True)
 class _Trace:
-    """What the backward pass needs of one layer's forward pass."""
+    """What the backward pass needs from one layer's forward pass."""
 
     attention_norm: tuple[Floats, Floats]
     attention_input: Floats
@@ -62,8 +62,8 @@ class _Trace:
 class TransformerDecisionModel(Network):
     """Pre-norm blocks of multi-head attention over the last `context` rows, with a learned bias for each distance.
 
-    Positions enter only as distances, so a row's keys and values never change: play keeps them in a ring and computes
-    the newest row alone, and gets what `forward` over the whole game gives for that row.
+    Positions enter only as distances, so a row's keys and values never change: play keeps them in a ring buffer and
+    computes only the newest row, with the same result as `forward` over the whole game.
     """
 
     sequential = True
@@ -90,7 +90,7 @@ class TransformerDecisionModel(Network):
     def forward(self, states: Floats, starts: Integers | None = None) -> tuple[Floats, Floats]:
         """See Network.forward."""
         n, context = len(states), self.settings.context
-        rows = -(-n // context) * context  # whole blocks; the rows past the end are an episode of their own
+        rows = -(-n // context) * context  # complete blocks; the rows past the end form a separate episode
         space = self._space
         space.begin()
         self._n = n
@@ -122,7 +122,7 @@ class TransformerDecisionModel(Network):
 
     @property
     def reach(self) -> int:
-        """See Network.reach: each layer sees what the layer below has made of `context` states."""
+        """See Network.reach: each layer looks back over `context` outputs of the layer below."""
         return self.settings.layers * (self.settings.context - 1)
 
     def in_play(self, matches: int) -> InPlay:
@@ -165,7 +165,7 @@ class TransformerDecisionModel(Network):
         return _Trace(attention_norm, attention_input, attended, mixed, mlp_norm, mlp_input, active)
 
     def _block_backward(self, block: LayerParameters, d_block: LayerParameters, trace: _Trace, d_x: Floats) -> None:
-        """Turn the derivative by the block's output, in place, into that by its input; write the gradients."""
+        """Convert in place the derivative with respect to the block's output to that of its input; write gradients."""
         space = self._space
         d_active = affine_backward(d_x, trace.active, block.down, d_block.down, space)
         d_active *= trace.active > 0
@@ -187,7 +187,7 @@ class TransformerDecisionModel(Network):
 
     def _initialise(self, rng: np.random.Generator) -> None:
         width = self.settings.width
-        residual_gain = 1 / math.sqrt(2 * len(self._blocks))  # the sum of all residuals keeps unit size
+        residual_gain = 1 / math.sqrt(2 * len(self._blocks))  # keeps the sum of all residuals at unit scale
         self._input[:-1] = orthogonal(rng, self.state_dim, width, 1)
         for block in self._blocks:
             block.attention_norm[0] = block.mlp_norm[0] = 1
@@ -201,9 +201,9 @@ class TransformerDecisionModel(Network):
 
 
 class _Player:
-    """One state at a time: keys and values of the last `context` states of each layer, in rings.
+    """Plays one state at a time: keys and values of the last `context` states of each layer, in ring buffers.
 
-    Every entry is written twice, `context` apart, so that the window is one slice, oldest first, wherever it begins.
+    Every entry is written twice, `context` apart, so the window is always one contiguous slice, oldest first.
     """
 
     def __init__(

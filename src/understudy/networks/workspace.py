@@ -1,4 +1,4 @@
-"""Memory for the arrays of one pass through a network, used again by the next pass."""
+"""Memory for the arrays of one pass through a network, reused by the next pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.floating[Any]]) -> NDArray[Any]:
-    """Zeros that begin where a cache line does."""
+    """Zeros aligned to a cache line."""
     dtype = np.dtype(dtype)
     size = math.prod(shape)
     buffer = np.zeros(size + ALIGNMENT // dtype.itemsize, dtype)
@@ -27,10 +27,10 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.floating[Any]
 
 
 class Workspace:
-    """Cuts arrays from one buffer, which grows to what the largest pass so far needed.
+    """Allocates arrays from one buffer, which grows to the size of the largest pass.
 
-    So a pass asks the system for nothing, and its time and its peak of memory are those of the pass before. An array is
-    valid until the next `begin`, or the end of the `scratch` it was taken in.
+    A pass then needs no system memory, so its time and peak memory are constant. An array is valid until the next
+    `begin`, or the end of the `scratch` in which it was taken.
     """
 
     def __init__(self, dtype: np.dtype[Any] | type[np.floating[Any]]) -> None:
@@ -39,18 +39,18 @@ class Workspace:
         self._used = self._most = 0
 
     def begin(self) -> None:
-        """Begin a pass: all arrays taken before are free for use."""
+        """Begin a pass: all earlier arrays become invalid."""
         if self._most > len(self._buffer):
             self._buffer = aligned((self._most,), self._buffer.dtype)
         self._used = 0
 
     def take(self, *shape: int) -> Floats:
-        """An array whose content is arbitrary."""
+        """An uninitialised array."""
         size = math.prod(shape)
         start = self._used
         self._used += -(-size // self._unit) * self._unit
         self._most = max(self._most, self._used)
-        if self._used > len(self._buffer):  # larger than any pass before: the next one will find room
+        if self._used > len(self._buffer):  # larger than any pass before; the buffer grows before the next one
             return np.empty(shape, self._buffer.dtype)
         return self._buffer[start : start + size].reshape(shape)
 
@@ -62,7 +62,7 @@ class Workspace:
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
-        """What is taken inside is free for use again at the end."""
+        """Arrays taken inside become invalid at the end."""
         used = self._used
         yield
         self._used = used

@@ -1,7 +1,8 @@
-"""Bucket: an object store with retries, a count of requests, and limits on bandwidth.
+"""Bucket: an object store with retries, a count of requests, and bandwidth limits.
 
-A request whose answer is lost may have been carried out. So a conditional write that is refused when it is repeated is
-looked at: if the object is what was to be written, the write has succeeded. Callers make every such object unique.
+If the answer to a request is lost, the request may still have been executed. So if a repeated conditional write is
+refused, the object is checked: if it has the content to be written, the write has succeeded. Callers make the content
+of every such object unique.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _LONGEST_PAUSE = 8.0
 
 @dataclass(slots=True)
 class Traffic:
-    """What was asked of the store, retries included."""
+    """Requests to the store, retries included."""
 
     requests: Counter[str] = field(default_factory=Counter)
     retries: int = 0
@@ -39,10 +40,10 @@ class Traffic:
 
 
 class Bucket:
-    """The objects that machines share. Not for several threads at a time.
+    """The objects that machines share. Not thread-safe.
 
-    `patience` is how long a request is tried again before RemoteUnavailable is raised; `stop` ends waiting at once.
-    `up` and `down` are bytes per second, 0 for no limit.
+    `patience` is how long a request is retried before RemoteUnavailable is raised; `stop` ends waiting at once. `up`
+    and `down` are bytes per second, 0 for no limit.
     """
 
     def __init__(
@@ -70,31 +71,31 @@ class Bucket:
         return found
 
     def put(self, key: str, data: bytes) -> None:
-        """Write the object, whatever was there."""
+        """Write the object, replacing any existing one."""
         self._upload(data)
         self._try("put", lambda: self.store.put(key, data))
 
     def create(self, key: str, data: bytes) -> bool:
-        """Write the object if there is none of this key; False if there is another one."""
+        """Write the object if the key is new; False if another object exists."""
         return self._conditionally(key, data, lambda: self.store.create(key, data))
 
     def replace(self, key: str, data: bytes, tag: str) -> bool:
-        """Write the object if it is still the one that `get` returned with this tag; False if it is another one."""
+        """Write the object if it is still the one that `get` returned with this tag; False if it has changed."""
         return self._conditionally(key, data, lambda: self.store.replace(key, data, tag))
 
     def list(self, prefix: str, after: str = "", most: int = 1_000_000) -> list[Entry]:
-        """The objects whose key begins with `prefix` and sorts after `after`, in order, at most `most`."""
+        """At most `most` objects whose key begins with `prefix` and sorts after `after`, in order."""
 
         def load() -> list[Entry]:
             entries: Iterator[Entry] = self.store.list(prefix, after)
             return [entry for entry, _ in zip(entries, range(most), strict=False)]
 
         found = self._try("list", load)
-        self.traffic.requests["list"] += len(found) // 1000  # a page of a listing has at most 1,000 lines
+        self.traffic.requests["list"] += len(found) // 1000  # a page of a listing has at most 1,000 entries
         return found
 
     def delete(self, key: str) -> None:
-        """Remove the object, if there is one."""
+        """Remove the object, if it exists."""
         self._try("delete", lambda: self.store.delete(key))
 
     def _conditionally(self, key: str, data: bytes, write: Callable[[], bool]) -> bool:
@@ -123,7 +124,7 @@ class Bucket:
                 if time.monotonic() + pause > until or self._stop.is_set():
                     raise RemoteUnavailable(f"{self.store} does not answer: {error}") from error
             self.traffic.retries += 1
-            self._wait(pause * random.uniform(0.5, 1.0))  # machines must not retry in step
+            self._wait(pause * random.uniform(0.5, 1.0))  # random, so that machines do not retry at the same time
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _wait(self, seconds: float) -> None:
@@ -132,7 +133,7 @@ class Bucket:
 
 
 class _Limit:
-    """A bound on bytes per second. An object is moved whole; the next one waits until its time is up."""
+    """A limit in bytes per second. An object is transferred whole; the next one waits until its time has passed."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate

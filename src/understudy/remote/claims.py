@@ -1,8 +1,8 @@
-"""Claims: which learner takes which games. They save work twice done; that no game is learned twice is the head's part.
+"""Claims: which learner takes which games. They avoid duplicate work; the head prevents learning from a game twice.
 
-A claim is an object that only one machine can create. It lasts as long as its owner renews it: anybody who
-waits for one to end watches the owner's heartbeat object, and takes the claim over when that has not changed for the
-claim's lease, measured by the watcher's own monotonic clock. No two clocks are ever compared.
+A claim is an object that only one machine can create. It lasts as long as its owner renews it: a machine that waits for
+a claim to end watches the owner's heartbeat object, and takes the claim over if that has not changed for the duration
+of the lease, by the watcher's own monotonic clock. Clocks of different machines are never compared.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Heartbeats:
         self._seen: dict[str, tuple[str, float]] = {}
 
     def note(self, machine: str, tag: str) -> None:
-        """Take in a heartbeat."""
+        """Record a heartbeat."""
         if self._seen.get(machine, ("", 0.0))[0] != tag:
             self._seen[machine] = (tag, self._clock())
 
     def silent_for(self, machine: str) -> float:
-        """Seconds since the heartbeat changed; for a machine that has none, since it was first asked for."""
+        """Seconds since the heartbeat changed; without any heartbeat, since this was first called for the machine."""
         _, at = self._seen.setdefault(machine, ("", self._clock()))
         return self._clock() - at
 
@@ -80,7 +80,7 @@ class Claims:
         self.taken_over = 0
 
     def take(self, head: Head, most: int, excluded: Collection[str] = ()) -> int:
-        """Claim games that nobody has, at most `most`; returns how many."""
+        """Claim up to `most` games that no machine has claimed; returns how many."""
         claimed = 0
         for entry in self._bucket.list(MACHINES):
             machine = machine_of(entry.key)
@@ -96,9 +96,9 @@ class Claims:
         return claimed
 
     def look_after(self, head: Head) -> list[Claimed]:
-        """A few times a lease: end claims that are accounted for, and take over those whose owner is silent.
+        """Called a few times per lease: end claims that are accounted for, and take over those of silent owners.
 
-        Returns the games that this machine had claimed and that somebody else has taken over.
+        Returns the games that this machine had claimed and that another machine has taken over.
         """
         lost: list[Claimed] = []
         if self._clock() < self._next_look:
@@ -129,7 +129,7 @@ class Claims:
         return lost
 
     def give_back(self) -> int:
-        """Let others have what this machine has claimed and does not learn; the caller removes the files."""
+        """Release games that this machine has claimed and does not learn from; the caller removes the files."""
         games = self._state.claimed()
         for key in {game.claim for game in games}:
             found = self._bucket.get(key, DOCUMENT_BYTES)
@@ -146,7 +146,7 @@ class Claims:
         cursor = max(self._state.cursor(machine), consumed.after if consumed else "")
         _, complete = self._complete[machine]
         if cursor > self._state.cursor(machine) and not _reaches(cursor, complete):
-            cursor = max(cursor, self._last_claimed(machine))  # the key may be in the middle of somebody's claim
+            cursor = max(cursor, self._last_claimed(machine))  # the key may be in the middle of another machine's claim
             self._state.advance(machine, cursor)
         while claimed < most and not _reaches(cursor, complete):
             before = cursor
@@ -161,7 +161,7 @@ class Claims:
         return claimed
 
     def _last_claimed(self, machine: str) -> str:
-        """The last key that is claimed. All games before it are claimed or accounted for."""
+        """The last claimed key. All games before it are claimed or accounted for."""
         keys = [""]
         for entry in self._bucket.list(f"{CLAIMS}{machine}/"):
             claim = self._read(entry) if is_deletable(entry.key) else None
@@ -170,7 +170,7 @@ class Claims:
 
     @staticmethod
     def _free(entries: list[Entry], cursor: str, complete: int, head: Head) -> tuple[Games, str]:
-        """The first run of games that the head does not have, and the key before it."""
+        """The first run of consecutive games that are not in the head, and the key before it."""
         free: Games = []
         for entry in entries:
             place = parse_game_key(entry.key)
@@ -185,21 +185,21 @@ class Claims:
         return free, cursor
 
     def _claim(self, machine: str, games: Games) -> tuple[str, bool]:
-        """Claim these games, or see who has: the last key of the claim that there is now, and whether it is new."""
+        """Claim these games, or find out who has: the last key of the existing claim, and whether it is new."""
         key = claim_key(machine, games[0][0].number)
         document = self._document(games, 1)
         mine = self._bucket.create(key, document)
         if not mine:
             found = self._bucket.get(key, DOCUMENT_BYTES)
-            if found is None:  # ended meanwhile: the next look at the head tells
+            if found is None:  # ended meanwhile; the next read of the head shows it
                 return games[0][0].key, False
             claim = _parsed(found.data)
             theirs = _games_of(claim)
-            if theirs and claim.get("owner") == self._machine:  # made before this process was killed
+            if theirs and claim.get("owner") == self._machine:  # made before this process was killed and restarted
                 self._state.claim(key, theirs)
             if theirs:
                 return theirs[-1][0].key, False
-            if not self._bucket.replace(key, document, found.tag):  # a damaged claim is nobody's
+            if not self._bucket.replace(key, document, found.tag):  # a damaged claim has no owner
                 return games[0][0].key, False
         self._state.claim(key, games)
         return games[-1][0].key, True
@@ -217,7 +217,7 @@ class Claims:
             self.taken_over += len(left)
 
     def _give_up(self, key: str) -> list[Claimed]:
-        """Somebody else has taken over a claim of this machine: what is not learned yet is theirs."""
+        """Another machine has taken over a claim of this one, including the games that are not learned from yet."""
         games = [game for game in self._state.claimed() if game.claim == key]
         for game in games:
             self._state.settle(game.id, fate="elsewhere")
@@ -253,7 +253,7 @@ class Claims:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    """A heartbeat or a claim; one that is damaged says nothing, and a claim that says nothing has ended."""
+    """Parse a heartbeat or a claim. A damaged one is empty, and an empty claim has ended."""
     try:
         return from_json(data, CLAIMS)
     except RemoteError:
@@ -261,13 +261,13 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 
 def _reaches(cursor: str, complete: int) -> bool:
-    """Whether a cursor is at, or after, the last complete game."""
+    """Whether a cursor is at or after the last complete game."""
     place = parse_game_key(cursor)
     return place is not None and place.number >= complete
 
 
 def _games_of(claim: dict[str, Any]) -> Games:
-    """The games that a claim names; what is no game's key is left out."""
+    """The games in a claim; invalid keys are left out."""
     games: Games = []
     listed = claim.get("games")
     for pair in listed if isinstance(listed, list) else []:

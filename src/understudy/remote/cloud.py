@@ -35,7 +35,7 @@ _NOT_FOUND = (NotFoundError, FileNotFoundError)
 _TIMEOUT = "30s"
 _CONNECT = "10s"
 _ENDPOINTS = {
-    "s3": (),  # the configuration has it
+    "s3": (),  # in the configuration
     "gs": ("GOOGLE_BASE_URL",),
     "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT", "AZURITE_BLOB_STORAGE_URL"),
 }
@@ -44,7 +44,7 @@ _CREDENTIALS = {
     "gs": "set GOOGLE_APPLICATION_CREDENTIALS, or log in with gcloud",
     "az": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or log in with az",
 }
-_METADATA = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")  # servers that know a machine's role
+_METADATA = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")  # servers that provide a machine's role
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
 _CLOCK = ("RequestTimeTooSkewed", "RequestExpired")
 _AWS_KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token", "region", "endpoint_url")
@@ -62,7 +62,7 @@ def open_cloud(url: str) -> CloudStore:
             raise SettingsError(f"The address of the server of {url} is {address!r}: it must begin with https://.")
     options = {"timeout": _TIMEOUT, "connect_timeout": _CONNECT, "allow_http": _without_tls(url, config)}
     try:
-        # Retries are made and counted by Bucket, which knows what a repeated conditional write means.
+        # Bucket makes and counts retries, because it knows how to treat repeated conditional writes.
         retries: Any = {"max_retries": 0, "retry_timeout": timedelta(seconds=30)}
         store = from_url(url, config=config or None, client_options=options, retry_config=retries)  # type: ignore[call-overload]
     except (BaseError, UnknownConfigurationKeyError, ValueError) as error:
@@ -119,7 +119,7 @@ class CloudStore:
         pages = self._call(lambda: obstore.list(self._store, prefix.rstrip("/"), offset=after or None, chunk_size=1000))
         while (page := self._call(lambda: next(pages, None))) is not None:
             for meta in page:
-                if meta["path"] > after:  # a server may not know the parameter: Azurite starts from the beginning
+                if meta["path"] > after:  # a server may ignore the parameter: Azurite starts from the beginning
                     yield Entry(meta["path"], meta["size"], _tag(meta))
 
     def delete(self, key: str) -> None:
@@ -139,12 +139,14 @@ class CloudStore:
 
 
 def _translated(error: Exception, url: str) -> Exception:
-    """What an error means: the object is not there, the store refuses, or (OSError) it may do it later."""
+    """Translate an error: the object does not exist, the store refuses, or (OSError) a retry may help."""
     text, brief = str(error), _brief(error)
     if any(code in text for code in _NO_BUCKET):
         return RemoteError(f"There is no bucket for {url}. Create it, or correct the name.")
     if any(code in text for code in _CLOCK):
-        return RemoteError(f"The bucket {url} refuses requests of this time: set the clock of this machine. {brief}")
+        return RemoteError(
+            f"The bucket {url} refuses requests because of their time: set the clock of this machine. {brief}"
+        )
     if isinstance(error, _NOT_FOUND):
         return FileNotFoundError(brief)
     how = _CREDENTIALS[url[:2].lower()]
@@ -156,23 +158,23 @@ def _translated(error: Exception, url: str) -> Exception:
 
 
 def _addresses(url: str, config: dict[str, Any]) -> list[str]:
-    """The servers that the user names."""
+    """The servers that the user configured."""
     named = (config.get("endpoint", ""), *(os.environ.get(name, "") for name in _ENDPOINTS[url[:2].lower()]))
     return [str(address) for address in named if address]
 
 
 def _without_tls(url: str, config: dict[str, Any]) -> bool:
-    """Only a server that the user names by an address with http:// is spoken to without TLS."""
+    """TLS is omitted only for a server that the user configured with an http:// address."""
     return any(address.lower().startswith("http://") for address in _addresses(url, config))
 
 
 def _tag(meta: Any) -> str:
-    """Stores differ in which of the two they compare."""
+    """Stores differ in which of the two tags they compare."""
     return json.dumps({name: meta[name] for name in ("e_tag", "version") if meta.get(name)})
 
 
 def _brief(error: Exception) -> str:
-    """What the server says, or else obstore; without its source, headers and keys."""
+    """The server's message, else obstore's, without its source, headers and keys."""
     text = " ".join(str(error).partition("Debug source")[0].split())
     code, message = (re.search(f"<{tag}>([^<]*)</{tag}>", text) for tag in ("Code", "Message"))
     if code is not None:
@@ -181,7 +183,7 @@ def _brief(error: Exception) -> str:
 
 
 def _aws_files() -> dict[str, Any]:
-    """What ~/.aws/config and ~/.aws/credentials say of the profile in use; the environment goes before them."""
+    """The settings of the profile in use, from ~/.aws/config and ~/.aws/credentials; the environment overrides them."""
     profile = os.environ.get("AWS_PROFILE", "default")
     found: dict[str, Any] = {}
     known = False

@@ -87,7 +87,7 @@ def _stop_on_signals() -> threading.Event:
 
 
 def summary(facts: dict[str, Any]) -> str:
-    """What a synchroniser has done, in one line."""
+    """A synchroniser's work so far, in one line."""
     per_game = "" if facts["requests_per_game"] is None else f", {facts['requests_per_game']:g} per game"
     more = [
         f"{facts[name]} {text}"

@@ -1,8 +1,8 @@
-"""What bots count in files of the run, as results against each opponent: the machines of a bucket add it up.
+"""Counts in files of the run, such as results against each opponent, which the machines of a bucket add up.
 
-A file is JSON whose numbers are counts. The bucket has the sum; a machine adds what its file has gained since they last
-agreed, and its file becomes the sum. Counts that fade with every game (recent games count most) lose on each machine
-what they lose there.
+A file is JSON whose numbers are counts. The bucket has the sum. A machine adds what its file has gained since the last
+exchange, and its file becomes the sum. Counts that fade with every game (recent games count most) fade on each machine
+only by its own games.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOCK_SECONDS = 10.0
 
 
 def summed(shared: Any, mine: Any, base: Any) -> Any:
-    """`shared` and what `mine` has gained since `base`; no count falls below 0. What is no number is as it is here."""
+    """`shared` plus the gain of `mine` since `base`; no count falls below 0. Other values are taken from `mine`."""
     if isinstance(mine, dict) or isinstance(shared, dict):
         parts = [part if isinstance(part, dict) else {} for part in (shared, mine, base)]
         names = list(dict.fromkeys([*parts[0], *parts[1]]))
@@ -47,7 +47,7 @@ def _is_number(value: Any) -> bool:
 
 
 class SharedCounts:
-    """The files of one run that are added up with those of the other machines."""
+    """The files of one run whose counts are added to those of the other machines."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SharedCounts:
         self._next_look = -float("inf")
 
     def exchange(self) -> None:
-        """Add up: at once if a file has changed here, else now and then."""
+        """Exchange counts: at once if a file has changed here, else from time to time."""
         due = self._clock() >= self._next_look
         for name in self._names:
             if due or self._content(name) != self._memory(name)["base"]:
@@ -81,7 +81,7 @@ class SharedCounts:
         memory = self._memory(name)
         pending = memory["pending"]
         if pending is not None:
-            if pushed.get(self._machine) == pending["number"]:  # the push had succeeded
+            if pushed.get(self._machine) == pending["number"]:  # the earlier write had succeeded
                 memory |= {"base": pending["mine"], "number": pending["number"]}
             memory["pending"] = None
         mine = self._content(name)
@@ -95,13 +95,13 @@ class SharedCounts:
             if not (
                 self._bucket.create(key, content) if found is None else self._bucket.replace(key, content, found.tag)
             ):
-                return  # somebody was quicker: the next pass looks again
+                return  # another machine was faster; the next pass tries again
             memory |= {"base": mine, "number": number}
         if values is not None:
             self._apply(name, values, memory)
 
     def _apply(self, name: str, values: Any, memory: dict[str, Any]) -> None:
-        """Make the file the sum, and what was counted here meanwhile."""
+        """Set the file to the sum plus what was counted here meanwhile."""
         path = self._folder / name
         lock = FileLock(path.with_name(f"{name}.lock"))
         if not lock.acquire(timeout=_LOCK_SECONDS):
@@ -118,7 +118,7 @@ class SharedCounts:
             lock.release()
 
     def _content(self, name: str) -> Any:
-        """The file's content; None if there is none that can be read."""
+        """The file's content; None if it cannot be read."""
         try:
             return json.loads((self._folder / name).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -141,5 +141,5 @@ def checked_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names of files, each one directly in the run directory."""
     for name in names:
         if name != Path(name).name or name.startswith("."):
-            raise RemoteError(f"{name!r} is no file of the run directory that can be shared.")
+            raise RemoteError(f"{name!r} is not a file of the run directory that can be shared.")
     return tuple(names)

@@ -1,7 +1,7 @@
 """A folder as an object store: on one machine, or a network share that several machines mount.
 
-`create` makes a hard link to a finished temporary file, which fails if the name is taken. `replace` compares and
-renames while it holds a lock of the operating system, which ends with its holder: a killed process blocks nobody.
+`create` makes a hard link to a finished temporary file, which fails if the name exists. `replace` compares and renames
+while it holds a lock of the operating system, which is released when its holder dies: a killed process blocks nobody.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ class FolderStore:
 
     def delete(self, key: str) -> None:
         """See Store."""
-        with self._locked():  # else a `replace` under way could bring it back
+        with self._locked():  # otherwise a concurrent `replace` could restore it
             remove_if_there(self._path(key))
 
     def _walk(self, folder: Path, prefix: str, after: str) -> Iterator[Entry]:
-        """Go through the files in the order of their keys; folders that sort before `after` are not opened."""
+        """Visit the files in the order of their keys; folders that sort before `after` are not opened."""
         try:
             with os.scandir(folder) as entries:
                 found = [
@@ -129,7 +129,7 @@ class FolderStore:
 
 
 class _Lock(FileLock):
-    """The lock of one folder, with a bound on waiting."""
+    """The lock of one folder, with a limit on waiting."""
 
     def __enter__(self) -> _Lock:
         if not self.acquire(timeout=_LOCK_SECONDS):

@@ -1,4 +1,4 @@
-"""Games on their way up and down. What comes down is checked before the learner sees it."""
+"""Upload and download of games. Downloaded games are checked before the learner sees them."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from understudy.run.lock import LOCK_NOTE
 from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 
-_DOWNLOADS = 3  # of a game whose content is damaged: on the way, perhaps
-_HEADERS = 100_000  # bytes that a file may have beside its arrays
+_DOWNLOADS = 3  # attempts for a game with damaged content, in case the transfer damaged it
+_HEADERS = 100_000  # bytes that a file may have in addition to its arrays
 
 
 class Outbox:
-    """The games of a run without a learner, on their way to the bucket."""
+    """Games of a run without a learner that wait for their upload."""
 
     def __init__(self, run: RunDir, state: SyncState, storage: StorageSettings, machine: str) -> None:
         self._run, self._state, self._storage, self._machine = run, state, storage, machine
         self.dropped = 0
 
     def collect(self) -> bool:
-        """Take all games out of the buffer; False if a learner works here, to which they belong."""
+        """Move all games out of the buffer; False if a learner on this machine uses them."""
         self._run.outbox.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self._run.learner_lock, what=LOCK_NOTE)
         if not lock.acquire(blocking=False):
@@ -50,7 +50,7 @@ class Outbox:
         return True
 
     def keep_within(self, most: int) -> None:
-        """Archive the oldest games unlearned if more wait than the disk is to hold."""
+        """Archive the oldest games without learning from them if more wait than the limit."""
         waiting = [(number, self._run.outbox / name) for number, _, name in self._state.outbox()]
         sizes = [path.stat().st_size if path.exists() else 0 for _, path in waiting]
         surplus = sum(sizes) - most
@@ -62,7 +62,7 @@ class Outbox:
             self._finish(number, path)
 
     def send(self, bucket: Bucket, most: int, between: Callable[[], None]) -> int:
-        """Upload games, oldest first; returns how many. A game that is there already is not sent twice."""
+        """Upload games, oldest first; returns how many. A game that is already there is not sent again."""
         waiting = self._state.outbox()[:most]
         for number, key, name in waiting:
             path = self._run.outbox / name
@@ -77,7 +77,7 @@ class Outbox:
         return len(waiting)
 
     def _number(self) -> None:
-        """Give new games a number; those that cannot be learned from are rejected here, where they were made."""
+        """Number new games; games that cannot be learned from are rejected here, where they were made."""
         known = {name for _, _, name in self._state.outbox()}
         games = []
         for path in sorted(self._run.outbox.iterdir()):
@@ -118,7 +118,7 @@ def download(
 ) -> Episode | None:
     """Put a claimed game into the buffer, or into `rejected` with the reason; returns it if it is usable."""
     data = b""
-    part = run.buffer / f".{game.id}.{os.getpid()}-{os.urandom(4).hex()}.tmp"  # swept by the learner if left behind
+    part = run.buffer / f".{game.id}.{os.getpid()}-{os.urandom(4).hex()}.tmp"  # removed by the learner if left behind
     try:
         limit = storage.episode_bytes + _HEADERS
         if game.size > limit:

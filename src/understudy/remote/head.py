@@ -1,7 +1,7 @@
-"""The head of a bucket: the newest model and which games are in it or will never be.
+"""The head of a bucket: the newest model, and the games that are in it or will never be.
 
-A commit is made from the head that its machine has seen, and takes the head's place only if that is still there
-(compare-and-swap). So commits form one line, and a game that a commit names is in no other one.
+A commit is based on the head that its machine has read, and replaces it only if the head has not changed
+(compare-and-swap). So commits form one line, and a game in one commit is in no other one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _KEPT_MODELS = 50
 _KEPT_COMMITS = 10_000
 _CLEAN_EVERY = 50  # commits
 LEARNED = "head"
-"""The name of the model that is trained; other names may follow, as that of the champion."""
+"""The name of the model that is trained; other names may follow, such as the champion's."""
 
 
 class ModelRef(NamedTuple):
@@ -47,7 +47,7 @@ class ModelRef(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """The last version of a machine's run that is in the bucket, and the commit that it became."""
+    """The last version of a machine's run that is in the bucket, and the commit that contains it."""
 
     version: int
     commit: str
@@ -55,7 +55,7 @@ class Pushed(NamedTuple):
 
 
 class Consumed(NamedTuple):
-    """Which games of a machine are accounted for, and a key before which there is no other one."""
+    """The games of a machine that are accounted for, and a key before which there are no others."""
 
     ranges: Ranges
     after: str
@@ -99,13 +99,13 @@ class CommitStep(NamedTuple):
 
 
 def read_head(bucket: Bucket) -> Head | None:
-    """The head; None in an empty bucket."""
+    """The head; None for an empty bucket."""
     found = bucket.get(HEAD, DOCUMENT_BYTES)
     return None if found is None else _parsed(from_json(found.data, HEAD), found.tag)
 
 
 def commit(bucket: Bucket, head: Head | None, step: CommitStep) -> bool:
-    """Make `step` the head, if `head` still is; False if it is not, and then nothing has happened."""
+    """Make `step` the head if the head has not changed; False if it has, and then nothing happens."""
     number = 1 if head is None else head.number + 1
     name = f"{number:010d}-{os.urandom(6).hex()}"
     model = step.model if isinstance(step.model, ModelRef) else _upload(bucket, step.model, step.version)
@@ -134,7 +134,7 @@ def commit(bucket: Bucket, head: Head | None, step: CommitStep) -> bool:
 
 
 def _clean(bucket: Bucket, number: int, oldest_model: str) -> None:
-    """Delete old models and commits, also those that a killed process left behind."""
+    """Delete old models and commits, including those left behind by killed processes."""
     for entry in bucket.list(MODELS):
         if entry.key < oldest_model and is_deletable(entry.key):
             bucket.delete(entry.key)
@@ -145,7 +145,7 @@ def _clean(bucket: Bucket, number: int, oldest_model: str) -> None:
 
 
 def load_model(bucket: Bucket, ref: ModelRef, most: int) -> bytes | None:
-    """The bytes of a model, checked; None if it is no longer kept."""
+    """The verified bytes of a model; None if it was deleted."""
     if ref.size > most:
         raise RemoteError(f"{ref.key} in the bucket has {ref.size:,} bytes; the limit is {most:,} bytes.")
     found = bucket.get(ref.key, ref.size)
@@ -157,7 +157,7 @@ def load_model(bucket: Bucket, ref: ModelRef, most: int) -> bytes | None:
 def _upload(bucket: Bucket, data: bytes, version: int) -> ModelRef:
     content = hash_of(data)
     key = f"{MODELS}{version:010d}-{content}.npz"
-    bucket.create(key, data)  # one that is there is the same
+    bucket.create(key, data)  # an existing one is identical
     return ModelRef(key, content, len(data), version)
 
 

@@ -1,18 +1,20 @@
-"""Where everything in a bucket is, and what the objects that machines exchange must look like.
+"""The layout of a bucket, and the format of the objects that machines exchange.
 
-games/MACHINE/DAY/NUMBER-ID-HASH.npz   a game; written once. Each machine numbers its games, so keys only grow
-machines/MACHINE.json                  a machine's heartbeat: how many of its games are complete, what it does
-claims/MACHINE/NUMBER.json             a learner has taken games of this machine, from this number on
-models/NUMBER-HASH.npz                 a model; written once
-commits/NUMBER-NONCE.json              one step of the model: its model, the games in it, its parent; written once
-head.json                              the newest commit; replaced only by a commit that was made from it
-stage.json                             who is on stage, and the evidence; replaced only by a machine that has read it
-stage/NUMBER-HASH.npz                  a champion or challenger; written once
-counts/FILE                            what all machines have counted, as games against each opponent
-run.json                               which game is played here
-excluded.json                          machines whose games are not learned from
+    games/MACHINE/DAY/NUMBER-ID-HASH.npz   a game; written once. Each machine numbers its games, so keys only grow
+    machines/MACHINE.json                  a machine's heartbeat: its number of complete games, and its state
+    claims/MACHINE/NUMBER.json             a learner has taken games of this machine, from this number on
+    models/NUMBER-HASH.npz                 a model; written once
+    commits/NUMBER-NONCE.json              one step of the model: its model, the games in it, its parent; written once
+    head.json                              the newest commit; replaced only by a commit that is based on it
+    stage.json                             who is on stage, and the evidence; replaced only by a machine that has read
+    it
+    stage/NUMBER-HASH.npz                  a champion or challenger; written once
+    counts/FILE                            sums over all machines, such as games against each opponent
+    run.json                               the game that is played here
+    excluded.json                          machines whose games are not learned from
 
-No clock is compared with another one: a day is only part of a name, and a machine never goes back to an earlier day.
+Clocks of different machines are never compared: a day is only part of a name, and a machine never returns to an earlier
+day.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ _DELETABLE = re.compile(
 
 
 class GameKey(NamedTuple):
-    """What the key of a game tells about it."""
+    """The parts of a game's key."""
 
     machine: str
     day: str
@@ -60,13 +62,13 @@ class GameKey(NamedTuple):
 
 
 def parse_game_key(key: str) -> GameKey | None:
-    """The parts of a game's key; None if it is none."""
+    """The parts of a game's key; None if it is not one."""
     match = _GAME.fullmatch(key)
     return match and GameKey(match[1], match[2], int(match[3]), match[4], match[5])
 
 
 def machine_key(machine: str) -> str:
-    """Where a machine's heartbeat is."""
+    """The key of a machine's heartbeat."""
     return f"{MACHINES}{machine}.json"
 
 
@@ -77,44 +79,44 @@ def machine_of(key: str) -> str | None:
 
 
 def claim_key(machine: str, number: int) -> str:
-    """Where a claim on a machine's games from a number on is."""
+    """The key of a claim on a machine's games from this number on."""
     return f"{CLAIMS}{machine}/{number:010d}.json"
 
 
 def is_deletable(key: str) -> bool:
-    """Whether an object is a claim, a model or a commit: nothing else in the bucket is ever deleted."""
+    """Whether an object is a claim, a model or a commit; nothing else in the bucket is ever deleted."""
     return _DELETABLE.fullmatch(key) is not None
 
 
 def hash_of(data: bytes) -> str:
-    """32 hex digits by which content is recognised."""
+    """A hash of 32 hex digits that identifies content."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def to_json(values: Any) -> bytes:
-    """The bytes of a document; the same values give the same bytes."""
+    """The bytes of a document; the same values always give the same bytes."""
     return json.dumps(values, sort_keys=True, allow_nan=False).encode()
 
 
 def from_json(data: bytes, key: str) -> dict[str, Any]:
-    """A document that somebody wrote; RemoteError if it is no JSON object."""
+    """Parse a document; RemoteError if it is not a JSON object."""
     try:
         values = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise damaged(key, f"it is no JSON ({error})") from None
+        raise damaged(key, f"it is not JSON ({error})") from None
     if not isinstance(values, dict):
-        raise damaged(key, "it is no JSON object")
+        raise damaged(key, "it is not a JSON object")
     return values
 
 
 def number_in(values: dict[str, Any], name: str) -> float:
-    """A number of a document; 0 if it has none of this name."""
+    """A number of a document; 0 if there is none with this name."""
     value = values.get(name)
     return value if isinstance(value, (int, float)) and math.isfinite(value) else 0
 
 
 def check_schema(values: dict[str, Any], key: str, schema: int) -> None:
-    """RemoteError if a document was written by a newer version of Understudy, or by something else."""
+    """RemoteError if a document was written by a newer version of Understudy, or by another program."""
     found = values.get("schema")
     if isinstance(found, int) and found > schema:
         raise RemoteError(
@@ -126,6 +128,6 @@ def check_schema(values: dict[str, Any], key: str, schema: int) -> None:
 
 
 def damaged(key: str, why: str) -> RemoteError:
-    """The error that a document cannot be read, with what to do."""
+    """The error for a document that cannot be read, with what to do."""
     folder = key.partition("/")[0]
     return RemoteError(f"{key} in the bucket is damaged: {why}. {_REPAIRS.get(folder, 'Delete it.')}")

@@ -19,10 +19,10 @@ class MachineFacts(NamedTuple):
     name: str
     role: str
     at: float
-    """When it sent its heartbeat, by its own clock."""
+    """The time of its heartbeat, by its own clock."""
     complete: int
     accounted: int
-    """Games that were learned, or set aside for good."""
+    """Games that were learned from or permanently set aside."""
     notes: list[str]
 
 
@@ -58,13 +58,13 @@ def _version_note(beat: dict[str, Any]) -> list[str]:
 
 
 def load_excluded(bucket: Bucket) -> dict[str, str]:
-    """Machines whose games are not learned from, and why."""
+    """Machines whose games are not learned from, with the reason."""
     found = bucket.get(EXCLUDED, DOCUMENT_BYTES)
     return {} if found is None else {name: str(why) for name, why in from_json(found.data, EXCLUDED).items()}
 
 
 def exclude(bucket: Bucket, machine: str, reason: str | None) -> None:
-    """Learn no more games of a machine, or learn them again (None). Games that are learned already stay learned."""
+    """Stop learning from a machine's games or, with None, learn from them again. Earlier learning is kept."""
     while True:
         found = bucket.get(EXCLUDED, DOCUMENT_BYTES)
         excluded = {} if found is None else from_json(found.data, EXCLUDED)
@@ -77,7 +77,7 @@ def exclude(bucket: Bucket, machine: str, reason: str | None) -> None:
 
 
 def _profiles(beats: dict[str, dict[str, Any]]) -> dict[str, Profile]:
-    """What the learners have seen of each machine's games, together."""
+    """The profiles of each machine's games, merged over all learners."""
     found: dict[str, Profile] = {}
     for beat in beats.values():
         listed = beat.get("seen")

@@ -1,4 +1,4 @@
-"""Objects in the memory of this process, for tests and simulations."""
+"""Objects in this process' memory, for tests and simulations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from understudy.remote.objects import Entry, Found, TooLarge, checked_key, conte
 
 
 class MemoryStore:
-    """A store that ends with the process."""
+    """A store that ends with its process."""
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
@@ -61,5 +61,5 @@ _named: dict[str, MemoryStore] = {}
 
 
 def memory_store(name: str) -> MemoryStore:
-    """The store of this name in this process."""
+    """The store with this name in this process."""
     return _named.setdefault(name, MemoryStore())

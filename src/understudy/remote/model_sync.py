@@ -1,15 +1,15 @@
 """Synchronises the run's model with the bucket's.
 
-Local versions and commits are two lines that meet now and then. A meeting point is a commit whose model the run has
-taken in, or made. Which one was the last is derived from two places that are written atomically, the run's ledger and
-the bucket's head, so that a kill between the two leaves no doubt:
+Local versions and commits are two lines that meet from time to time. A meeting point is a commit whose model the run
+has merged or made. The last meeting point is derived from two files that are written atomically, the run's ledger and
+the bucket's head, so a kill between the two writes is harmless:
 
     a local version published by "sync" names the commit that it contains         (pull)
     the head names, for each machine, the last local version that it contains     (push)
 
-If another machine has committed games that this run has learned too, which happens only after a claim was taken over
-from a machine that was thought dead, what the run has learned since the last meeting point is dropped, and its other
-games are learned again.
+Another machine may have committed games that this run has learned from too; this happens only after a claim was taken
+over from a machine that was thought dead. Then what the run has learned since the last meeting point is dropped, and
+its other games are learned from again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ARCHIVE_SECONDS = 2.0
 
 
 class Meeting(NamedTuple):
-    """The last commit that the run contains: the local version that it is in, and whether that is all it is."""
+    """The last commit in the run: the local version that contains it, and whether that version is equal to it."""
 
     commit: str
     version: int
@@ -56,13 +56,13 @@ class ModelSync:
         self.pushed_games = 0
 
     def refresh(self) -> Head | None:
-        """Look at the bucket's head."""
+        """Read the bucket's head."""
         self.head = read_head(self._bucket)
         return self.head
 
     def pull(self) -> bool:
-        """Take in the head's model; False if the run has it. Local updates that are not in it are kept."""
-        self._bring_back()  # what was left by a process that was killed
+        """Merge the head's model; False if the run already has it. Local updates that are not in it are kept."""
+        self._bring_back()  # left over from a killed process
         head = self.head
         if head is None:
             return False
@@ -110,7 +110,7 @@ class ModelSync:
         return True
 
     def account(self) -> None:
-        """Close the books on claimed games that the head has; a file that is still here was learned elsewhere."""
+        """Settle claimed games that are in the head; a file that is still here was learned from elsewhere."""
         if self.head is None:
             return
         after = self._pushed_through(self.head)
@@ -137,22 +137,22 @@ class ModelSync:
         return Meeting(str(stats["commit"]), version, not stats["merged"], ModelRef(*stats["model"]))
 
     def _pushed_through(self, head: Head | None) -> int:
-        """The local version up to which everything is in the bucket, or was dropped."""
+        """The local version up to which everything is in the bucket or was dropped."""
         pushed = head.pushed.get(self._machine) if head else None
         reset = self._state.last_version_by(RESET)
         return max(pushed.version if pushed else 0, reset[0] if reset else 0)
 
     def _conflicts(self, head: Head) -> list[str]:
-        """Games that this run has learned and not pushed, and that the head has from another machine."""
+        """Games that this run has learned from without pushing them, and that another machine has put into the head."""
         learned = self._state.learned_between(self._pushed_through(head), _NEWEST)
         return [game_id for game_id, place in self._state.places(learned).items() if head.has(place)]
 
     def _skipped(self, after: int) -> list[GameKey]:
-        """Claimed games that the run has processed and not learned from."""
+        """Claimed games that the run has processed without learning from them."""
         games = self._state.claimed()
         outcomes = self._state.outcomes(game.id for game in games)
         rejected = self._state.rejected_names(game.name for game in games)
-        # A version of 0 stands for none: the game was archived unlearned.
+        # Version 0 means that the game was archived without learning.
         settled = {game_id for game_id, (_, version) in outcomes.items() if (version or 0) <= after}
         return [g.place for g in games if g.fate == "skipped" or g.name in rejected or g.id in settled]
 
@@ -161,7 +161,7 @@ class ModelSync:
         self._store.adopt(made, base, unchanged, publisher=PULLED, stats=self._stats(head))
 
     def _reset(self, head: Head) -> None:
-        """Replace the run's model by the head's; games whose updates go with it are learned again."""
+        """Replace the run's model by the head's; games whose updates are lost are learned from again."""
         made = self._checked(head)
 
         def withdraw() -> Sequence[str]:
@@ -174,7 +174,7 @@ class ModelSync:
                 if self._archived(name):
                     move(self._run.archive / name, self._run.relearn / name)
                 elif game_id in places:
-                    self._state.settle(game_id, name="")  # it is downloaded again
+                    self._state.settle(game_id, name="")  # it will be downloaded again
             self.dropped += len(lost)
             if lost:
                 logger.warning(
@@ -188,14 +188,14 @@ class ModelSync:
         self._store.adopt(made, None, None, publisher=RESET, stats=self._stats(head), withdrawn=withdraw)
 
     def _archived(self, name: str) -> bool:
-        """Whether a learned game is in the archive; the learner moves it there a moment after it has learned."""
+        """Whether a learned game is in the archive; the learner moves it there shortly after learning."""
         deadline = time.monotonic() + _ARCHIVE_SECONDS
         while (self._run.buffer / name).exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         return (self._run.archive / name).exists()
 
     def _bring_back(self) -> None:
-        """Games that are to be learned again go back into the buffer."""
+        """Move games that must be learned from again back into the buffer."""
         if not self._run.relearn.is_dir():
             return
         for path in self._run.relearn.iterdir():

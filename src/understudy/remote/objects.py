@@ -1,7 +1,7 @@
-"""What an object store must be able to do.
+"""The interface of an object store.
 
 All operations are atomic. Two of them are conditional: `create` writes only if the key is new, `replace` only if the
-object is still the one that was read. Everything that several machines agree on depends on these two.
+object is still the one that was read. All agreement between machines relies on these two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Found(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A line of a listing. Its tag differs when the object has changed; `replace` does not take it."""
+    """An entry of a listing. Its tag changes with the object; `replace` does not accept it."""
 
     key: str
     size: int
@@ -32,25 +32,25 @@ class Entry(NamedTuple):
 
 
 class Store(Protocol):
-    """An object store. An operation that may succeed when it is tried again raises OSError."""
+    """An object store. An operation that may succeed on a retry raises OSError."""
 
     def get(self, key: str, most: int) -> Found | None:
-        """The object, or None if there is none. TooLarge if it has more than `most` bytes; then it is not loaded."""
+        """The object, or None if there is none. TooLarge, without loading it, if it has more than `most` bytes."""
 
     def put(self, key: str, data: bytes) -> None:
-        """Write the object, whatever was there."""
+        """Write the object, replacing any existing one."""
 
     def create(self, key: str, data: bytes) -> bool:
-        """Write the object if there is none of this key; False if there is."""
+        """Write the object if the key is new; False if it exists."""
 
     def replace(self, key: str, data: bytes, tag: str) -> bool:
-        """Write the object if it is still the one that `get` returned with this tag; False if it is not."""
+        """Write the object if it is still the one that `get` returned with this tag; False if it has changed."""
 
     def list(self, prefix: str, after: str) -> Iterator[Entry]:
-        """The objects whose key begins with `prefix`, a folder with its slash, and sorts after `after`, in order."""
+        """The objects whose key begins with `prefix` (a folder ends in a slash) and sorts after `after`, in order."""
 
     def delete(self, key: str) -> None:
-        """Remove the object, if there is one."""
+        """Remove the object, if it exists."""
 
 
 class TooLarge(UnderstudyError):
@@ -61,12 +61,12 @@ class TooLarge(UnderstudyError):
 
 
 def checked_key(key: str) -> str:
-    """A key that every store can hold and that cannot name a file outside the store's folder."""
+    """A key that every store supports and that cannot name a file outside the store's folder."""
     if not _KEY.fullmatch(key):
-        raise ValueError(f"{key!r} cannot be the key of an object.")
+        raise ValueError(f"{key!r} is not a valid key of an object.")
     return key
 
 
 def content_tag(data: bytes) -> str:
-    """A tag that depends on the content only."""
+    """A tag that depends only on the content."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()

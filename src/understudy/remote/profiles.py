@@ -1,6 +1,6 @@
-"""What the games of each machine are like, and which machine's games deviate from those of the others.
+"""Statistics of each machine's games, and machines whose games deviate from those of the others.
 
-A deviation is no proof: a machine may meet other opponents. It is shown, and people decide (`understudy machines`).
+A deviation is not a proof: a machine may meet other opponents. It is shown, and people decide (`understudy machines`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from understudy.models.live import LiveModel
 
 _ENOUGH = 20  # games
 _FAR = 5.0  # standard errors
-_WRONG_GAP = 0.5  # nats: far more than merged or neighbouring versions differ
+_WRONG_GAP = 0.5  # nats: far more than the difference between merged or neighbouring versions
 _TINY = 1e-9
 
 
@@ -30,11 +30,11 @@ class Tally(NamedTuple):
     squares: float = 0
 
     def plus(self, value: float) -> Tally:
-        """With one more value."""
+        """The tally with one more value."""
         return Tally(self.number + 1, self.total + value, self.squares + value * value)
 
     def merged(self, other: Sequence[float]) -> Tally:
-        """Of both."""
+        """The sum of two tallies."""
         return Tally(self.number + other[0], self.total + other[1], self.squares + other[2])
 
     @property
@@ -49,14 +49,14 @@ class Tally(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Results (1 won, 0 lost), decisions of a game (logarithm), and how far its log-probabilities are off."""
+    """Results (1 won, 0 lost), decisions per game (logarithm), and the error of its log-probabilities."""
 
     results: Tally = Tally()
     lengths: Tally = Tally()
     gaps: Tally = Tally()
 
     def plus(self, episode: Episode, gap: float | None) -> Profile:
-        """With one more game."""
+        """The profile with one more game."""
         points = score(episode.meta.result, truncated=episode.meta.truncated)
         return Profile(
             self.results if points is None else self.results.plus(points),
@@ -65,12 +65,12 @@ class Profile(NamedTuple):
         )
 
     def merged(self, other: Profile) -> Profile:
-        """Of both."""
+        """The sum of two profiles."""
         return Profile(*(mine.merged(theirs) for mine, theirs in zip(self, other, strict=True)))
 
 
 def gap_of(model: LiveModel, episode: Episode) -> float | None:
-    """How far the recorded log-probabilities are from those of the model that played, in nats per decision."""
+    """The difference of the recorded log-probabilities from those of the model that played, in nats per decision."""
     if episode.log_probs is None or episode.meta.model_version != model.version or model.network.reach:
         return None
     drawn = np.ones(len(episode), np.bool_) if episode.trial is None else ~episode.trial
@@ -82,7 +82,7 @@ def gap_of(model: LiveModel, episode: Episode) -> float | None:
 
 
 def deviations(profiles: Mapping[str, Profile]) -> dict[str, list[str]]:
-    """For each machine, in words, how its games deviate from those of all others together."""
+    """For each machine, how its games deviate from those of all others, in words."""
     found: dict[str, list[str]] = {}
     for machine, mine in profiles.items():
         others = Profile()

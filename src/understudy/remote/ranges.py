@@ -1,11 +1,11 @@
-"""Sets of whole numbers as few ranges: which games of a machine have been processed."""
+"""Sets of whole numbers as a few ranges, such as the processed games of a machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 Ranges = list[list[int]]
-"""Disjoint [first, last] pairs in order, with a gap between each two."""
+"""Disjoint [first, last] pairs in order, with a gap between neighbours."""
 
 
 def contains(ranges: Ranges, number: int) -> bool:
@@ -14,7 +14,7 @@ def contains(ranges: Ranges, number: int) -> bool:
 
 
 def union(ranges: Ranges, numbers: Iterable[int]) -> Ranges:
-    """The ranges with more numbers in them."""
+    """The ranges with these numbers added."""
     merged: Ranges = []
     for first, last in sorted([*ranges, *([number, number] for number in numbers)]):
         if merged and first <= merged[-1][1] + 1:
@@ -30,5 +30,5 @@ def numbers_in(ranges: Ranges) -> list[int]:
 
 
 def size_of(ranges: Ranges) -> int:
-    """How many numbers there are."""
+    """The number of elements."""
     return sum(last - first + 1 for first, last in ranges)

@@ -1,10 +1,10 @@
 """One stage for all machines: champion, candidate and the evidence of their comparison, in one object of the bucket.
 
-Every machine has a gate of its own, which goes on deciding while the bucket is out of reach. `stage.json` is replaced
-only by a machine that has read it (compare-and-swap). What is compared is named by a key: champion, challenger, stage.
+Every machine has its own gate, which continues to decide while the bucket cannot be reached. `stage.json` is replaced
+only by a machine that has read it (compare-and-swap). A comparison is identified by a key: champion, challenger, stage.
 
     same key        the comparisons of both sides make up the evidence; `counted` says how many of each machine are in
-    another key     somebody has decided: the first decision that reaches the bucket applies to all
+    another key     a machine has decided: the first decision that reaches the bucket applies to all
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ SCHEMA = 1
 _KEPT_MODELS = 50
 _FACT = "stage"
 Key = list[Any]
-"""Champion and challenger by the digests of their weights, stage, how often the line was taken off, and the mode."""
+"""Hashes of champion and challenger, the stage, how often the line was taken off, and the mode."""
 
 
 @dataclass(slots=True)
 class _Memory:
-    """What this machine and the bucket last agreed on."""
+    """The last agreement between this machine and the bucket."""
 
     key: Key
     number: int
-    """Of the contest in the local gate."""
+    """The number of the contest in the local gate."""
     closed: list[int]
-    """The local blocks of that contest that were completed, in the order in which they are counted."""
+    """The completed local blocks of that contest, in the order in which they are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageDocument:
-    """What is in the bucket."""
+    """The content of stage.json."""
 
     key: Key
     machine: str
@@ -86,7 +86,7 @@ class SharedStage:
         self.overruled = 0
 
     def exchange(self) -> None:
-        """Take in what others have found, and pass on what was found here."""
+        """Merge what others have found, and send what was found here."""
         document = self._read()
         local = self._gate.look()
         if local is None:
@@ -118,7 +118,7 @@ class SharedStage:
             self._take_over(document, local)
 
     def _merge(self, document: StageDocument, local: GateState, memory: _Memory) -> None:
-        """The evidence of both: what the bucket has, and the comparisons of this machine that are not in it."""
+        """The evidence of both: that of the bucket, plus this machine's comparisons that are not in it."""
         counted = document.counted.get(self._machine, 0)
         new = self._differences(memory.closed[counted:])
         theirs = document.state.contest
@@ -162,7 +162,7 @@ class SharedStage:
             self._remember(_Memory(document.key, state.number, []))
 
     def _push(self, document: StageDocument | None, local: GateState, memory: _Memory, counted: dict[str, int]) -> None:
-        """Write what holds here; if somebody was quicker, the next pass looks again."""
+        """Write the local state; if another machine was faster, the next pass tries again."""
         key = self._key(local)
         same = document is not None and document.key == key
         models = {"champion": self._uploaded(local.champion)}
@@ -191,7 +191,7 @@ class SharedStage:
     # ---- what is known here -----------------------------------------------------------------------------------------
 
     def _noted(self, memory: _Memory | None, local: GateState, key: Key) -> _Memory:
-        """The memory with the blocks that were completed meanwhile, each in its place for good."""
+        """The memory with newly completed blocks, each at a fixed position."""
         if memory is None or memory.number != local.number:
             memory = _Memory(memory.key if memory else key, local.number, [])
         with GateLedger(self._run.ledger) as ledger:
@@ -206,7 +206,7 @@ class SharedStage:
         return [float(found[0][0]) for found in rows if found]
 
     def _next_number(self, local: GateState) -> int:
-        """A number that no contest of this run has had: its open blocks belong to no contest any more."""
+        """A number that no contest of this run has had, so that its open blocks belong to no contest."""
         with GateLedger(self._run.ledger) as ledger:
             (row,) = ledger.query("SELECT max(contest) FROM gate_blocks")
         return max(local.number, row[0] or 0) + 1
@@ -237,7 +237,7 @@ class SharedStage:
         return self._digests[version]
 
     def _version_of(self, document: StageDocument, role: str) -> int:
-        """The local version with the weights of the document's champion or challenger; it is downloaded if need be."""
+        """The local version with the weights of the document's champion or challenger, downloaded if necessary."""
         digest = document.key[0 if role == "champion" else 1]
         for version in reversed(self._store.kept_versions()):
             if self._digest(version) == digest:
@@ -257,11 +257,11 @@ class SharedStage:
         data = to_bytes(self._store.load_version(version))
         content = hash_of(data)
         key = f"{STAGED}{version:010d}-{content}.npz"
-        self._bucket.create(key, data)  # one that is there is the same
+        self._bucket.create(key, data)  # an existing one is identical
         return ModelRef(key, content, len(data), version)
 
     def _clean(self, used: Any) -> None:
-        """Delete the oldest models if very many were on stage."""
+        """Delete the oldest models if very many versions were on stage."""
         keys = {ref.key for ref in used}
         entries = [entry.key for entry in self._bucket.list(STAGED)]
         unused = [key for key in entries if key not in keys and is_deletable(key)]
@@ -289,12 +289,12 @@ class SharedStage:
 
 
 def digest_of(model: ModelState) -> str:
-    """By which the same weights are recognised under different version numbers."""
+    """A hash that identifies equal weights under different version numbers."""
     return hash_of(model.arrays["parameters"].tobytes())
 
 
 def _with(shared: Contest, differences: Sequence[float], local: Contest | None) -> Contest:
-    """The shared evidence and these comparisons. Of simulated games, the same on all machines, the longer series."""
+    """The shared evidence plus these comparisons. Simulated games are the same everywhere: the longer series stays."""
     for difference in differences:
         shared = shared.after(difference)
     mine, theirs = getattr(local, "simulated", None), getattr(shared, "simulated", None)

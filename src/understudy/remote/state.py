@@ -1,4 +1,4 @@
-"""What a run knows about its bucket, in tables of the run's ledger: its name there, games under way, cursors."""
+"""What a run knows about its bucket, in tables of the run's ledger: its name there, pending games, cursors."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SyncState(Ledger):
             db.executemany("INSERT OR REPLACE INTO remote_facts VALUES (?, ?)", list(facts.items()))
 
     def join(self, url: str) -> str:
-        """This run's name in the bucket, made up at the first time. A run belongs to one bucket."""
+        """This run's name in the bucket, generated the first time. A run belongs to only one bucket."""
         known = self.fact("url")
         if known and known != url:
             raise RemoteError(f"This run is synchronised with {known}, not with {url}. Use another run directory.")
@@ -88,7 +88,7 @@ class SyncState(Ledger):
     # ---- this machine's games on their way up -----------------------------------------------------------------------
 
     def number_games(self, machine: str, day: str, games: Iterable[tuple[str, str, str]]) -> None:
-        """Give the games (id, hash, file name) their numbers, once and for all."""
+        """Assign permanent numbers to the games (id, hash, file name)."""
         with self.transaction(durable=True) as db:
             facts = dict(db.execute("SELECT name, value FROM remote_facts").fetchall())
             number, day = int(facts.get("number", 0)), max(day, facts.get("day", ""))
@@ -103,13 +103,13 @@ class SyncState(Ledger):
         return self.query("SELECT number, key, name FROM remote_outbox ORDER BY number")
 
     def sent(self, numbers: Iterable[int]) -> None:
-        """These games are in the bucket."""
+        """Note that these games are in the bucket."""
         with self.transaction() as db:
             db.executemany("DELETE FROM remote_outbox WHERE number = ?", [(number,) for number in numbers])
 
     @property
     def complete(self) -> int:
-        """Every game of this machine up to this number is in the bucket, or will never be."""
+        """Every game of this machine up to this number is in the bucket or will never be."""
         (row,) = self.query("SELECT min(number) FROM remote_outbox")
         return int(self.fact("number", "0")) if row[0] is None else int(row[0]) - 1
 
@@ -121,7 +121,7 @@ class SyncState(Ledger):
         return [Claimed(*row) for row in rows]
 
     def places(self, ids: Iterable[str]) -> dict[str, GameKey]:
-        """Where those of these games are in the bucket that this machine has ever claimed."""
+        """The places in the bucket of those games that this machine has ever claimed."""
         found: dict[str, GameKey] = {}
         for game_id in ids:
             for (key,) in self.query("SELECT key FROM remote_claimed WHERE id = ?", (game_id,)):
@@ -131,7 +131,7 @@ class SyncState(Ledger):
         return found
 
     def claim(self, claim: str, games: Iterable[tuple[GameKey, int]]) -> None:
-        """Remember games (key, bytes) of a claim."""
+        """Store the games (key, bytes) of a claim."""
         with self.transaction(durable=True) as db:
             db.executemany(
                 "INSERT INTO remote_claimed (id, key, claim, size) VALUES (?, ?, ?, ?)"
@@ -146,7 +146,7 @@ class SyncState(Ledger):
                 db.execute(f"UPDATE remote_claimed SET {column} = ? WHERE id = ?", (value, game_id))
 
     def forget_oldest(self, keep: int) -> None:
-        """Forget the oldest games that are accounted for."""
+        """Delete the oldest games that are accounted for."""
         with self.transaction() as db:
             db.execute(
                 "DELETE FROM remote_claimed WHERE fate IN ('done', 'elsewhere')"
@@ -155,7 +155,7 @@ class SyncState(Ledger):
             )
 
     def cursor(self, machine: str) -> str:
-        """The last key of a machine's games that somebody has claimed, as far as this machine knows."""
+        """The last key of a machine's games that is claimed, as far as this machine knows."""
         rows = self.query("SELECT after FROM remote_cursors WHERE machine = ?", (machine,))
         return str(rows[0][0]) if rows else ""
 
@@ -168,19 +168,19 @@ class SyncState(Ledger):
             )
 
     def profiles(self) -> dict[str, Any]:
-        """What the games of each machine were like."""
+        """The profile of each machine's games."""
         rows = self.query("SELECT machine, profile FROM remote_profiles")
         return {machine: json.loads(profile) for machine, profile in rows}
 
     def save_profile(self, machine: str, profile: Any) -> None:
-        """Replace what is known about the games of a machine."""
+        """Replace the profile of a machine's games."""
         with self.transaction() as db:
             db.execute("INSERT OR REPLACE INTO remote_profiles VALUES (?, ?)", (machine, json.dumps(profile)))
 
     # ---- what the run has learned -----------------------------------------------------------------------------------
 
     def learned_between(self, after: int, until: int) -> dict[str, str]:
-        """The games (id → file name) that went into the versions after one up to another one."""
+        """The games (id → file name) in the versions after one up to another."""
         rows = self.query("SELECT id, name FROM games WHERE version > ? AND version <= ?", (after, until))
         return dict(rows)
 
@@ -193,11 +193,11 @@ class SyncState(Ledger):
         return found
 
     def rejected_names(self, names: Iterable[str]) -> set[str]:
-        """Which of these files the learner has rejected."""
+        """Those files that the learner has rejected."""
         return {name for name in names if name and self.query("SELECT 1 FROM rejected WHERE name = ?", (name,))}
 
     def last_version_by(self, *publishers: str) -> tuple[int, dict[str, Any]] | None:
-        """(version, statistics) of the newest version that one of these has published."""
+        """(version, statistics) of the newest version by one of these publishers."""
         marks = ",".join("?" * len(publishers))
         rows = self.query(f"SELECT max(version) FROM versions WHERE publisher IN ({marks})", publishers)
         if rows[0][0] is None:

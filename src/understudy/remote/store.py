@@ -41,17 +41,17 @@ def open_store(url: str) -> Store:
 
         return open_cloud(url)
     known = ", ".join(f"{cloud}://" for cloud in _CLOUDS)
-    raise SettingsError(f"{url!r} names no object store. Known: a folder, file://, {known}.")
+    raise SettingsError(f"{url!r} is not an object store. Known: a folder, file://, {known}.")
 
 
 def _folder(folder: Path, given: str) -> FolderStore:
-    """The store in a folder, which is made; the folder that holds it must be there."""
+    """The store in a folder, which is created; its parent folder must exist."""
     if (scheme := given.partition(":")[0]) in _CLOUDS and not folder.exists():
-        raise SettingsError(f"{given!r} names no object store: a bucket is written {scheme}://BUCKET/PREFIX.")
+        raise SettingsError(f"{given!r} is not an object store: a bucket is written {scheme}://BUCKET/PREFIX.")
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Name a folder, or a bucket such as s3://BUCKET/PREFIX.")
     if folder.exists() and RunDir.at(folder).ledger.exists():
-        raise SettingsError(f"{folder} is a run directory. Name another folder for what machines share.")
+        raise SettingsError(f"{folder} is a run directory. Name another folder for the shared objects.")
     if not folder.absolute().parent.is_dir():
         raise SettingsError(f"There is no folder {folder.absolute().parent}. Is it mounted, and the name right?")
     return FolderStore(folder.absolute())

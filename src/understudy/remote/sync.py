@@ -1,9 +1,9 @@
 """`understudy sync`: synchronises a run with a bucket.
 
-    take the bucket's model in → send what was learned → send games, or claim and download them, and again
+    merge the bucket's model → send what was learned → send games, or claim and download them, and again
 
-A run with a learner at work downloads games and sends what it has learned. A run without one sends its games. Each pass
-can be killed anywhere; the ledger and the bucket say on the next start where to go on.
+A run with an active learner downloads games and sends what it has learned. A run without one sends its games. A pass
+may be killed at any point; on the next start, the ledger and the bucket say where to continue.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from understudy.settings import Settings
 logger = logging.getLogger(__name__)
 
 _BEATS_PER_LEASE = 6
-_LEASES_WITHOUT_A_PROCESS = 12  # of claims made by --once: the learner needs time, and nobody sends heartbeats
+_LEASES_WITHOUT_A_PROCESS = 12  # leases of claims made by --once: the learner needs time, and nobody sends heartbeats
 _SENT_AT_A_TIME = 200
-_PUSHES = 5  # tries in a row while others push too
+_PUSHES = 5  # tries in a row while other machines push too
 _REMEMBERED = 100_000
 _OFFLINE_SECONDS = 60.0
 
 
 class Sync:
-    """One run and one bucket. Use as a context manager: it holds the run's lock for synchronising."""
+    """One run and one bucket. Use as a context manager: it holds the run's synchronisation lock."""
 
     def __init__(
         self,
@@ -130,13 +130,13 @@ class Sync:
         self._report("stopped")
 
     def all(self) -> None:
-        """Send everything that waits, and get what there is to get."""
+        """Send everything that waits, and receive everything available."""
         while self.once(push=True) and not self._stop.is_set():
             pass
         self._report("synchronised")
 
     def once(self, *, push: bool = False) -> bool:
-        """One pass; True if there is more to send. With `push`, the model is sent even if it was sent a moment ago."""
+        """One pass; True if there is more to send. With `push`, the model is sent even if it was just sent."""
         self.learning = self._is_learner()
         self._outbox.keep_within(self._settings.outbox_bytes)
         self._beat()
@@ -152,7 +152,7 @@ class Sync:
         return not self.learning and bool(self.state.outbox())
 
     def _is_learner(self) -> bool:
-        """Whether this run learns; if it does not, its new games are put into the outbox."""
+        """Whether this run learns; otherwise, its new games go to the outbox."""
         if self._settings.role == "learner":
             return True
         collected = self._outbox.collect()
@@ -208,7 +208,7 @@ class Sync:
             self._give_back()
 
     def _give_back(self) -> None:
-        """There has been no learner here for a lease: others may have the games it was to learn."""
+        """Release the claimed games if no learner has run here for the duration of a lease."""
         lock = FileLock(self._run.learner_lock, what=LOCK_NOTE)
         if not lock.acquire(blocking=False):
             return
@@ -224,7 +224,7 @@ class Sync:
             lock.release()
 
     def _missing_again(self) -> int:
-        """How many claimed games wait. One whose file is neither here nor processed is downloaded again."""
+        """The number of claimed games that wait. Missing games that were not processed are downloaded again."""
         waiting = 0
         for game in self.state.claimed():
             if game.fate:
@@ -251,7 +251,7 @@ class Sync:
         self.state.save_profile(machine, profile.plus(episode, gap))
 
     def _model_of(self, version: int | None) -> LiveModel | None:
-        """The model that played a game, if it is kept; numbers are those of the bucket unless updates were merged."""
+        """The model that played a game, if it is kept. Version numbers are the bucket's unless updates were merged."""
         if version is None or not self._store.version_path(version).exists():
             return None
         if self._played is None or self._played.version != version:
@@ -262,7 +262,7 @@ class Sync:
         return self._played
 
     def _beat(self, *, now: bool = False) -> None:
-        """Send a heartbeat: now and then, and soon after more games are complete."""
+        """Send a heartbeat: periodically, and soon after more games are complete."""
         complete = self.state.complete
         pause = self._beat_seconds
         if complete != self._beaten:
@@ -286,7 +286,7 @@ class Sync:
         )
 
     def facts(self) -> dict[str, Any]:
-        """What was done so far, for people."""
+        """The work so far, for people."""
         traffic = self.bucket.traffic
         games = self.up + self.down
         return {

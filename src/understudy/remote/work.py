@@ -1,7 +1,7 @@
 """`understudy work`: one line makes a machine a self-play worker of a bucket.
 
-It plays the bucket's game with the newest model, and sends the games. It needs no open port: it only asks the bucket.
-While the bucket does not answer, games wait on the disk, up to `remote.outbox_bytes`.
+It plays the bucket's game with the newest model, and uploads the games. It needs no open port, because it only sends
+requests to the bucket. While the bucket does not answer, games wait on disk, up to `remote.outbox_bytes`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from understudy.settings import NetworkSettings, Settings, TrainingSettings
 
 logger = logging.getLogger(__name__)
 
-_MOST_UNSENT = 1000  # games; more would only grow stale here
-_GAME = "game"  # the fact that names it
-_LAST_SECONDS = 30.0  # to send the last games when the work ends
+_MOST_UNSENT = 1000  # games; more would only become outdated here
+_GAME = "game"  # the fact that stores its name
+_LAST_SECONDS = 30.0  # time to send the last games at the end
 
 
 def game_of(bucket: Bucket, game: str | None, known: str = "") -> str:
-    """The game that is played in a bucket. The first machine names it; RemoteError if another one is meant.
+    """The game of a bucket. The first machine names it; RemoteError if this machine names another one.
 
-    `known` is what this machine has played for the bucket before: it is named again if the bucket was emptied.
+    `known` is the game that this machine has played for the bucket before: it is named again if the bucket was emptied.
     """
     found = bucket.get(RUN, DOCUMENT_BYTES)
     if found is None and (game or known):
@@ -47,7 +47,7 @@ def game_of(bucket: Bucket, game: str | None, known: str = "") -> str:
         raise RemoteError("No game is named in this bucket yet: add --game GAME on the first machine.")
     named = from_json(found.data, RUN).get("game")
     if not isinstance(named, str):
-        raise damaged(RUN, "it names no game")
+        raise damaged(RUN, "it does not name a game")
     if game not in (None, named):
         raise RemoteError(f"The game of this bucket is {named!r}, not {game!r}. Use another prefix for another game.")
     return named
@@ -64,14 +64,14 @@ def _known_game(run: RunDir, url: str, game: str | None, stop: threading.Event) 
         except RemoteUnavailable as error:
             if not known or not run.model.exists() or stop.is_set():
                 raise
-            logger.warning("%s Playing %s with the model that is here; games wait until it answers.", error, known)
+            logger.warning("%s Playing %s with the local model; games wait until the bucket answers.", error, known)
             return known
         state.remember(**{_GAME: name})
     return name
 
 
 class Synchronizer(threading.Thread):
-    """Synchronises the run with the bucket, in a thread of its own, until `stop` is set."""
+    """Synchronises the run with the bucket, in a separate thread, until `stop` is set."""
 
     def __init__(self, run: RunDir, url: str, settings: Settings, stop: threading.Event) -> None:
         super().__init__(name="understudy-sync", daemon=True)
@@ -87,7 +87,7 @@ class Synchronizer(threading.Thread):
                 sync.run()
                 self._finish(sync)
                 self.facts = sync.facts()
-        except Exception as error:  # noqa: BLE001 - the boundary of the thread; `work` raises it
+        except Exception as error:  # noqa: BLE001 - the thread's boundary; `work` raises it
             self.error = error
         finally:
             self.first_pass.set()
@@ -95,11 +95,11 @@ class Synchronizer(threading.Thread):
 
     def _told(self, facts: dict[str, Any]) -> None:
         self.facts = facts
-        if facts["state"] == "synchronised" or self._run_dir.model.exists():  # a model is enough to play while offline
+        if facts["state"] == "synchronised" or self._run_dir.model.exists():  # offline, a model is enough to play
             self.first_pass.set()
 
     def _finish(self, sync: Sync) -> None:
-        """Send what is left; a game that cannot be sent now is sent by the next `work` here."""
+        """Send what is left; games that cannot be sent now are sent by the next `work` here."""
         timer = threading.Timer(_LAST_SECONDS, self._stop_event.set)
         self._stop_event.clear()
         timer.start()
@@ -142,7 +142,7 @@ def work(
 
 
 def _play(game: Game, run: RunDir, sync: Synchronizer, stop: threading.Event, most: int | None) -> int:
-    if not run.model.exists():  # this machine makes the first model, as the game recommends it
+    if not run.model.exists():  # this machine makes the first model, as the game recommends
         advice = game.model_settings()
         network, training = NetworkSettings(**advice.get("network", {})), TrainingSettings(**advice.get("training", {}))
         interface = Interface(game.state_dim, game.actions, game.features_hash, game.features)
@@ -165,7 +165,7 @@ def _play(game: Game, run: RunDir, sync: Synchronizer, stop: threading.Event, mo
 
 
 class Table:
-    """One match after the other; each player is an agent, and records its own decisions and rewards."""
+    """Plays one match after the other; each player is an agent and records its own decisions and rewards."""
 
     def __init__(self, game: Game, agents: list[RLAgent]) -> None:
         self._game, self._agents = game, agents
@@ -173,7 +173,7 @@ class Table:
         self._legal = np.ones((1, len(game.actions)), np.bool_)
 
     def play_game(self, stop: threading.Event) -> int:
-        """Play to the end; 1, or 0 if stopped before."""
+        """Play one game to the end; returns 1, or 0 if stopped before."""
         returns = [0.0] * len(self._agents)
         decided: set[int] = set()
         while not stop.is_set():

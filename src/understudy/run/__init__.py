@@ -1,1 +1,1 @@
-"""What every training process has: a lock on its run, a status file, a control file, a heartbeat and a log."""
+"""What every training process needs: a lock on its run, a status file, a control file, a heartbeat and a log."""

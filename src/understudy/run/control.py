@@ -1,7 +1,7 @@
 """`control.json`: requests to pause, resume or stop a learner, in the run directory.
 
-A pause lasts until it is resumed, restarts of the learner included. A stop is for the learner that runs now: each
-request has its own number, and a learner obeys only numbers that came after its start.
+A pause lasts until it is resumed, also across restarts of the learner. A stop applies to the learner that runs now:
+each request has a number, and a learner obeys only requests that came after its start.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What is asked. `stop_mark` changes with every request to stop."""
+    """The present requests. `stop_mark` changes with every request to stop."""
 
     paused: bool = False
     stop_mark: str = ""
@@ -41,7 +41,7 @@ class Control:
 
 
 def read_control(path: Path) -> Control:
-    """What is asked now; nothing, if the file is missing or cannot be understood."""
+    """The present requests; none if the file is missing or not valid."""
     try:
         content = parsed_json(path.read_bytes())
         return Control(
@@ -56,22 +56,22 @@ def read_control(path: Path) -> Control:
 
 
 def pause(run: RunDir, by: str) -> None:
-    """Ask the learner to stop taking games until `resume`; the batch under way is finished."""
+    """Ask the learner to take no more games until `resume`; the batch in progress is finished."""
     _ask(run, "pause", by, paused=True)
 
 
 def resume(run: RunDir, by: str) -> None:
-    """Let the learner go on."""
+    """Let the learner continue."""
     _ask(run, "resume", by, paused=False)
 
 
 def stop(run: RunDir, by: str, *, drain: bool = False) -> None:
-    """Ask the learner that runs now to end after the batch under way (`drain`: after all that waits)."""
+    """Ask the learner that runs now to end after the batch in progress (`drain`: after all waiting games)."""
     _ask(run, "stop", by, stop_mark=os.urandom(8).hex(), drain=drain)
 
 
 def roll_back(run: RunDir, version: int, by: str, *, keep: int = 20) -> ModelState:
-    """Publish an earlier version again, under a new number; bots and learner take it over by themselves."""
+    """Publish an earlier version again, under a new number; bots and learner load it automatically."""
     store = _store(run, keep)
     head = store.rollback(version)
     Gate(run.ledger, store).went_back(version, head.version, by)
@@ -80,9 +80,9 @@ def roll_back(run: RunDir, version: int, by: str, *, keep: int = 20) -> ModelSta
 
 
 def average(run: RunDir, count: int, by: str, *, keep: int = 20) -> tuple[ModelState, int]:
-    """Publish the mean of the last versions' weights, `count` or all that are kept; the new head, and of how many."""
+    """Publish the mean weights of the last `count` (or all kept) versions; returns the new head and their number."""
     if count < 2:
-        raise RunDirError(f"A mean is of two versions or more, not of {count}.")
+        raise RunDirError(f"A mean needs at least two versions, not {count}.")
     head, found = _store(run, keep).average(count)
     _note(run, "Request: average", {"Asked By": by, "Versions": str(found)}, head)
     return head, found
@@ -100,7 +100,7 @@ def _note(run: RunDir, title: str, facts: dict[str, str], head: ModelState) -> N
 
 
 class Orders:
-    """The learner's side: looks at the file, which costs a microsecond while it does not change."""
+    """The learner's side of `control.json`; checking an unchanged file takes a microsecond."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -109,7 +109,7 @@ class Orders:
         self._obeyed = self.look().stop_mark
 
     def look(self) -> Control:
-        """What is asked now."""
+        """The present requests."""
         try:
             stat = self._path.stat()
         except OSError:
@@ -129,23 +129,23 @@ class Orders:
 
 
 class Steerable(Protocol):
-    """Whatever can be asked to pause, to go on and to end."""
+    """The interface of a process that can be paused, resumed and stopped."""
 
     event: threading.Event
     paused_by: str
 
     def pause(self, by: str) -> None:
-        """Ask to stand still."""
+        """Request a pause."""
 
     def resume(self) -> None:
-        """Let it go on."""
+        """End the pause."""
 
     def stop(self, *, drain: bool = False) -> None:
-        """Ask for the end."""
+        """Request the end."""
 
 
 def pass_on(run: RunDir, request: Steerable) -> None:
-    """Pass requests on in a thread, for loops that do not look at the file themselves, as self-play's."""
+    """Forward requests from a thread, for loops that do not read the file themselves, such as self-play."""
     orders = Orders(run.control)
 
     def look() -> None:
@@ -161,15 +161,15 @@ def pass_on(run: RunDir, request: Steerable) -> None:
         while not request.event.wait(_LOOK_SECONDS):
             look()
 
-    look()  # a pause lasts from one start to the next
+    look()  # a pause survives a restart
     threading.Thread(target=watch, name="control", daemon=True).start()
 
 
 def somebody() -> str:
-    """Who asks on the command line, for the log."""
+    """The name of the person at the command line, for the log."""
     try:
         return f"{getpass.getuser()} (command line)"
-    except (OSError, KeyError, ImportError):  # a system that has no name for this user
+    except (OSError, KeyError, ImportError):  # the system has no name for this user
         return "the command line"
 
 
@@ -179,6 +179,6 @@ def _ask(run: RunDir, what: str, by: str, **changes: bool | str) -> None:
     with FileLock(run.control_lock):
         asked = dataclasses.replace(read_control(run.control), **changes, by=by, at=time.time())  # type: ignore[arg-type]
         run.logs.mkdir(exist_ok=True)
-        append_entry(run.log, f"Request: {what}", {"Asked By": by}, asked.at)  # before anybody can answer it
+        append_entry(run.log, f"Request: {what}", {"Asked By": by}, asked.at)  # before any process can react to it
         text = json.dumps(dataclasses.asdict(asked)).encode()
         write_atomically(run.control, lambda stream: stream.write(text))

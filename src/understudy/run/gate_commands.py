@@ -1,4 +1,4 @@
-"""`understudy gate`: who is on stage and on which evidence; promote, demote and pin by hand."""
+"""`understudy gate`: shows which version is on stage and on what evidence; promotes, demotes and pins by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACTIONS = ("promote", "demote", "pin", "unpin", "mode")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Add what can be done by hand."""
+    """Add the arguments for actions by hand."""
     command.add_argument(
         "action",
         nargs="?",
@@ -30,7 +30,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do what was asked, then show the gate."""
+    """Execute the action, then show the gate."""
     place = RunDir.at(options.run_dir)
     if not place.ledger.exists():
         raise RunDirError(f"There is no run at {place.root}: no model has been published there.")
@@ -72,10 +72,10 @@ def _version(text: str) -> int:
 
 
 def show(ledger: Path) -> int:
-    """Print the sentence, the evidence, the opponents and the last decisions."""
+    """Print the sentence, the evidence, the opponents and the latest decisions."""
     report = gate_report(ledger)
     if report is None:
-        print("There is no gate in this run yet: it begins with the next game of a bot, or with a learner.")
+        print("There is no gate in this run yet: it is set up with the next game of a bot, or by a learner.")
         return 0
     print(report.sentence)
     if report.blind is not None:

@@ -1,6 +1,6 @@
-"""The zip that a bot ladder such as AI Arena runs: the ladder core, the game's own modules, the model, learned files.
+"""The zip for a bot ladder such as AI Arena: the ladder core, the game's own modules, the model, learned files.
 
-Everything is named here or in `GameSpec.package`; a module that is not named stays out of the zip.
+Everything is listed here or in `GameSpec.package`; a module that is not listed stays out of the zip.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CORE = (
     "games/__init__.py",
     "games/spec.py",
     "learning",
-    "ledger/__init__.py",  # without the jobs of the learner
+    "ledger/__init__.py",  # without the learner's jobs
     "ledger/connection.py",
     "ledger/gate.py",
     "ledger/gate_proof.py",
@@ -44,7 +44,7 @@ CORE = (
     "rundir.py",
     "settings",
 )
-_DATE = (2020, 1, 1, 0, 0, 0)  # the same content makes the same zip
+_DATE = (2020, 1, 1, 0, 0, 0)  # fixed, so that the same content makes the same zip
 
 RUN_PY = '''"""Starts the bot as the AI Arena ladder does; see --help."""
 
@@ -70,14 +70,14 @@ def build_zip(
     target: Path,
     own: Mapping[str, bytes] = MappingProxyType({}),
 ) -> int:
-    """Write the zip and return its size; raises RunDirError if the run has no model or the zip is too large.
+    """Write the zip and return its size; RunDirError if the run has no model or the zip is too large.
 
-    `own` are files of a bot by their names in the zip; a `run.py` among them is what the ladder starts.
+    `own` are files of a bot by their names in the zip; if there is a `run.py`, the ladder starts that.
     """
     run = RunDir.at(run_dir)
     if not run.model.exists():
         raise RunDirError(f"There is no model in {run.root}; train one first.")
-    read_model(run.model)  # a damaged model must be found here, not on the ladder
+    read_model(run.model)  # a damaged model must be detected here, not on the ladder
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.partial")
     module, _, function = package.start.partition(":")

@@ -24,7 +24,7 @@ def say(text: str) -> None:
 def show(text: str) -> None:
     """Print, without control characters. A closed terminal does not stop the process."""
     with contextlib.suppress(OSError, ValueError):
-        print(f"{printable(text)}\n", end="", flush=True)  # in one piece: other processes print to the same terminal
+        print(f"{printable(text)}\n", end="", flush=True)  # in one piece: other processes use the same terminal
 
 
 def append_entry(
@@ -33,7 +33,7 @@ def append_entry(
     """Append an entry to the log for people, and the same event, with its numbers, to `events.jsonl` for programs."""
     told = (
         f"  {name + ':':<16} {in_one_line(value)}" for name, value in facts.items()
-    )  # no value can pose as an entry
+    )  # so that no value can imitate an entry
     lines = [f"[{clock(at)}] {in_one_line(title)}", *told, "-" * 60, ""]
     append_bounded(log, "\n".join(lines) + "\n", _LOG_BYTES)
     event = {"at": at, "event": title, "facts": dict(facts), **({"numbers": dict(numbers)} if numbers else {})}

@@ -1,4 +1,4 @@
-"""Notes of people about a run: `logs/notes.jsonl`, one JSON object per line, shown on the dashboard."""
+"""People's notes about a run: `logs/notes.jsonl`, one JSON object per line, shown on the dashboard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A note, by whom and when."""
+    """A note, its author and its time."""
 
     at: float
     by: str
@@ -27,7 +27,7 @@ class Remark:
 
 
 def add_remark(run: RunDir, text: str, by: str) -> None:
-    """Add a note; SettingsError if there is nothing in it, or too much."""
+    """Add a note; SettingsError if it is empty or too long."""
     text = printable(text).strip()
     if not text or len(text) > MOST_CHARACTERS:
         raise SettingsError(f"A note has 1 to {MOST_CHARACTERS:,} characters; this one has {len(text):,}.")

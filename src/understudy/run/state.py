@@ -1,6 +1,6 @@
-"""The state of a training process: an enum, and a detail where there is one.
+"""The state of a training process: an enum, with an optional detail.
 
-`status.json` holds the state as text, the way people read it; `RunState.parse` is the way back.
+`status.json` holds the state as text, as people read it; `RunState.parse` is the inverse.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Self
 
 
 class Activity(Enum):
-    """The states. The value is the text, with a place for the detail."""
+    """The states. The value is the text, with a placeholder for the detail."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -28,7 +28,7 @@ class Activity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """An activity and its detail: what the machine is short of, what the trouble is, who asked for the pause."""
+    """An activity and its detail: the scarce resource, the problem, or who asked for the pause."""
 
     activity: Activity
     detail: str = ""
@@ -38,7 +38,7 @@ class RunState:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The state that reads like this; None if there is none."""
+        """The state with this text; None if there is none."""
         for activity in Activity:
             before, place, after = activity.value.partition("{}")
             if place and text.startswith(before) and text.endswith(after):

@@ -1,4 +1,4 @@
-"""`status.json`: the state and the figures of a training process, for the bot, the monitor and the dashboard."""
+"""`status.json`: the state and statistics of a training process, for the bot, the monitor and the dashboard."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MOST_HEARTS = 1000
 
 @dataclass(slots=True)
 class _Heart:
-    """The heartbeat of one process, as far as this one has looked at it. Times are of our monotonic clock."""
+    """The heartbeat of another process, as seen by this one. Times are of our monotonic clock."""
 
     last: float
     since: float
     """When the last heartbeat was first seen."""
     distance: float
-    """The smallest one from a heartbeat to our clock."""
+    """The smallest difference between a heartbeat and our clock."""
     changed: bool = False
 
 
@@ -35,14 +35,14 @@ _heard: dict[tuple[object, object], _Heart] = {}
 
 
 def write_status(path: Path, status: dict[str, Any]) -> None:
-    """Replace the status, stamped with the time: this is the heartbeat."""
+    """Replace the status, with the present time: this is the heartbeat."""
     stamp = {"heartbeat": time.time(), "pid": os.getpid(), "host": platform.node()}
     text = json.dumps(stamp | status, indent=1).encode()
     write_atomically(path, lambda stream: stream.write(text), durable=False)
 
 
 def read_status(path: Path) -> dict[str, Any]:
-    """The last status, or an empty one if there is none that can be read."""
+    """The last status; an empty one if it cannot be read."""
     try:
         status = parsed_json(path.read_bytes())
     except (OSError, ValueError):
@@ -51,10 +51,10 @@ def read_status(path: Path) -> dict[str, Any]:
 
 
 def is_alive(status: dict[str, Any]) -> bool:
-    """Whether this is the status of a learner at work: not stopped, and with a fresh heartbeat.
+    """Whether this is the status of a running learner: not stopped, and with a recent heartbeat.
 
-    The clock of another machine may be wrong, or have been set. A heartbeat that was seen to change counts as fresh
-    while it keeps its distance from our clock.
+    The clock of another machine may be wrong, or may have been set. A heartbeat that was seen to change counts as
+    recent while it keeps its difference from our clock.
     """
     heartbeat = status.get("heartbeat")
     if not isinstance(heartbeat, int | float) or status.get("state") in (None, "stopped", "failed"):
@@ -63,7 +63,7 @@ def is_alive(status: dict[str, Any]) -> bool:
     if len(_heard) > _MOST_HEARTS:
         _heard.clear()
     heart = _heard.setdefault((status.get("host"), status.get("pid")), _Heart(heartbeat, now, now - heartbeat))
-    if heartbeat < heart.last:  # its clock was set back: the next heartbeat counts
+    if heartbeat < heart.last:  # its clock was set back; the next heartbeat counts
         heart.last, heart.since, heart.distance, heart.changed = heartbeat, now, now - heartbeat, False
     elif heartbeat > heart.last:
         heart.last, heart.since, heart.changed = heartbeat, now, True
@@ -76,7 +76,7 @@ def is_alive(status: dict[str, Any]) -> bool:
 
 
 def confirm_heartbeat(path: Path) -> None:
-    """For commands that look once: if the heartbeat looks old, wait whether it changes, which `is_alive` remembers."""
+    """For commands that check once: if the heartbeat looks old, wait to see if it changes (see `is_alive`)."""
     status = read_status(path)
     until = time.monotonic() + _CONFIRM_SECONDS
     if status.get("state") in (None, "stopped", "failed") or is_alive(status):

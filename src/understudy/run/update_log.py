@@ -1,7 +1,7 @@
-"""`logs/updates.jsonl`: the figures of each update of self-play, one JSON object per line.
+"""`logs/updates.jsonl`: the statistics of each self-play update, one JSON object per line.
 
 The file is bounded: once it has 2,000 lines, neighbours are merged to their means, and from then on a line stands for
-twice as many updates. So it covers the whole run, however long that is.
+twice as many updates. So it always covers the whole run.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ logger = logging.getLogger(__name__)
 
 MOST_LINES = 2000
 Row = dict[str, Any]
-"""`update`, `version`, `at`, `games` and `decisions` so far, `n` updates it stands for, `values`: their means."""
+"""`update`, `version`, `at`, `games` and `decisions` so far, `n` updates that it stands for, `values`: their means."""
 
 
 def read_updates(path: Path) -> list[Row]:
-    """The rows of a file, oldest first; lines that are being written or damaged are left out."""
+    """The rows of a file, oldest first; incomplete or damaged lines are left out."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError:
@@ -50,7 +50,7 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def merged(rows: list[Row]) -> Row:
-    """Neighbouring rows as one: their means, at the place of the last."""
+    """Neighbouring rows merged into one: their means, at the position of the last."""
     totals: dict[str, list[float]] = {}
     for row in rows:
         for name, value in row["values"].items():
@@ -62,9 +62,9 @@ def merged(rows: list[Row]) -> Row:
 
 
 class UpdateLog:
-    """Writes the file; without a path, nothing. Continues a file, less what was not part of the model it starts from.
+    """Writes the file, or nothing without a path. Continues a file, without updates that are not in the present model.
 
-    A disk that refuses must not stop the run: publishing reports it.
+    A disk error must not stop the run: publishing reports it.
     """
 
     def __init__(self, path: Path | None, update: int) -> None:
@@ -79,7 +79,7 @@ class UpdateLog:
             self._guarded(lambda: self._replace(rows))
 
     def note(self, update: int, version: int | None, games: int, decisions: int, values: Mapping[str, Any]) -> None:
-        """Note an update; `games` and `decisions` are those of this process so far."""
+        """Record an update; `games` and `decisions` are this process' totals."""
         if self._path is None:
             return
         row: Row = {"update": update, "version": version or 0, "at": time.time(), "n": 1}

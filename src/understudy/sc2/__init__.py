@@ -1,8 +1,8 @@
 """Learning for any burnysc2 bot.
 
 `LearningBot` is a bot that decides, records and learns; override three methods. `BotSession` does the same for a bot
-with a structure of its own. `OpponentMemory`, `OpeningBook` and `StepClock` can be used by themselves.
-docs/your-bot.md explains them.
+with its own structure. `OpponentMemory`, `OpeningBook` and `StepClock` can be used separately. docs/your-bot.md
+explains them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["BotSession", "LearningBot", "OpeningBook", "OpponentMemory", "StepCl
 
 
 def __getattr__(name: str) -> Any:
-    """Import burnysc2 only for what needs it."""
+    """Import burnysc2 only for the names that need it."""
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

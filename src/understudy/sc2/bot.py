@@ -26,7 +26,7 @@ from understudy.sc2.session import CRASH, BotSession
 from understudy.sc2.step_clock import StepClock
 from understudy.settings import load_settings
 
-# A game has about a hundred decisions, and a strategy shows what it is worth only if it is kept to.
+# A game has about a hundred decisions, and the value of a strategy shows only if it is sustained.
 TRAINING: Mapping[str, Any] = {
     "gamma": 0.997,
     "gae_lambda": 0.97,
@@ -34,34 +34,34 @@ TRAINING: Mapping[str, Any] = {
     "commitment": 0.75,
     "commitment_half_life": 300.0,
     "commitment_stretch": 40,
-    "learning_rate": 0.002,  # a game has one result, and a ladder few games
+    "learning_rate": 0.002,  # a game has one result, and a ladder has few games
     "target_kl": 0.03,
     "entropy_coefficient": 0.003,
-    "trial_weight": 1.0,  # a trial repeats one action; importance weights would cancel nearly all of it
+    "trial_weight": 1.0,  # a trial repeats one action, so importance weights would nearly cancel it
 }
 _WORKERS = frozenset({UnitTypeId.SCV, UnitTypeId.DRONE, UnitTypeId.PROBE, UnitTypeId.MULE})
-_EARLY_SECONDS, _NEAR = 240.0, 30.0  # an attack on the first base before this is a rush
+_EARLY_SECONDS, _NEAR = 240.0, 30.0  # an attack near the first base before this time is a rush
 
 
 class LearningBot(BotAI):
     """A bot for one game. Everything that it learns is in `run_dir`.
 
-    After the game, `close_game` says how it ended; call it yourself where the game may end without `on_end`: burnysc2
-    does not call that when a step raises or the connection is lost.
+    After the game, `close_game` returns how it ended. Call it yourself if the game may end without `on_end`, which
+    burnysc2 does not call when a step raises an error or the connection is lost.
     """
 
     NAME: ClassVar[str] = ""
     RACE: ClassVar[Race] = Race.Random
     FEATURES: ClassVar[Sequence[str]] = ()
-    """Names of what `features` returns. Weights follow the names when the list changes."""
+    """The names of the values of `features`. Weights follow the names when the list changes."""
     STRATEGIES: ClassVar[Sequence[str]] = ()
     RENAMED: ClassVar[Mapping[str, str]] = {}
     """Old names of features or strategies → new names."""
     OPENINGS: ClassVar[Mapping[str, float]] = {}
-    """Openings to choose from, each with the win rate that is expected before the first game."""
+    """Openings to choose from, each with its expected win rate before the first game."""
     DECISION_SECONDS: ClassVar[float] = 4.0
     STEP_SECONDS: ClassVar[float] = 0.04
-    """The budget of a step; `self.clock.left` is what is left of it."""
+    """The time budget of a step; `self.clock.left` is what remains of it."""
     GAME_STEP: ClassVar[int] = 8
     """Game loops between two steps."""
 
@@ -88,11 +88,11 @@ class LearningBot(BotAI):
         )
         self.clock = StepClock(self.STEP_SECONDS, partial(_say_step_time, run.step_time))
         self.opening = ""
-        """The name of the opening that was chosen for this game."""
+        """The name of the opening for this game."""
         self.opening_steps: list[OpeningStep] = []
         """Its steps, if it was learned from replays."""
         self.expected = OpponentForecast()
-        """What earlier games say about this opponent."""
+        """The forecast from earlier games against this opponent."""
         self.was_rushed = False
         self.iteration = 0
         """The number of this step, as burnysc2 counts."""
@@ -102,27 +102,27 @@ class LearningBot(BotAI):
     # ---- what a bot overrides ---------------------------------------------------------------------------------------
 
     def features(self) -> Sequence[float]:
-        """What the policy sees: a number for each name in FEATURES."""
+        """The policy's input: a number for each name in FEATURES."""
         raise NotImplementedError(f"{type(self).__name__} needs a method features() with {len(self.FEATURES)} numbers.")
 
     def potential(self) -> float:
-        """How good the position looks, about −1 to 1; the bot is rewarded for its changes, which speeds learning up."""
+        """How good the position is, about −1 to 1. The bot is rewarded for changes of it, which speeds up learning."""
         return 0.0
 
     async def play(self, strategy: str) -> None:
-        """Give the orders of this step under the strategy in force."""
+        """Give the orders of this step under the current strategy."""
         raise NotImplementedError(f"{type(self).__name__} needs a method play(strategy).")
 
     # ---- what a bot may use -----------------------------------------------------------------------------------------
 
     @property
     def enemy_supply_army(self) -> float:
-        """The supply of the enemy's army, as far as it is in sight."""
+        """The visible supply of the enemy's army."""
         seen = (unit for unit in self.enemy_units if unit.can_attack and unit.type_id not in _WORKERS)
         return float(sum(self.calculate_supply_cost(unit.type_id) for unit in seen))
 
     def where_to_attack(self) -> Point2:
-        """The nearest known structure of the enemy, else its start; once nothing is left there, any base location."""
+        """The nearest known enemy structure, else the enemy's start; if nothing is left there, a base location."""
         if self.enemy_structures:
             return self.enemy_structures.closest_to(self.start_location).position
         start = self.enemy_start_locations[0]
@@ -132,7 +132,7 @@ class LearningBot(BotAI):
 
     @property
     def enemy_race_number(self) -> int:
-        """The opponent's race in the numbers of the API; 0 while it is unknown."""
+        """The opponent's race as a number of the API; 0 while it is unknown."""
         seen = [unit.race.value for unit in self.enemy_units | self.enemy_structures if unit.race.value < RANDOM]
         known = self.enemy_race.value if self.enemy_race is not None else RANDOM
         return known if 0 < known < RANDOM else max(seen, default=0)
@@ -152,7 +152,7 @@ class LearningBot(BotAI):
         self._ready = True
 
     async def on_step(self, iteration: int) -> None:
-        """Decide if a decision is due, and play. If this raises, the game is recorded first."""
+        """Decide if a decision is due, and play. If this raises an error, the game is recorded first."""
         self.iteration = iteration
         try:
             with self.clock:
@@ -169,7 +169,7 @@ class LearningBot(BotAI):
         self.close_game(game_result.name if self._ready else CRASH)
 
     def close_game(self, result: str = CRASH) -> dict[str, Any]:
-        """Record the game and say how it ended; later calls change nothing."""
+        """Record the game and return how it ended; later calls change nothing."""
         if not self._ready:
             return self.session.end(CRASH)
         return self.session.end(

@@ -1,4 +1,4 @@
-"""`learned_build_orders.json` as a bot reads it: openings with their win rates, by match-up.
+"""`learned_build_orders.json` for bots: openings with their win rates, by match-up.
 
 The text form of an opening is a supply and a building for each step: "17 hatch, 18 gas, 17 pool".
 """
@@ -51,12 +51,12 @@ def parse_opening(text: str) -> list[OpeningStep]:
 
 @dataclass(frozen=True, slots=True)
 class BuildOrders:
-    """The file as a bot uses it. A match-up without evidence uses all match-ups together."""
+    """The content of the file for a bot. A match-up without evidence uses all match-ups together."""
 
     content: Mapping[str, Any]
 
     def opening(self, matchup: str, name: str | None = None) -> list[OpeningStep]:
-        """The steps of the best-supported opening against this race, or of the named one."""
+        """The steps of the named opening against this race or, without a name, of the one with the most evidence."""
         found = self._matchup(matchup)
         named = {cluster["name"]: cluster["opening"] for cluster in found["clusters"]}
         if name is not None and name not in named:
@@ -64,11 +64,11 @@ class BuildOrders:
         return parse_opening(found["opening"] if name is None else named[name])
 
     def openings(self, matchup: str) -> dict[str, float]:
-        """Every known opening and its win rate, a prior for a bot that remembers its opponents."""
+        """Every known opening with its win rate, as a prior for a bot with an opponent memory."""
         return {cluster["name"]: cluster["win_rate"] for cluster in self._matchup(matchup)["clusters"]}
 
     def target(self, matchup: str, milestone: str) -> tuple[float, float] | None:
-        """(seconds, supply) at which a milestone is reached on average; None if no game showed it."""
+        """The mean (seconds, supply) of a milestone; None if no game reached it."""
         found = self._matchup(matchup)["milestones"].get(milestone)
         return None if found is None else (found["seconds"]["mean"], found["supply"]["mean"])
 

@@ -1,6 +1,6 @@
 """A bot on the AI Arena ladder: plays one game, which the ladder's flags describe.
 
-It writes to its data folder only, which is its run directory. After the game it trains on it, within a time limit.
+It writes only to its data folder, which is its run directory. After the game it trains on it, within a time limit.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class ExitTimer:
         self._timer.daemon = True
 
     def start(self) -> None:
-        """Begin to count; later calls change nothing."""
+        """Start the timer; later calls change nothing."""
         if self._timer.ident is None:
             self._timer.start()
 
     def cancel(self) -> None:
-        """Let the process go on: nothing can hang any more."""
+        """Cancel the timer, because nothing can hang any more."""
         self._timer.cancel()
 
     @property
     def cancelled(self) -> bool:
-        """Whether the process can go on for as long as it wants."""
+        """Whether the timer was cancelled."""
         return self._timer.finished.is_set()
 
 
@@ -59,7 +59,7 @@ def play_ladder_game(
 ) -> int:
     """Play the game that the flags describe, train on it, and return the exit code.
 
-    `make_bot(data, options)` makes the bot. If it has a `session`, as `LearningBot` has, and a method `close_game`,
+    `make_bot(data, options)` makes the bot. If it has a `session`, as `LearningBot` does, and a method `close_game`,
     the game is recorded and learned from however it ends.
     """
     logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.WARNING)
@@ -86,7 +86,7 @@ def play_ladder_game(
 
 
 def rated(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of an RLAgent in a rated game: it tries nothing out, and trains after the game."""
+    """The options of an RLAgent in a rated game: no trials, and training after the game."""
     return {"try_out": False, "online_training": True, "online_seconds": options.training_seconds}
 
 

@@ -16,10 +16,10 @@ logger = logging.getLogger(__name__)
 
 
 class OpeningBook:
-    """Openings by name, each with the win rate that is expected before the first game (`usual`).
+    """Openings by name, each with its expected win rate before the first game (`usual`).
 
-    A file of learned build orders (`learned`) replaces them for the match-ups that it has. A file that cannot be read
-    is logged and not used.
+    A file of learned build orders (`learned`) replaces them for its match-ups. A file that cannot be read is logged and
+    ignored.
     """
 
     def __init__(self, usual: Mapping[str, float], *, race: int = 0, learned: Path | None = None) -> None:
@@ -37,18 +37,18 @@ class OpeningBook:
         return found or self._usual
 
     def steps(self, name: str, race: int) -> list[OpeningStep]:
-        """The steps of an opening of the file; none for the others."""
+        """The steps of an opening from the file; empty for the others."""
         if self._learned is None or name not in self._learned.openings(self._matchup(race)):
             return []
         return self._learned.opening(self._matchup(race), name)
 
     def choose(self, memory: OpponentMemory, opponent_id: str, race: int, chance: random.Random | None) -> str:
-        """The opening for a game, by past results: the best, or with `chance` a draw by Thompson sampling.
+        """Choose the opening for a game by past results: the best one or, with `chance`, a draw by Thompson sampling.
 
-        The text is empty if there is no opening to choose from.
+        The result is empty if there are no openings.
         """
         openings = self.against(race)
         return memory.choose_opening(opponent_id, race, openings, chance) if openings else ""
 
     def _matchup(self, race: int) -> str:
-        return f"{race_name(self._race)[0]}v{race_name(race)[0]}"  # an unknown race names no match-up: all together
+        return f"{race_name(self._race)[0]}v{race_name(race)[0]}"  # an unknown race has no match-up: all together

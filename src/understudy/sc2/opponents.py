@@ -21,11 +21,11 @@ logger = logging.getLogger(__name__)
 
 OPPONENTS = "opponents.json"  # the file's name in a run directory
 DECAY = 0.98  # weight of a game relative to the next one
-BELIEF = 3.0  # prior weight: a wider group's record counts like this many games of the narrower group
+BELIEF = 3.0  # prior weight: the record of a wider group counts as this many games of the narrower group
 _POINTS = {"Victory": 1.0, "Tie": 0.25, "Defeat": 0.0}
 _MOST_OPPONENTS = 500
-_MOST_GAMES = 5000  # whose ids are kept
-_UNKNOWN_WINS, _UNKNOWN_RUSHES = 0.5, 0.2  # against an opponent of whom nothing is known
+_MOST_GAMES = 5000  # number of game ids that are kept
+_UNKNOWN_WINS, _UNKNOWN_RUSHES = 0.5, 0.2  # win rate and rush probability for an unknown opponent
 
 
 class OpponentForecast(NamedTuple):
@@ -38,7 +38,7 @@ class OpponentForecast(NamedTuple):
 
 
 def nothing_known(strategies: Sequence[str]) -> OpponentForecast:
-    """The forecast for an opponent before the first game."""
+    """The forecast before any game."""
     return OpponentForecast((_UNKNOWN_WINS,) * len(strategies))
 
 
@@ -74,11 +74,11 @@ class OpponentMemory:
     def __init__(self, path: str | os.PathLike[str] | None, strategies: Sequence[str] = ()) -> None:
         self.strategies = tuple(strategies)
         self._path = None if path is None else Path(path)
-        self._games: list[str] = []  # ids of games that are in the records
+        self._games: list[str] = []  # ids of games that are already in the records
         self._records = self._read()
 
     def expect(self, opponent_id: str, race: int) -> OpponentForecast:
-        """Expectations about an opponent: its own record, with the wider ones as prior."""
+        """The forecast for an opponent: its own record, with the wider groups as prior."""
         records = list(self._of(opponent_id, race))
         rushed = _UNKNOWN_RUSHES
         for record in records:
@@ -89,13 +89,13 @@ class OpponentMemory:
     def choose_opening(
         self, opponent_id: str, race: int, openings: Mapping[str, float], chance: random.Random | None = None
     ) -> str:
-        """One of the openings, which come with their prior win rates: the one with the best expected result or, with
+        """Choose one of the openings, given with their prior win rates: the one with the best expected result or, with
         `chance`, a draw by Thompson sampling.
         """
         return _choose([record.openings for record in self._of(opponent_id, race)], openings, chance)
 
     def draw_start(self, opponent_id: str, race: int, chance: random.Random) -> int:
-        """The number of a first strategy to try, drawn by Thompson sampling."""
+        """The index of a first strategy to try, drawn by Thompson sampling."""
         unknown = dict.fromkeys(self.strategies, _UNKNOWN_WINS)
         records = [record.starts for record in self._of(opponent_id, race)]
         return self.strategies.index(_choose(records, unknown, chance))
@@ -111,7 +111,7 @@ class OpponentMemory:
         *,
         game: str = "",
     ) -> None:
-        """Add a game and save. If the disk refuses, that is logged and the game goes on.
+        """Add a game and save. A disk error is logged, and the game continues.
 
         A game with an id (`game`) is added once, however often it is recorded.
         """
@@ -123,7 +123,7 @@ class OpponentMemory:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self._path.with_name(f"{self._path.name}.lock")):  # other processes write, too
+            with FileLock(self._path.with_name(f"{self._path.name}.lock")):  # other processes also write
                 self._records = self._read() if self._path.exists() else self._records
                 if game in self._games:
                     return
@@ -142,7 +142,7 @@ class OpponentMemory:
             del self._records[next(iter(self._records))]
 
     def _of(self, opponent_id: str, race: int) -> Iterator[OpponentRecord]:
-        """The records an opponent belongs to, the widest first."""
+        """The records that apply to an opponent, the widest first."""
         return (self._records[key] for key in _keys(opponent_id, race) if key in self._records)
 
     def _read(self) -> dict[str, OpponentRecord]:
@@ -167,7 +167,7 @@ class OpponentMemory:
 
 
 def _estimate(groups: list[Tallies], choice: str, unknown: float) -> tuple[float, float]:
-    """The expected win rate of a choice and the number of games behind it; records come widest first."""
+    """The expected win rate of a choice, and the number of games behind it; `groups` come widest first."""
     expected, games = unknown, 0.0
     for tallies in groups:
         games, points = tallies.get(choice, (0.0, 0.0))

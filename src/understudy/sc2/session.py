@@ -1,7 +1,7 @@
-"""BotSession: one game of any bot. Decisions at intervals, rewards, the memory of opponents, an end that is recorded.
+"""BotSession: one game of any bot. Decisions at intervals, rewards, the opponent memory, a reliably recorded end.
 
-It needs no base class and imports no burnysc2: call `begin` when the game starts, `decide` when `due`, and `end` once
-the game is over.
+It needs no base class and does not import burnysc2: call `begin` when the game starts, `decide` when `due`, and `end`
+once the game is over.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from understudy.sc2.shaping import final_reward, shaped_reward
 
 CRASH = "Crash"
 _FINISHED = ("Victory", "Defeat", "Tie")
-_START_SECONDS = 120.0  # the strategy used most in them is how the game began
+_START_SECONDS = 120.0  # the strategy used most in this time counts as the start of the game
 
 
 class BotSession:
-    """One game. After it, `outcome` holds the result, however the game ended.
+    """One game. Afterwards, `outcome` holds the result, however the game ended.
 
     `about` goes into the game's file. `explore=False` plays the most probable strategies.
     """
@@ -53,10 +53,10 @@ class BotSession:
         self._opponent, self._opening = "", ""
         self._begun, self._decisions, self._potential = False, 0, 0.0
         self._next_decision = 0.0
-        self._labels: Counter[str] = Counter()  # of the decisions at the start of the game
+        self._labels: Counter[str] = Counter()  # decisions at the start of the game, by label
 
     def expect(self, opponent_id: str, race: int) -> OpponentForecast:
-        """What the memory says about this opponent."""
+        """The memory's forecast for this opponent."""
         if self.memory is None:
             return nothing_known(self.agent.actions)
         return self.memory.expect(opponent_id, race)
@@ -64,7 +64,7 @@ class BotSession:
     def begin(self, opponent_id: str = "", race: int = 0, *, opening: str = "", **notes: Any) -> None:
         """Start the journal of a game against this opponent; `race` is its number in the API, 0 if unknown.
 
-        If the game is one of those that try a strategy out, the memory draws which.
+        If the game is a trial of a strategy, the memory draws which one.
         """
         trial = None
         if self.memory is not None and self.memory.strategies:
@@ -75,7 +75,7 @@ class BotSession:
         self._begun = True
 
     def due(self, seconds: float) -> bool:
-        """Whether a decision is due at this time of the game."""
+        """Whether a decision is due at this game time."""
         return seconds >= self._next_decision
 
     def decide(self, state: ArrayLike, *, potential: float = 0.0, seconds: float = 0.0) -> Decision:
@@ -87,7 +87,7 @@ class BotSession:
         decision = self.agent.select_action(state, explore=self.explore)
         self.strategy = decision.label
         missed = max(0.0, seconds - self._next_decision) // self._seconds_between
-        self._next_decision += (1 + missed) * self._seconds_between  # on a grid: steps do not delay it
+        self._next_decision += (1 + missed) * self._seconds_between  # on a fixed grid: late steps do not shift it
         if seconds < _START_SECONDS:
             self._labels[decision.label] += 1
         if self._on_decision is not None:
@@ -95,7 +95,7 @@ class BotSession:
         return decision
 
     def reward(self, amount: float) -> None:
-        """Credit the last decision with a reward of your own."""
+        """Add your own reward to the last decision."""
         self.agent.observe_reward(amount)
 
     def end(
@@ -110,8 +110,8 @@ class BotSession:
     ) -> dict[str, Any]:
         """Record the game, learn from it if no learner does, and return `outcome`; later calls change nothing.
 
-        A result other than Victory, Defeat and Tie means that the game was cut; `state` then gives its last state.
-        `race` is the opponent's race as it is known by now. `start` is the strategy that the game began with.
+        A result other than Victory, Defeat and Tie means that the game was cut off; `state` is then its last state.
+        `race` is the opponent's race as known by now. `start` is the strategy with which the game began.
         """
         if self.outcome:
             return self.outcome

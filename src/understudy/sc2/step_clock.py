@@ -1,4 +1,4 @@
-"""Times the steps of a bot, and says how much of a step's time is left."""
+"""Measures the steps of a bot, and how much of a step's time is left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REPORT_SECONDS = 1.0
 
 
 class StepClock:
-    """A context manager around a step: `with clock: ...`; inside it, `clock.left` is what is left of the budget.
+    """A context manager around a step: `with clock: ...`; inside it, `clock.left` is the rest of the budget.
 
     `report` gets the mean duration of a step about once a second. Steps over the budget are counted in `late`.
     """
@@ -23,7 +23,7 @@ class StepClock:
 
     @property
     def left(self) -> float:
-        """Seconds of the budget that are left in this step; negative once it is exceeded."""
+        """The remaining seconds of this step's budget; negative once it is exceeded."""
         return self.budget - (time.perf_counter() - self._began)
 
     def __enter__(self) -> StepClock:
@@ -44,5 +44,5 @@ class StepClock:
         self._sum, self._count = self._sum + seconds, self._count + 1
         now = time.monotonic()
         if self.report is not None and now >= self._next_report:
-            self.report(self._sum / self._count)  # the mean: one slow step must not pause anything
+            self.report(self._sum / self._count)  # the mean, because one slow step must not pause background work
             self._sum, self._count, self._next_report = 0.0, 0, now + REPORT_SECONDS

@@ -16,7 +16,7 @@ from understudy.serve.sidecar import Sidecar
 from understudy.serve.stdio import serve_lines
 
 TOKEN = "UNDERSTUDY_SERVE_TOKEN"
-_LOOK_SECONDS = 5.0  # between two looks for games that nobody plays any more
+_LOOK_SECONDS = 5.0  # between two checks for abandoned games
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def _serve_http(sidecar: Sidecar, options: argparse.Namespace, stack: contextlib
 
 @contextlib.contextmanager
 def _looking_after(sidecar: Sidecar) -> Iterator[None]:
-    """Close games that nobody plays any more, now and then, in a thread."""
+    """Close abandoned games from time to time, in a thread."""
     over = threading.Event()
 
     def look() -> None:

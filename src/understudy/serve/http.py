@@ -1,7 +1,7 @@
 """The sidecar over HTTP: `POST /v1/MESSAGE` with a JSON body; `GET /v1/status` and `GET /openapi.json`.
 
-A web page in a browser on this machine can send requests too. They are refused: they carry an Origin header, or the
-name of another host.
+Web pages in a browser on this machine can send requests too. They are refused: such requests carry an Origin header or
+the name of another host.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BINARY = "application/octet-stream"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches this address."""
+    """Whether this address can be reached only from this machine."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -36,14 +36,16 @@ def is_loopback(host: str) -> bool:
 
 
 class SidecarServer(ThreadingHTTPServer):
-    """A thread for each connection. A token is required unless the address is of loopback."""
+    """A thread for each connection. A token is required except on loopback addresses."""
 
     daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, sidecar: Sidecar, host: str, port: int, token: str = "") -> None:
         if not token and not is_loopback(host):
-            raise SettingsError(f"On {host} others reach the sidecar: set UNDERSTUDY_SERVE_TOKEN to a secret text.")
+            raise SettingsError(
+                f"On {host} other machines can reach the sidecar: set UNDERSTUDY_SERVE_TOKEN to a secret text."
+            )
         if token and len(token) < LEAST_TOKEN:
             raise SettingsError(f"The token has {len(token)} characters; at least {LEAST_TOKEN} are needed.")
         self.sidecar, self.token = sidecar, token
@@ -52,7 +54,7 @@ class SidecarServer(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that was killed is no error; anything else is shown with its traceback."""
+        """A killed client is not an error; any other error is logged with its traceback."""
         if isinstance(sys.exception(), OSError):
             logger.debug("The connection of %s broke.", client_address)
         else:
@@ -78,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, work: Any) -> None:
         try:
-            content = self._content()  # read it even if it is refused: the connection goes on behind it
+            content = self._content()  # read it even if it is refused, because the connection continues after it
             self._require_permission()
             self._send(200, *work(content))
         except UnderstudyError as error:
@@ -130,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         host = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
         if "Origin" in self.headers or not is_loopback(host):
-            raise RequestError(403, "Requests of web pages are not answered.")
+            raise RequestError(403, "Requests from web pages are refused.")
 
     def _send(self, status: int, content: bytes, kind: str = "application/json") -> None:
         reason = self.responses[status][0] if status in self.responses else ""
@@ -140,5 +142,5 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(head.encode() + b"\r\n" + content)  # one packet
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Write it to the log, not to standard error."""
+        """Write to the log, not to standard error."""
         logger.debug(format, *arguments)

@@ -1,4 +1,4 @@
-"""The OpenAPI description of the sidecar, made from the messages of protocol.py."""
+"""The OpenAPI description of the sidecar, generated from the messages in protocol.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from understudy.serve.protocol import MESSAGES, PROTOCOL, Field
 
 
 def description() -> dict[str, Any]:
-    """What `GET /openapi.json` answers."""
+    """The answer to `GET /openapi.json`."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -42,7 +42,7 @@ def _path(name: str) -> dict[str, Any]:
     if name == "act":
         operation["parameters"] = [_parameter("game", "string"), _parameter("seq", "integer")]
         binary = {"type": "string", "format": "binary"}
-        text = "float32 reward, float32 features, and perhaps a byte for each action; little endian."
+        text = "float32 reward, float32 features, and optionally a byte for each action; little endian."
         content["application/octet-stream"] = {"schema": binary | {"description": text}}
         text = "int32 action, float32 probability, float32 value; little endian."
         responses["200"]["content"]["application/octet-stream"] = {"schema": binary | {"description": text}}
@@ -51,7 +51,7 @@ def _path(name: str) -> dict[str, Any]:
 
 
 def _parameter(name: str, kind: str) -> dict[str, Any]:
-    text = "Of the binary form; a JSON message has it inside."
+    text = "For the binary form; a JSON message contains it as a field."
     return {"name": name, "in": "query", "description": text, "schema": {"type": kind}}
 
 

@@ -1,4 +1,4 @@
-"""The messages of the sidecar, version 1: their fields, once, for the checks here and for the OpenAPI description.
+"""The messages of the sidecar, version 1: their fields, defined once for the checks and the OpenAPI description.
 
 A message is a JSON object. Over HTTP its name is the path (`POST /v1/act`), over standard input the key `do`.
 """
@@ -19,7 +19,7 @@ MOST_BYTES = 16 << 20  # of a message
 
 
 class RequestError(UnderstudyError):
-    """A message that cannot be answered; `status` is the HTTP status."""
+    """A message that is refused; `status` is the HTTP status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -27,7 +27,7 @@ class RequestError(UnderstudyError):
 
 
 class Field(NamedTuple):
-    """A field of a message: its JSON types, what it means, and whether it must be there."""
+    """A field of a message: its JSON types, its meaning, and whether it is required."""
 
     types: tuple[str, ...]
     text: str
@@ -35,7 +35,7 @@ class Field(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A message: what it does, and its fields; and the fields of the answer."""
+    """A message: its purpose, its fields, and the fields of the answer."""
 
     text: str
     fields: Mapping[str, Field]
@@ -82,7 +82,9 @@ MESSAGES: Mapping[str, Message] = {
     "begin": Message(
         "Begin a game. The newest model is loaded for it.",
         {
-            "game": Field(("string",), "An id of your own, 1 to 64 letters, digits and '-'; else one is made."),
+            "game": Field(
+                ("string",), "Your own id, 1 to 64 letters, digits and '-'; without one, an id is generated."
+            ),
             "about": _ABOUT,
             "seq": _SEQ,
         },
@@ -108,7 +110,7 @@ MESSAGES: Mapping[str, Message] = {
             "game": _GAME,
             "result": Field(("string",), "Victory, Defeat, Tie, or another word; default Unknown."),
             "reward": _REWARD,
-            "final_state": Field(("array",), "The last state of a game that was cut; omit it for one that ended."),
+            "final_state": Field(("array",), "The last state of a game that was cut off; omit it for a finished game."),
             "about": _ABOUT,
             "seq": _SEQ,
         },
@@ -120,7 +122,7 @@ MESSAGES: Mapping[str, Message] = {
         },
     ),
     "status": Message(
-        "What the sidecar does.",
+        "Report the state of the sidecar.",
         {},
         {
             "protocol": Field(("integer",), "The version of this protocol.", True),
@@ -154,7 +156,7 @@ def parse(content: bytes) -> dict[str, Any]:
 
 
 def check(name: str, request: Mapping[str, Any]) -> None:
-    """Refuse a message with fields that are unknown, missing or of another type."""
+    """Refuse a message with fields that are unknown, missing or of a wrong type."""
     fields = MESSAGES[name].fields
     for key, value in request.items():
         field = fields.get(key)
@@ -172,7 +174,7 @@ def _is(value: object, kind: str) -> bool:
 
 
 def unpack_act(content: bytes, game: str, features: int, actions: int, seq: int | None) -> dict[str, Any]:
-    """The binary form of `act`, all little endian: float32 reward, float32 features, and perhaps a byte per action."""
+    """The binary form of `act`, little endian: float32 reward, float32 features, optionally a byte per action."""
     plain = 4 * (1 + features)
     if len(content) not in (plain, plain + actions):
         raise RequestError(

@@ -1,4 +1,4 @@
-"""The sidecar itself: many games of many bots on one run, each with an agent, behind the messages of protocol.py."""
+"""The sidecar: many games of many bots on one run, each with an agent, behind the messages of protocol.py."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from understudy.settings import Settings
 logger = logging.getLogger(__name__)
 
 MOST_GAMES = 4096
-_REMEMBERED = 10_000  # ended games whose answer can be asked for again
-_IDLE_AGENTS = 64  # kept for the next games
+_REMEMBERED = 10_000  # ended games whose answer is kept for repeated requests
+_IDLE_AGENTS = 64  # kept for later games
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _NOT_NOTES = {"self", "trial", "result", "final_state"}
 
@@ -33,7 +33,7 @@ Answer = dict[str, Any]
 
 
 class ServedGame:
-    """A running game. Its lock orders the messages of one bot; those of other games do not wait."""
+    """A running game. Its lock orders the messages of one bot; other games do not wait for it."""
 
     def __init__(self, name: str, agent: RLAgent) -> None:
         self.name, self.agent = name, agent
@@ -45,7 +45,7 @@ class ServedGame:
 
 
 class Sidecar:
-    """Answers messages. Agents of ended games are used again, so that a game costs no loading of a model."""
+    """Answers messages. Agents of ended games are reused, so a new game loads no model."""
 
     def __init__(self, run_dir: str | Path, settings: Settings | None = None, *, idle_seconds: float = 600.0) -> None:
         self.run = RunDir.at(run_dir)
@@ -68,7 +68,7 @@ class Sidecar:
         }
 
     def answer(self, name: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one message; RequestError says why it cannot be."""
+        """Answer one message; RequestError says why it is refused."""
         handler = self._handlers.get(name)
         if handler is None:
             raise RequestError(404, f"There is no message {name[:40]!r}; there are {', '.join(self._handlers)}.")
@@ -81,7 +81,7 @@ class Sidecar:
         return features if isinstance(features, int) else len(features), len(actions)
 
     def close_idle(self) -> int:
-        """Give up games that nobody has touched for long; what was recorded is salvaged by the learner. How many."""
+        """Close games without messages for a long time; the learner salvages what was recorded. Returns how many."""
         limit = time.monotonic() - self._idle_seconds
         with self._lock:
             idle = [game for game in self._games.values() if game.touched < limit]
@@ -222,7 +222,7 @@ class Sidecar:
     # ---- games and agents -------------------------------------------------------------------------------------------
 
     def _in_game(self, request: Mapping[str, Any], work: Callable[[ServedGame, Mapping[str, Any]], Answer]) -> Answer:
-        """Do the work in its game, or return the last answer if this message has been answered already."""
+        """Do the work in its game; if this message was already answered, return the same answer again."""
         game = self._games.get(request["game"])
         if game is None:
             raise RequestError(404, f"There is no running game {request['game'][:64]!r}.")

@@ -1,7 +1,7 @@
-"""The sidecar on standard input and output: a JSON object a line, and the answers in the same order.
+"""The sidecar on standard input and output: one JSON object per line, with the answers in the same order.
 
 `{"do": "act", "game": "…", "state": […]}` is answered by `{"ok": true, "action": 3, …}`, or `{"ok": false, "error":
-"…", "status": 400}`. A line of `act` with `"bytes": N` instead of `state` is followed by N bytes: its binary form.
+"…", "status": 400}`. A line of `act` with `"bytes": N` instead of `state` is followed by N bytes, its binary form.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from understudy.serve.sidecar import Sidecar
 
 
 def serve_lines(sidecar: Sidecar, source: BinaryIO, target: BinaryIO) -> None:
-    """Answer until the input ends, which is when the bot has ended."""
+    """Answer until the input ends, which means that the bot has ended."""
     while line := source.readline(MOST_BYTES):
         if not line.endswith(b"\n"):
-            return  # half a line: the bot was killed while writing, or sends without end
+            return  # an incomplete line: the bot was killed while writing, or the line is too long
         target.write(json.dumps(_answer(sidecar, line, source)).encode() + b"\n")
         target.flush()
 

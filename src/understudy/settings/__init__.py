@@ -1,4 +1,4 @@
-"""All settings. A TOML file, environment variables and flags fill them; later ones win.
+"""All settings. They come from a TOML file, environment variables and flags; later ones override earlier ones.
 
 [training]                        # understudy.toml
 learning_rate = 3e-4

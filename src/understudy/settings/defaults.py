@@ -9,7 +9,7 @@ from typing import Any, Literal
 from understudy.games.spec import networks_of_games, registered_games
 from understudy.settings.fields import Section, setting
 
-# Limits against a slip of the finger: a layer of 65,536 has 17 GB of weights to one of its size.
+# Limits against typing errors: a layer of width 65,536 after another one has 17 GB of weights.
 _WIDEST, _DEEPEST = 65_536, 1_000
 
 
@@ -35,7 +35,7 @@ class NetworkSettings(Section):
     blocks: int = setting(9, "resnet: residual blocks", 0, _DEEPEST)
     channels: int = setting(256, "resnet: width of the tower", 1, _WIDEST)
     se_ratio: float = setting(
-        0.25, "resnet: width of the squeeze-and-excitation layers as a share of channels; 0 = none", 0, 1
+        0.25, "resnet: width of the squeeze-and-excitation layers as a share of the channels; 0 = none", 0, 1
     )
     policy_head: Literal["attention", "linear"] = setting(
         "attention", "resnet: attention between from and to squares, or a linear layer"
@@ -51,7 +51,7 @@ class NetworkSettings(Section):
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings(Section):
-    """How the model learns. Stored in the model file, so that bot and learner train alike; either may change it."""
+    """How the model learns. Stored in the model file, so that bot and learner share them; either may change it."""
 
     algorithm: Literal["ppo", "reinforce"] = setting(
         "ppo", "ppo corrects for experience from an older policy; reinforce does not"
@@ -150,7 +150,7 @@ class LearnerSettings(Section):
         1,
     )
     replay_share: float = setting(
-        0.0, "decisions of earlier games that are learned from again, as a share of the fresh ones; 0 = no replay", 0, 8
+        0.0, "decisions of earlier games that are learned from again, as a share of the new ones; 0 = no replay", 0, 8
     )
     replay_games: int = setting(1_000, "maximum number of games that can be replayed: the newest ones", 0)
     replay_bytes: int = setting(200_000_000, "maximum bytes of memory for games that can be replayed", 0)
@@ -214,7 +214,7 @@ class EvaluationSettings(Section):
     games_per_job: int = setting(5, "evaluation games per job", 1)
     share: float = setting(
         0.1,
-        "share of a core that evaluation beside a live bot gets even when the CPU is full, in a process of its own; "
+        "share of a core that evaluation beside a live bot gets even when the CPU is busy, in a separate process; "
         "0 = it waits like other work",
         0,
         0.5,
@@ -232,7 +232,9 @@ class GateSettings(Section):
         "off: the newest version plays; guard: it plays until it is shown to be worse than the champion; "
         "strict: a version plays only after it was shown to be better",
     )
-    error: float = setting(0.05, "probability of a wrong decision in the whole run, however often one looks", 1e-6, 0.2)
+    error: float = setting(
+        0.05, "probability of a wrong decision in the whole run, however often it is checked", 1e-6, 0.2
+    )
     control_share: float = setting(
         0.2, "guard: share of the games that the champion plays, so that both are compared at the same time", 0.01, 0.5
     )
@@ -240,7 +242,10 @@ class GateSettings(Section):
         0.25, "strict: share of the games that a candidate plays while it is compared with the champion", 0.01, 0.5
     )
     margin: float = setting(
-        0.1, "guard: a line that is surely not worse than this, in points per game, can become champion", 0.001, 0.9
+        0.1,
+        "guard: a line that is shown not to be worse by more than this, in points per game, can become champion",
+        0.001,
+        0.9,
     )
     candidate_games: int = setting(20, "games learned from before the line is compared again as a new candidate", 1)
 
@@ -279,7 +284,7 @@ class ParallelSettings(Section):
         1, "rollouts that a worker may be ahead of the learner; 0 = synchronous: it waits for the newest weights", 0
     )
     max_queue_size: int = setting(2, "maximum waiting rollouts per worker; a full queue makes the worker wait", 1)
-    timeout_seconds: float = setting(10.0, "replace a worker after this many seconds without a sign of life", 0.1)
+    timeout_seconds: float = setting(10.0, "replace a worker after this many seconds without a heartbeat", 0.1)
     max_restarts: int = setting(
         5, "after this many deaths of a worker without a rollout, play continues in this process", 0
     )
@@ -290,7 +295,7 @@ class ParallelSettings(Section):
 
     @property
     def workers(self) -> int:
-        """How many workers play on this machine."""
+        """The number of workers on this machine."""
         return self.num_workers or os.cpu_count() or 1
 
 
@@ -346,7 +351,7 @@ class Settings:
     remote: RemoteSettings = field(default_factory=RemoteSettings)
     dashboard: DashboardSettings = field(default_factory=DashboardSettings)
     games: Mapping[str, Any] = field(default_factory=dict)
-    """Sections that games add, by name; `settings.NAME` gives one of them, with its defaults if it is not here."""
+    """Sections that games add, by name; `settings.NAME` returns one of them, with its defaults if it is not here."""
 
     def __getattr__(self, name: str) -> Any:
         if name in (added := _sections_of_games()):

@@ -1,4 +1,4 @@
-"""What a setting is: a documented field of a section with its limits, and the checks and conversions of its value."""
+"""The definition of a setting: a documented field of a section with limits, and the conversion of its value."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def setting(
 ) -> Any:
     """A field of a section: default, description, the range of a number, or the allowed choices.
 
-    More than `sane` is refused where a person gives it; a model that was made so still loads. `auto` is the number
-    that the word "auto" stands for.
+    A value above `sane` is refused if a person sets it, but a model that has it still loads. `auto` is the number for
+    the word "auto".
     """
     limits = {"at_least": at_least, "at_most": at_most, "choices": choices, "sane": sane, "auto": auto}
     return field(default=default, metadata={"doc": doc, **limits})
@@ -43,7 +43,7 @@ class Section:
 
 
 def fields_of(kind: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a section. In a module with `from __future__ import annotations` their types are text at first."""
+    """The fields of a section. With `from __future__ import annotations`, their types are initially text."""
     fields = dataclasses.fields(kind)
     if any(isinstance(f.type, str) for f in fields):
         types = typing.get_type_hints(kind)
@@ -53,11 +53,11 @@ def fields_of(kind: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
 
 
 def known_name(name: str, names: Iterable[str], where: str, kind: str) -> str:
-    """This name if it is one of `names`; else SettingsError with the nearest one."""
+    """The name if it is one of `names`; otherwise SettingsError with the nearest one."""
     names = list(names)
     if name not in names:
         nearest = difflib.get_close_matches(name, names, 1, 0.0)[0]
-        raise SettingsError(f"{where}: {name!r} is no {kind}; the nearest known one is {nearest!r}.")
+        raise SettingsError(f"{where}: {name!r} is not a {kind}; the nearest known one is {nearest!r}.")
     return name
 
 
@@ -89,7 +89,7 @@ def _number(text: str) -> int | float | str:
 
 
 def convert(f: dataclasses.Field[Any], value: Any, where: str) -> Any:
-    """The plain value of a file, flag or model as the field's type; SettingsError if it does not fit."""
+    """Convert the plain value of a file, flag or model to the field's type; SettingsError if it does not fit."""
     if typing.get_origin(f.type) is tuple and isinstance(value, list):
         value = tuple(value)
     elif f.type is float and isinstance(value, int) and not isinstance(value, bool):
@@ -110,7 +110,7 @@ def _check(f: dataclasses.Field[Any], value: Any, where: str) -> None:
     members = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) != (typing.get_origin(f.type) is tuple) or not all(_is(kind, m) for m in members):
         wanted = "a list of whole numbers" if isinstance(f.default, tuple) else _KIND_NAMES[kind]
-        raise SettingsError(f"{where} is {value!r}; it must be {wanted}, for instance {json.dumps(f.default)}.")
+        raise SettingsError(f"{where} is {value!r}; it must be {wanted}, for example {json.dumps(f.default)}.")
     low, high = f.metadata["at_least"], f.metadata["at_most"]
     for number in members:
         if (low is not None and not number >= low) or (high is not None and not number <= high):
@@ -130,7 +130,7 @@ _KIND_NAMES: dict[Any, str] = {int: "a whole number", float: "a number", bool: "
 
 
 def sane_value(f: dataclasses.Field[Any], value: Any, where: str) -> Any:
-    """This value; SettingsError if it is larger than anything that makes sense."""
+    """The value; SettingsError if it is unreasonably large."""
     if (most := f.metadata["sane"]) is not None and value > most:
-        raise SettingsError(f"{where} is {value!r}; nothing learns with more than {most:g}. Default: {f.default}.")
+        raise SettingsError(f"{where} is {value!r}; values of more than {most:g} make no sense. Default: {f.default}.")
     return value

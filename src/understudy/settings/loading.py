@@ -1,4 +1,4 @@
-"""Filling the settings from a TOML file, environment variables and flags, and turning them into flags again."""
+"""Loads settings from a TOML file, environment variables and flags, and converts settings to flags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from understudy.settings.fields import convert, fields_of, known_name, parse, sa
 
 FILE_NAME = "understudy.toml"
 ENVIRONMENT_PREFIX = "UNDERSTUDY_"
-# Variables that bot runners set already. An UNDERSTUDY_ variable for the same setting wins: it is read later.
+# Variables that bot runners already set. An UNDERSTUDY_ variable for the same setting overrides them: it is read later.
 FAMILIAR_VARIABLES = {"NUM_INSTANCES": ("learner", "max_workers")}
 
 
@@ -27,10 +27,10 @@ def load_settings(
     flags: Mapping[str, str] | None = None,
     defaults: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
-    """Fill the settings from a TOML file, then `UNDERSTUDY_…` variables, then flags; later ones win.
+    """Load settings from a TOML file, then `UNDERSTUDY_…` variables, then flags; later ones override earlier ones.
 
-    `file=None` reads `understudy.toml` in the working directory if it is there. `flags` maps `section.name` to text.
-    `defaults`, by section, take the place of the general ones.
+    `file=None` reads `understudy.toml` in the working directory if it exists. `flags` maps `section.name` to text.
+    `defaults`, by section, replace the general ones.
     """
     given = given_settings(file, environment, flags)
     changed = defaults or {}
@@ -44,7 +44,7 @@ def given_settings(
     environment: Mapping[str, str] | None = None,
     flags: Mapping[str, str] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Only the values that were given, by section, from the same sources as `load_settings`."""
+    """Only the values that were set, by section, from the same sources as `load_settings`."""
     values: dict[str, dict[str, Any]] = {section: {} for section in sections()}
     for section, key, value, where in _file_values(file):
         f = _field_of(section, key, where)
@@ -56,7 +56,7 @@ def given_settings(
 
 
 def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
-    """Build one section from plain values, as a model file holds them; an unknown key is an error."""
+    """A section from plain values, as in a model file; an unknown key is an error."""
     fields = {
         f.name: convert(f, value, where) for f, value in ((_field_of(section, k, where), v) for k, v in values.items())
     }
@@ -66,7 +66,7 @@ def section_from(section: str, values: Mapping[str, Any], where: str) -> Any:
 def as_flags(settings: Settings, names: Iterable[str], always: Container[str] = ()) -> list[str]:
     """The command-line flags that turn the defaults of these sections into these settings.
 
-    `always` has the settings (`section.name`) that get a flag even with their default, so that no file changes them.
+    Settings in `always` (`section.name`) get a flag even if they have their default, so that no file can change them.
     """
     flags = []
     kinds = sections()
@@ -101,7 +101,7 @@ def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str
     if file is None and not path.exists():
         return
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # editors of Windows begin with a mark
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # Windows editors add a mark
     except FileNotFoundError:
         raise SettingsError(f"There is no settings file {path}.") from None
     except UnicodeDecodeError:

@@ -51,7 +51,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Search, judge and publish."""
+    """Search, compare and publish."""
     from understudy.tune.tuning import tune  # noqa: PLC0415 - needs the extra `ray`
 
     return tune(options)

@@ -1,7 +1,7 @@
 """Is one model better than another? Both play the same games, and the gate's sequential test decides.
 
-A game with an evaluator plays its evaluation games; a game of one player the same seeds with the most probable actions;
-in a game of two players the models play each other, on both sides.
+If the game has an evaluator, its evaluation games are played. Otherwise, games for one player use the same seeds and
+the most probable actions, and in games for two players the models play each other, on both sides.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from understudy.models.live import LiveModel
 from understudy.models.state import read_model
 
 _SCORES = {"W": 1.0, "T": 0.5, "L": 0.0}
-_AT_ONCE = 50  # games between two looks at the evidence
-_HOPELESS = 0.02  # of the capital: a model that has lost more than that is not better
+_AT_ONCE = 50  # games between two evaluations of the evidence
+_HOPELESS = 0.02  # share of the capital: a model whose test has lost more than that is not better
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the games of a candidate and an incumbent showed."""
+    """The result of the games between a candidate and an incumbent."""
 
     better: bool
     games: int
     mean: float
-    """Of the comparisons, each between -1 (all worse) and 1."""
+    """The mean of the comparisons, each between -1 (always worse) and 1."""
     evidence: float
     needed: float
 
@@ -51,7 +51,7 @@ class Referee:
         self._evaluator = find_game(game).evaluator
 
     def play(self, model: Path, other: Path, first: int, games: int) -> list[Played]:
-        """What the model did in these games; `other` is its opponent in a game of two players."""
+        """The results of a model in these games; `other` is its opponent in a game for two players."""
         if self._evaluator is not None:
             return [Played(_SCORES[result]) for result in play_evaluation(self._evaluator, model, first, games)[0]]
         matches = open_game(self._game, games)
@@ -68,14 +68,14 @@ class Referee:
         return [Played(0.5 + float(np.sign(value)) / 2) for value in returns]
 
     def score(self, model: Path, base: Path, games: int) -> float:
-        """The mean of points or, without points, of returns: what trials are ranked by."""
+        """The mean of points or, without points, of returns, by which trials are ranked."""
         played = self.play(model, base, 0, games)
         return float(np.mean([game.reward if game.score is None else game.score for game in played]))
 
     def compare(self, candidate: Path, incumbent: Path, first: int, games: int) -> list[float]:
         """One comparison in [-1, 1] for each game."""
         ours = self.play(candidate, incumbent, first, games)
-        if self._evaluator is None and ours[0].score is not None:  # they have played each other
+        if self._evaluator is None and ours[0].score is not None:  # they have played against each other
             return [2.0 * (game.score or 0.0) - 1.0 for game in ours]
         theirs = self.play(incumbent, candidate, first, games)
         return [difference([mine], [other]) for mine, other in zip(ours, theirs, strict=True)]
@@ -91,9 +91,9 @@ def judge(
     error: float,
     say: Callable[[str], None] = lambda _: None,
 ) -> Verdict:
-    """Play until the candidate is shown to be better, until there is no hope of that, or until `most` games.
+    """Play until the candidate is shown to be better, until that has become improbable, or until `most` games.
 
-    `first` is the number of the first game: the candidate must not have been chosen by the same games.
+    `first` is the number of the first game; these games must not have been used to select the candidate.
     """
     test, total, seen = SequentialTest.fixed(), 0.0, 0
     while seen < most and not test.refutes(error) and test.capital >= _HOPELESS:

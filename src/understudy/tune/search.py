@@ -1,4 +1,4 @@
-"""The search: trials on Ray Tune, on this machine or on a cluster. The only module that imports Ray Tune."""
+"""The search: trials on Ray Tune, on this machine or a cluster. The only module that imports Ray Tune."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ except ImportError as error:
 
 Scheduler = Literal["asha", "pbt"]
 _MODEL = "model.npz"
-_RETRIES = 2  # of a trial whose node was lost; it goes on from its last slice
+_RETRIES = 2  # of a trial whose node was lost; it continues from its last slice
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What a trial ended with."""
+    """The result of a trial."""
 
     config: Mapping[str, Any]
     slices: int
@@ -44,7 +44,7 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
-    """The best trial, the one with the settings as they were, and how many trials failed."""
+    """The best trial, the trial with unchanged settings, and the number of failed trials."""
 
     best: TrialResult
     unchanged: TrialResult
@@ -64,7 +64,7 @@ def search(
     cpus: float,
     say: Callable[[str], None],
 ) -> TuneResult:
-    """Run the trials, and beside them one with the settings as they are; it is never stopped early or replaced."""
+    """Run the trials, and one more with unchanged settings, which is never stopped early or replaced."""
     started = join_cluster(address)
     try:
         task = ray.remote(num_cpus=cpus, max_retries=_RETRIES)(_train_unchanged)
@@ -108,7 +108,7 @@ def _train_unchanged(plan: TrialPlan, config: dict[str, Any], folders: Sequence[
 
 
 def _trial(config: dict[str, Any], plan: TrialPlan, folders: Sequence[str]) -> None:
-    """What runs in a trial's actor: on from the checkpoint it is given, which may be that of another trial."""
+    """The body of a trial's actor: continues from the given checkpoint, which may be another trial's."""
     find_modules_in(folders)
     begun, done = plan.base, 0
     checkpoint = tune.get_checkpoint()
@@ -150,12 +150,12 @@ def _scheduler(kind: Scheduler, plan: TrialPlan, space: Sequence[Range]) -> Any:
 
 
 def _within(space: Sequence[Range], config: dict[str, Any]) -> dict[str, Any]:
-    """Mutated values, brought back to their ranges."""
+    """Mutated values, clipped to their ranges."""
     return config | {one.name: one.within(config[one.name]) for one in space}
 
 
 class _Progress(tune.Callback):  # type: ignore[misc]
-    """One line for each slice of a trial."""
+    """Prints one line for each slice of a trial."""
 
     def __init__(self, slices: int, say: Callable[[str], None]) -> None:
         self._slices, self._say = slices, say
@@ -173,6 +173,6 @@ class _Progress(tune.Callback):  # type: ignore[misc]
         )
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **_: Any) -> None:
-        """Print that a trial has failed for good."""
+        """Print that a trial has failed permanently."""
         number = self._numbers.setdefault(trial.trial_id, len(self._numbers) + 1)
-        self._say(f"trial {number} has failed; the others go on")
+        self._say(f"trial {number} has failed; the others continue")

@@ -1,4 +1,4 @@
-"""Which settings are searched, and between which values."""
+"""Which settings are searched, and in which ranges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECTION = "training"
 
 
 class Range(NamedTuple):
-    """A setting of `training` and the values it may take. With `log`, small and large values are equally likely."""
+    """A setting of `training` and its range. With `log`, every order of magnitude is equally likely."""
 
     name: str
     low: float
@@ -29,7 +29,7 @@ class Range(NamedTuple):
         return isinstance(getattr(TrainingSettings(), self.name), int)
 
     def within(self, value: float) -> float | int:
-        """The nearest value that the setting may have."""
+        """The nearest allowed value."""
         clipped = min(max(value, self.low), self.high)
         return round(clipped) if self.whole else float(clipped)
 
@@ -42,16 +42,16 @@ DEFAULT_SPACE = (
     Range("epochs", 2, 20, log=True),
     Range("minibatch", 64, 1024, log=True),
 )
-"""What matters most in PPO, in this order."""
+"""The most important settings of PPO, in order of importance."""
 
 
 def space_of(texts: Iterable[str]) -> tuple[Range, ...]:
-    """The ranges that `--over NAME=LOW:HIGH` names; the default ones if it names none."""
+    """The ranges given by `--over NAME=LOW:HIGH`, or the default ones."""
     return tuple(_range(text) for text in texts) or DEFAULT_SPACE
 
 
 def _range(text: str) -> Range:
-    """A range, logarithmic if both ends are above 0 and far apart."""
+    """A range, logarithmic if both ends are positive and far apart."""
     form = f"--over {text!r} is not understood; an example: --over training.learning_rate=1e-4:1e-2"
     found = re.fullmatch(r"(?:training\.)?([a-z_]+)=([^:]+):([^:]+)", text)
     if found is None:
@@ -74,7 +74,7 @@ def _range(text: str) -> Range:
 
 
 def config_of(training: TrainingSettings, space: Sequence[Range]) -> dict[str, Any]:
-    """The values that these settings have."""
+    """The present values of these settings."""
     return {one.name: getattr(training, one.name) for one in space}
 
 

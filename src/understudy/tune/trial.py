@@ -1,4 +1,4 @@
-"""One trial: a self-play run with settings of its own, in slices; after each one its model is evaluated."""
+"""One trial: a self-play run with its own settings, in slices; after each slice its model is evaluated."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from understudy.tune.judge import Referee
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """What all trials have in common. It travels to other machines, so it names no file."""
+    """What all trials have in common. It is sent to other machines, so it contains no file names."""
 
     game: str
     settings: Settings
     base: bytes
-    """The model that every trial begins with, as a file's bytes."""
+    """The model with which every trial begins, as the bytes of a file."""
     slices: int
     decisions: int
-    """Of one slice."""
+    """Decisions per slice."""
     games: int
     """Evaluation games after each slice."""
     seed: int
 
 
 def train(plan: TrialPlan, config: Mapping[str, Any], begun: bytes, done: int) -> Iterator[tuple[int, float, bytes]]:
-    """Train on from `begun`, which has `done` slices behind it; (slices, score, model) after each further one."""
+    """Continue training from `begun` after `done` slices; yields (slices, score, model) after each further one."""
     settings = dataclasses.replace(
         plan.settings,
         training=dataclasses.replace(plan.settings.training, **config),

@@ -1,4 +1,4 @@
-"""Tuning a run: what trials begin with, and how the best one is used."""
+"""Tuning a run: the start of the trials, and the use of the best one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TUNED = "tuned.toml"
 
 
 def tune(options: argparse.Namespace) -> int:
-    """Search, judge and publish."""
+    """Search, compare and publish."""
     place = RunDir.at(options.run_dir)
     space = space_of(options.over)
     game = _game(options, place)
@@ -48,7 +48,7 @@ def tune(options: argparse.Namespace) -> int:
         )
         _say(
             f"{options.trials} trials of {game}, {options.slices} slices of {options.decisions:,} decisions each, "
-            f"from version {base.version}; one more with the settings as they are. Ctrl-C stops it."
+            f"from version {base.version}; one more with unchanged settings. Ctrl-C stops it."
         )
         found = search(
             plan,
@@ -64,7 +64,7 @@ def tune(options: argparse.Namespace) -> int:
         failed = f", {found.failed} failed" if found.failed else ""
         _say(
             f"{found.trials} trials{failed}. Best score {found.best.score:.4g}; "
-            f"with the settings as they are {found.unchanged.score:.4g}."
+            f"with unchanged settings {found.unchanged.score:.4g}."
         )
         _decide(place, store, base, plan, found, options.judge_games, settings)
     return 0
@@ -83,7 +83,7 @@ def _game(options: argparse.Namespace, place: RunDir) -> str:
 def _decide(
     place: RunDir, store: ModelStore, base: ModelState, plan: TrialPlan, found: Any, most: int, settings: Settings
 ) -> None:
-    """Compare by games that no trial was chosen by; publish what was shown to be better than what the run has."""
+    """Compare on games that did not select a trial; publish what is shown to be better than the run's model."""
     referee, error = Referee(plan.game), settings.gate.error
     with tempfile.TemporaryDirectory(prefix="understudy-tune-") as folder:
         models = {"best": found.best.model, "unchanged": found.unchanged.model, "base": plan.base}
@@ -110,7 +110,7 @@ def _decide(
             write_atomically(place.root / TUNED, lambda stream: stream.write(text.encode()))
             _say(f"They are in {place.root / TUNED}; use them with --settings {place.root / TUNED}.")
         verdict = compared(winner, "base", plan.games + most)
-        name = "best trial" if winner == "best" else "trial with the settings as they are"
+        name = "best trial" if winner == "best" else "trial with unchanged settings"
         _say(f"The model of the {name} is {verdict}, compared with version {base.version}.")
         if verdict.better:
             _publish(place, store, base, read_model(paths[winner]), plan, str(verdict))

@@ -1,6 +1,6 @@
-"""Callbacks: a program of yours is called for every version and game of a run, for W&B, MLflow and similar services.
+"""Callbacks: your program is called for every version and game of a run, for W&B, MLflow and similar services.
 
-They read the run directory, like everything that watches: the learner neither knows nor waits for them.
+They only read the run directory: the learner neither knows them nor waits for them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _AT_A_TIME = 1000
 
 
 class Callback(Protocol):
-    """What `follow` calls, in the order in which things happened. An exception ends the following."""
+    """The methods that `follow` calls, in chronological order. An exception ends `follow`."""
 
     def on_version(self, version: Version, numbers: dict[str, float]) -> None:
         """A model was published; `numbers` are its metrics, by the names of docs/metrics.md."""
@@ -36,10 +36,10 @@ def follow(
     poll_seconds: float = 2.0,
     stop: threading.Event | None = None,
 ) -> tuple[int, int]:
-    """Tell a callback everything after a version and a game, then what is new, until `stop` is set.
+    """Report to a callback everything after a version and a game, then new events, until `stop` is set.
 
-    Returns how far it came, for `after_version` and `after_game` of the next time. With `poll_seconds=0` it returns at
-    the end of what is there.
+    Returns its position, for `after_version` and `after_game` of the next call. With `poll_seconds=0` it returns after
+    the existing events.
     """
     ending = stop or threading.Event()
     while not ending.is_set():

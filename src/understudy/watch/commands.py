@@ -112,7 +112,7 @@ def _pause(options: argparse.Namespace) -> int:
     from understudy.run.control import pause, somebody
 
     pause(existing_run(options.run_dir), somebody())
-    print("Asked. The learner finishes the current batch and waits for `understudy resume`.")
+    print("Pause requested. The learner finishes the current batch and waits for `understudy resume`.")
     return 0
 
 
@@ -120,7 +120,7 @@ def _resume(options: argparse.Namespace) -> int:
     from understudy.run.control import resume, somebody
 
     resume(existing_run(options.run_dir), somebody())
-    print("Asked. The learner continues.")
+    print("The learner continues.")
     return 0
 
 
@@ -132,5 +132,5 @@ def _stop(options: argparse.Namespace) -> int:
     if not is_alive(read_status(run.status)):
         raise RunDirError(f"No learner runs on {run.root}, so there is nothing to stop.")
     stop(run, somebody(), drain=options.drain)
-    print("Asked. The learner ends after " + ("everything that waits." if options.drain else "the current batch."))
+    print("Stop requested. The learner ends after " + ("all waiting games." if options.drain else "the current batch."))
     return 0

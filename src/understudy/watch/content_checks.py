@@ -1,6 +1,6 @@
-"""What is wrong inside the files of a run: NaN in a model, damaged pages of the ledger, a learner that is gone.
+"""Problems inside the files of a run: NaN in a model, damaged pages of the ledger, a learner that died.
 
-Whole files are read for it, so each is read again only after it has changed, and the ledger not all the time.
+These checks read whole files, so each file is read again only after a change, and the ledger only from time to time.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from understudy.rundir import RunDir
 from understudy.watch.ledger_reading import open_ledger, stamp_of
 
 LEDGER_SECONDS = 2.0
-_LEDGER_SHARE = 50.0  # the ledger is checked again after this many times what the check took
+_LEDGER_SHARE = 50.0  # the ledger is checked again after this many times the duration of the check
 _SILENT_SECONDS = 3.0  # a heartbeat comes every second
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What was found inside the files of a run."""
+    """The problems found inside the files of a run."""
 
     newest_version: int | None = None
-    """Of the newest model, which is not what bots load while the gate keeps the champion apart."""
+    """The newest version, which bots do not load while the gate keeps the champion on stage."""
     damaged_models: tuple[str, ...] = ()
-    """A sentence for each model that cannot be understood."""
+    """A sentence for each model that cannot be read."""
     broken_models: tuple[str, ...] = ()
     """A sentence for each model that holds NaN or infinity."""
     replaced: bool = False
-    """Whether somebody copied a model over the champion that the gate had put on stage."""
+    """Whether somebody copied a model over the champion that the gate put on stage."""
     ledger_damage: str = ""
 
 
@@ -55,7 +55,7 @@ class _Model:
 
 
 def check_contents(run: RunDir, ledger_seconds: float = LEDGER_SECONDS) -> Contents:
-    """Look at the models and the ledger of a run. A ledger that takes longer to check counts as sound."""
+    """Check the models and the ledger of a run. A ledger that takes longer to check counts as sound."""
     store = ModelStore(run.model, run.ledger)
     newest = _looked_at(store.newest, stamp_of(store.newest))
     models = [newest, _looked_at(run.model, stamp_of(run.model))] if store.separate else [newest]
@@ -69,9 +69,9 @@ def check_contents(run: RunDir, ledger_seconds: float = LEDGER_SECONDS) -> Conte
 
 
 def learner_died(run: RunDir, status: dict[str, Any], now: float) -> bool:
-    """Whether a learner of this machine has ended without a word: its lock is free as soon as it dies.
+    """Whether a learner of this machine died: its lock is free as soon as it dies.
 
-    Nobody tries the lock while heartbeats come. One that came a moment ago may be the last of a process that is gone.
+    The lock is not tried while heartbeats come. A recent heartbeat may be the last one of a dead process.
     """
     heartbeat = status.get("heartbeat")
     if not is_alive(status) or not isinstance(heartbeat, int | float) or status.get("host") != platform.node():
@@ -81,21 +81,21 @@ def learner_died(run: RunDir, status: dict[str, Any], now: float) -> bool:
     lock = FileLock(run.learner_lock, create=False)
     try:
         free = lock.acquire(blocking=False)
-    except OSError:  # no lock there, or a read-only disk
+    except OSError:  # locks do not work here, or the disk is read-only
         return False
     lock.release()
     return free
 
 
 def _is_gone(pid: object) -> bool:
-    """Whether no process has this number; False on Windows, where asking would be a signal."""
+    """Whether no process has this id; False on Windows, where the check would send a signal."""
     if sys.platform == "win32" or not isinstance(pid, int) or pid <= 0:
         return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    except OSError:  # it is another user's
+    except OSError:  # the process belongs to another user
         return False
     return False
 
@@ -154,7 +154,7 @@ def _ledger_damage(path: Path, seconds: float) -> str:
     try:
         with open_ledger(path) as ledger:
             damage = next(iter(ledger.problems(seconds)), "")
-    except RunDirError as error:  # a full disk or a lock is no damage; the snapshot reports it
+    except RunDirError as error:  # a full disk or a lock is not damage; the snapshot reports it
         damage = "" if isinstance(error.__cause__, sqlite3.OperationalError) else f"{error.__cause__ or error}"
     end = time.monotonic()
     _checked[path] = _Checked(stamps, damage, end + _LEDGER_SHARE * (end - start))

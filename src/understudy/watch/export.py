@@ -1,7 +1,7 @@
 """`understudy export`: a run's history as CSV, or as the event file that TensorBoard reads.
 
-An event file is a sequence of records (length, its checksum, an Event message, its checksum). Both the records and the
-three messages that scalars need are simple enough to write here; TensorFlow is not needed.
+An event file is a sequence of records (length, its checksum, an Event message, its checksum). The records and the three
+messages for scalars are simple enough to be written here, without TensorFlow.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GAME_COLUMNS = (*(f.name for f in dataclasses.fields(LedgerGame)), "outcome", "
 
 
 def to_csv(run: RunDir, folder: Path) -> list[Path]:
-    """Write versions.csv and games.csv, every row of the ledger; of self-play also updates.csv; return the files."""
+    """Write versions.csv and games.csv with every row of the ledger, for self-play also updates.csv; returns files."""
     with _ledger_of(run) as ledger:
         folder.mkdir(parents=True, exist_ok=True)
         names = [row[0] for row in ledger.query("SELECT DISTINCT name FROM metric_blocks ORDER BY name")]
@@ -55,7 +55,7 @@ def _updates_csv(run: RunDir, folder: Path) -> list[Path]:
 
 
 def to_tensorboard(run: RunDir, folder: Path) -> list[Path]:
-    """Write metrics as scalars, one step a version, or an update of self-play; return the file."""
+    """Write metrics as scalars, with one step per version, or per update of self-play; returns the file."""
     with _ledger_of(run) as ledger:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "events.out.tfevents.0.understudy"
@@ -79,7 +79,7 @@ def _ledger_of(run: RunDir) -> Any:
 
 
 def _rows(ledger: Ledger, table: str, columns: tuple[str, ...], key: str) -> Iterator[tuple[Any, ...]]:
-    """All rows, in pieces, so that a writer is not held up and memory stays small."""
+    """All rows, in pieces, so that writers are not blocked and memory stays small."""
     last = -1
     query = f"SELECT {key}, {', '.join(columns)} FROM {table} WHERE {key} > ? ORDER BY {key} LIMIT {_ROWS}"
     while part := ledger.query(query, (last,)):
@@ -88,7 +88,7 @@ def _rows(ledger: Ledger, table: str, columns: tuple[str, ...], key: str) -> Ite
 
 
 def _game_rows(ledger: Ledger, axes: list[str]) -> Iterator[tuple[Any, ...]]:
-    """The games, with a column for each result axis after the others."""
+    """The games, with additional columns for the result axes."""
     at = _GAME_COLUMNS.index("axes")
     for row in _rows(ledger, "games", _GAME_COLUMNS, "rowid"):
         values = json.loads(row[at])
@@ -124,7 +124,7 @@ def _write_csv(path: Path, columns: Any, rows: Iterator[tuple[Any, ...]]) -> Non
 
 
 class _Encoded:
-    """What csv needs of a text file, on a binary one."""
+    """The text interface that csv needs, on a binary file."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -176,7 +176,7 @@ def _masked_crc(data: bytes) -> bytes:
 
 
 def crc32c(data: bytes) -> int:
-    """The CRC of Castagnoli's polynomial, which zlib does not have."""
+    """The CRC with Castagnoli's polynomial, which zlib does not provide."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = _CASTAGNOLI[(crc ^ byte) & 0xFF] ^ crc >> 8

@@ -1,6 +1,6 @@
-"""What can be wrong with the files of a run: missing folders, games that bots left unfinished, a model that is missing.
+"""Possible problems of a run's files: missing folders, games that bots left unfinished, a missing model.
 
-Pure functions of a `RunSnapshot`, for `health_checks.py`. Doctor has the repairs, and looks into the files.
+Pure functions of a `RunSnapshot`, for `health_checks.py`. Doctor has the repairs, and checks the contents of files.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from understudy.watch.snapshot import RunSnapshot
 from understudy.watch.trouble import Trouble
 
 QUIET_SECONDS = 600.0
-SETTLED_SECONDS = 10.0  # a publication takes less
+SETTLED_SECONDS = 10.0  # a publication takes less time
 
 
 def _missing_folders(seen: RunSnapshot) -> Iterator[Trouble]:
-    """A copy of a run may lack empty folders; a run that is used may not."""
+    """A copy of a run may lack empty folders; a run in use may not."""
     if seen.missing and (seen.learner.seen or seen.model.exists or seen.buffer.count):
         used = seen.learner.alive or seen.in_progress
         yield Trouble(
@@ -36,7 +36,8 @@ def _unfinished_games(seen: RunSnapshot) -> Iterator[Trouble]:
         yield Trouble(
             "unfinished games",
             "green",
-            f"{seen.in_progress} unfinished game(s), without a decision for {duration(quiet)}: a bot died or waits.",
+            f"{seen.in_progress} unfinished game(s), without a decision for {duration(quiet)}: "
+            "a bot died or is waiting.",
             f"`understudy learn {seen.run_dir}` salvages the games of bots that died when it runs.",
         )
 
@@ -53,7 +54,7 @@ def _ledger(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def _publication(seen: RunSnapshot) -> Iterator[Trouble]:
-    """What a process that was killed left, or a person; one at work is about to finish it."""
+    """What a killed process, or a person, left behind; a publication in progress is not reported."""
     version, recorded = seen.inside.newest_version, seen.ledger_version
     fix = f"`understudy doctor --fix {seen.run_dir}`"
     if not seen.model.exists and seen.model.kept:
@@ -69,7 +70,7 @@ def _publication(seen: RunSnapshot) -> Iterator[Trouble]:
             "model by hand",
             "green",
             f"Somebody copied a model over {seen.model.path}.",
-            f"The next game or learner makes it the champion, and so does {fix}.",
+            f"The next game or learner makes it the champion; so does {fix}.",
         )
     quiet = seen.at - (seen.last_version_at or 0.0) > SETTLED_SECONDS
     if version not in (None, recorded) and quiet:
@@ -77,7 +78,8 @@ def _publication(seen: RunSnapshot) -> Iterator[Trouble]:
             "publication cut off",
             "amber",
             f"The model is version {version}, but the ledger's newest is {recorded}.",
-            f"{fix} finishes a publication that was cut off, or takes in a model put there by hand. Nothing is lost.",
+            f"{fix} completes an interrupted publication, or registers a model that was put there by "
+            "hand. Nothing is lost.",
         )
 
 

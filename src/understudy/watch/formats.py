@@ -1,4 +1,4 @@
-"""Numbers and times as text for people."""
+"""Numbers and times as text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 def count(value: float | None) -> str:
-    """A whole number with commas; a dash where there is none."""
+    """A whole number with commas; a dash if there is none."""
     return "–" if value is None else f"{value:,.0f}"
 
 
@@ -17,7 +17,7 @@ def percent(value: float | None) -> str:
 
 
 def figure(value: float | None) -> str:
-    """A number of any size, to four digits."""
+    """A number of any size, with four digits."""
     if value is None:
         return "–"
     if abs(value) >= 1000:
@@ -26,14 +26,14 @@ def figure(value: float | None) -> str:
 
 
 def note(value: object) -> str | None:
-    """A note of a recorded game; None for what does not fit a line."""
+    """A note of a recorded game; None if it does not fit on a line."""
     if isinstance(value, float):
         return figure(value)
     return str(value) if isinstance(value, str | int) else None
 
 
 def signed(value: float) -> str:
-    """A number with its sign, to three decimals; nothing is -0.000."""
+    """A number with its sign, to three decimals, without -0.000."""
     text = f"{value:+.3f}"
     return "0.000" if float(text) == 0 else text
 
@@ -54,14 +54,14 @@ def ago(at: float | None, now: float) -> str:
 
 
 def clock(at: float) -> str:
-    """A time of day; with its date unless it is today's."""
+    """A time of day, with the date unless it is today."""
     then = time.localtime(at)
     today = time.localtime()[:3] == then[:3]
     return time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M", then)
 
 
 def ended(name: str, otherwise: float) -> float:
-    """When a game ended, by the name of its file; a copy of a run keeps names, not always the times of files."""
+    """When a game ended, from its file name; copies of a run keep names, but not always file times."""
     try:
         return time.mktime(time.strptime(name[:20], "game_%Y%m%d_%H%M%S"))
     except ValueError:
@@ -69,7 +69,7 @@ def ended(name: str, otherwise: float) -> float:
 
 
 def duration(seconds: float) -> str:
-    """A time span as people say it."""
+    """A time span in words."""
     if not math.isfinite(seconds):
         return "an unknown time"
     seconds = max(seconds, 0.0)

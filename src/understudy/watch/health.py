@@ -1,7 +1,7 @@
-"""The health light: green, amber or red from one look at a run, with the problem and what to do.
+"""The health light: green, amber or red, judged from one snapshot of a run, with the problem and what to do.
 
-Red: nothing is learned until somebody acts. Amber: look at it soon. Green: it works. Grey: nothing runs, and nothing
-has to.
+Red: nothing is learned until a person acts. Amber: look at it soon. Green: it works. Grey: nothing runs, and nothing
+needs to.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ _ORDER: tuple[Light, ...] = ("grey", "green", "amber", "red")
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The light, one sentence for the top of a page, and everything that is wrong, worst first.
+    """The light, a headline, and all problems, worst first.
 
-    `phase` is where the run stands, `headline` the same in words, `details` what there is to say where nothing is
-    wrong.
+    `phase` is the state of the run, `headline` the same in words, `details` further information if nothing is wrong.
     """
 
     light: Light
@@ -34,7 +33,7 @@ class Health:
 
 
 def judge(seen: RunSnapshot) -> Health:
-    """Judge a run by one look at it."""
+    """Judge a run by one snapshot."""
     troubles = tuple(sorted(all_troubles(seen), key=lambda trouble: -_ORDER.index(trouble.light)))
     phase = phase_of(seen)
     headline = phase.sentence(seen.at)

@@ -1,4 +1,4 @@
-"""The checks behind the health light: each looks at one thing and yields the problems it finds.
+"""The checks behind the health light: each examines one aspect and yields the problems it finds.
 
 Pure functions of a `RunSnapshot`.
 """
@@ -33,7 +33,7 @@ _NOT_FINITE = "NaN or infinity"
 
 
 def all_troubles(seen: RunSnapshot) -> Iterator[Trouble]:
-    """Everything that is wrong with a run."""
+    """All problems of a run."""
     if not seen.exists:
         yield Trouble("missing", "red", f"There is no run directory at {seen.run_dir}.", _HOW_TO_BEGIN)
         return
@@ -75,7 +75,7 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
     elif learner.activity is Activity.STOPPED:
         since = "" if learner.heartbeat is None else f" {duration(seen.at - learner.heartbeat)} ago"
         newest = max((note.at for note in seen.buffer.recent), default=0.0)
-        if waiting and (seen.in_progress or newest > (learner.heartbeat or 0.0)):  # a bot still plays, for nobody
+        if waiting and (seen.in_progress or newest > (learner.heartbeat or 0.0)):  # a bot still plays; nobody learns
             what = f"The learner stopped{since}, and {games_wait(waiting)}."
             yield Trouble("learner stopped", "red", what, start)
     elif learner.died:
@@ -83,7 +83,7 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
             "learner died",
             "red",
             f"The learner (pid {learner.pid}) died. Nothing is lost.",
-            f"A bot that started it starts it again by itself. {start}",
+            f"If a bot started it, the bot restarts it. {start}",
         )
     elif not learner.alive:
         silent = math.inf if learner.heartbeat is None else abs(seen.at - learner.heartbeat)
@@ -104,7 +104,7 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
             f"Resume it: `understudy resume {seen.run_dir}`.",
         )
     elif learner.stats.get("model_trouble"):
-        return  # the model's own check says it
+        return  # the check of the model reports it
     elif learner.activity is Activity.TROUBLE and "No space left" not in learner.state:
         yield Trouble(
             "learner in trouble",
@@ -115,7 +115,7 @@ def _learner(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def _hangs(seen: RunSnapshot) -> Iterator[Trouble]:
-    """The heartbeat comes from another thread and goes on while the loop hangs, as on a disk that does not answer."""
+    """The heartbeat comes from another thread and continues while the loop hangs, for example on a dead disk."""
     learner = seen.learner
     seconds = float(learner.stats.get("loop_seconds") or 0.0)
     most = LONG_STEP_SECONDS if learner.activity is Activity.TRAINING else HANGS_SECONDS
@@ -124,17 +124,17 @@ def _hangs(seen: RunSnapshot) -> Iterator[Trouble]:
             "learner hangs",
             "red",
             f"The learner (pid {learner.pid}) has made no progress for {duration(seconds)}.",
-            "Check whether a disk or a network folder does not answer; end that process and start it again. "
+            "Check whether a disk or a network folder does not respond; end that process and start it again. "
             "Nothing is lost by that.",
         )
 
 
 def how_to_start(seen: RunSnapshot) -> str:
-    """The command that starts again what learned here."""
+    """The command that restarts what learned here."""
     if "selfplay" in seen.learner.stats:
         game = str((seen.learner.stats["selfplay"] or {}).get("game") or "GAME")
         name, _, argument = game.partition(":")
-        if argument.startswith(str(seen.run_dir)):  # the folder of its own versions, which it finds by itself
+        if argument.startswith(str(seen.run_dir)):  # the folder of its own versions, which it finds without an argument
             game = name
         return f"Start it again: `understudy selfplay {game} --run-dir {seen.run_dir}`."
     if not seen.learner.seen and not seen.buffer.count:
@@ -156,20 +156,20 @@ def _model(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def _gate(seen: RunSnapshot) -> Iterator[Trouble]:
-    """The line was shown to be worse, and has not been on stage since."""
+    """Whether the line was shown to be worse and has not returned to the stage since."""
     harm = (seen.learner.stats.get("gate") or {}).get("last_harm")
     if harm and seen.learner.alive:
         yield Trouble(
             "worse model taken off",
             "red",
             f"{clock(harm['at'])}: {harm['sentence']}",
-            "The champion plays, and learning began again from it. Look at rewards, features and training settings "
+            "The champion plays, and learning restarted from it. Check the rewards, features and training settings "
             f"that changed before; the evidence: `understudy gate {seen.run_dir}`.",
         )
 
 
 def _blind_gate(seen: RunSnapshot) -> Iterator[Trouble]:
-    """Models are compared, but by games that would be the same for any model."""
+    """Models are compared, but on games that cannot distinguish any models."""
     blind = (seen.learner.stats.get("gate") or {}).get("blind")
     if blind and seen.learner.alive:
         what, _, advice = blind.partition(". ")
@@ -177,7 +177,7 @@ def _blind_gate(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def _rejected(seen: RunSnapshot) -> Iterator[Trouble]:
-    """A few bad files are normal; a share of them is a defect of whatever writes them."""
+    """A few bad files are normal; a larger share is a bug in the program that writes them."""
     if not seen.latest_files or not seen.reasons or seen.at - seen.reasons[0].at > RECENT_SECONDS:
         return
     share = seen.latest_rejected / seen.latest_files
@@ -187,7 +187,7 @@ def _rejected(seen: RunSnapshot) -> Iterator[Trouble]:
             "red" if share > REJECTED_SHARE_RED else "amber",
             f"The rejected folder grows: {seen.latest_rejected} of the last {seen.latest_files} files "
             f"could not be used. The latest: {seen.reasons[0].reason}",
-            f"Look at what the bot records; the files and their reasons are in {seen.rejected.path}.",
+            f"Check what the bot records; the files and their reasons are in {seen.rejected.path}.",
         )
 
 
@@ -199,7 +199,7 @@ def _not_finite(seen: RunSnapshot) -> Iterator[Trouble]:
                 "amber",
                 f"A batch gave NaN {duration(seen.at - reason.at)} ago; its update was undone, and {reason.name} "
                 "was rejected as the cause.",
-                "Look at the states and rewards of that game, or lower training.learning_rate.",
+                "Check the states and rewards of that game, or lower training.learning_rate.",
             )
             return
     refused = (seen.learner.stats.get("selfplay") or {}).get("refused_updates")
@@ -213,7 +213,7 @@ def _not_finite(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def _skipped(seen: RunSnapshot) -> Iterator[Trouble]:
-    """Nothing is dropped silently."""
+    """Games that were archived without learning: nothing is dropped silently."""
     skipped, at = seen.learner.stats.get("skipped") or {}, seen.learner.stats.get("skipped_at")
     if at is not None and seen.at - at < RECENT_SECONDS and (why := summary(skipped)):
         yield Trouble(
@@ -225,13 +225,13 @@ def _skipped(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def _outliers(seen: RunSnapshot) -> Iterator[Trouble]:
-    """The model is none the worse for them; the bot that made them may be."""
+    """Outliers do not harm the model, but the bot that sent them may have a bug."""
     at = seen.learner.stats.get("outliers_at")
     if at is not None and seen.at - at < RECENT_SECONDS:
         yield Trouble(
             "values out of range",
-            "green",  # it happens in healthy runs, whenever a bot gets further than before
-            f"A value far outside of the range of its feature was learned from {duration(seen.at - at)} ago: "
+            "green",  # this also happens in healthy runs, when a bot gets further than before
+            f"A value far outside the range of its feature was learned from {duration(seen.at - at)} ago: "
             f"{outliers.summary(seen.learner.stats.get('outliers') or [])}.",
             outliers.ADVICE,
         )
@@ -263,7 +263,7 @@ def _queue(seen: RunSnapshot) -> Iterator[Trouble]:
     idle = seen.at - max(worked)
     waits = seen.at - (seen.buffer.oldest_at or seen.at)
     if learner.activity is Activity.TRAINING:
-        at_it = min(idle, waits)  # the batch cannot have begun before its games had come
+        at_it = min(idle, waits)  # the batch cannot have begun before its games arrived
         if at_it > LONG_BATCH_SECONDS:
             yield Trouble(
                 "long batch",
@@ -272,7 +272,7 @@ def _queue(seen: RunSnapshot) -> Iterator[Trouble]:
                 "Lower learner.batch_games, or make the network smaller.",
             )
     elif learner.activity in (Activity.GAME_FIRST, Activity.MACHINE_BUSY, Activity.MEASURING, Activity.NO_MODEL):
-        if min(idle, waits) > LONG_WAIT_SECONDS:  # before that it is a state like any other, and no problem
+        if min(idle, waits) > LONG_WAIT_SECONDS:  # until then, this is a normal state
             yield _long_wait(seen, min(idle, waits))
     elif min(idle, waits) > STALLED_SECONDS and waiting >= batch_wanted(seen):
         yield Trouble(
@@ -281,7 +281,7 @@ def _queue(seen: RunSnapshot) -> Iterator[Trouble]:
             f"{games_wait(waiting)}, and nothing has been learned for {duration(idle)} though the learner runs.",
             f"Look at {seen.run_dir}/logs; end the learner and start it again: nothing is lost by that.",
         )
-    # A bot that ends hundreds of games a second leaves as many during a batch: then a few batches are no long queue.
+    # A bot that ends hundreds of games a second leaves as many during a batch, so a few batches are not a long queue.
     long = max(LONG_QUEUE, LONG_QUEUE_BATCHES * seen.metrics.get("games", 0))
     if waiting > long and learner.activity in (Activity.RUNNING, Activity.TRAINING):
         yield Trouble(
@@ -306,8 +306,8 @@ def _games(seen: RunSnapshot) -> Iterator[Trouble]:
         yield Trouble(
             "no games coming",
             "amber",
-            f"No game has come for {duration(quiet)}.",
-            "See whether the bot still plays, and whether it records into this run directory.",
+            f"No game has arrived for {duration(quiet)}.",
+            "Check whether the bot still plays, and whether it uses this run directory.",
         )
 
 
@@ -332,5 +332,5 @@ def batch_wanted(seen: RunSnapshot) -> int:
 
 
 def games_wait(count: int) -> str:
-    """How many games wait, as the beginning of a sentence."""
+    """How many games wait, as the start of a sentence."""
     return f"{count:,} game waits" if count == 1 else f"{count:,} games wait"

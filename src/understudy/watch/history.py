@@ -25,7 +25,7 @@ _RETURNS = 200
 class Series:
     """One metric. Point i stands for the versions (or updates) up to `x[i]`; `low` and `high` are their extremes.
 
-    `at`, `games`, `decisions` and `version` say where each point is on other x-axes.
+    `at`, `games`, `decisions` and `version` are the positions of each point on other x-axes.
     """
 
     x: list[int] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """What was decided: for each label its share of all decisions of the games up to `x[i]`."""
+    """The actions: for each label, its share of all decisions in the games up to `x[i]`."""
 
     x: list[int] = field(default_factory=list)
     at: list[float] = field(default_factory=list)
@@ -49,13 +49,13 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class RunHistory:
-    """Everything that changes over time in a run."""
+    """All time series of a run."""
 
     versions: int = 0
     games: int = 0
     metrics: dict[str, Series] = field(default_factory=dict)
     along: str = "model version"
-    """What the x of a metric counts: model versions, or the updates of self-play."""
+    """The x-axis of the metrics: model versions, or updates of self-play."""
     win_rate: Rates = field(default_factory=Rates)
     by_axis: dict[str, dict[str, Rates]] = field(default_factory=dict)
     """Result axis → value → rates, for example opponent → random → …"""
@@ -64,15 +64,15 @@ class RunHistory:
     """The same for games that are not the bot's own, by purpose: practice, trial, evaluation."""
     mix: Mix = field(default_factory=Mix)
     returns: list[float] = field(default_factory=list)
-    """Of the bot's own latest games, oldest first, if none has a winner: there is no win rate then."""
+    """Returns of the bot's own latest games, oldest first, if none has a winner and so there is no win rate."""
     last_played: int | None = None
     """The version that played the bot's latest game."""
     players: int | None = None
-    """Of the game of a self-play run, where it was noted."""
+    """The number of players in a self-play run, if it was recorded."""
 
 
 def read_history(ledger: Ledger, *, points: int = 400, since: float = 0.0) -> RunHistory:
-    """The whole history, or what came after the time `since`, in at most `points` points a line."""
+    """The whole history, or the part after the time `since`, with at most `points` points per line."""
     head = ledger.head() or 0
     ((last_game,),) = ledger.query("SELECT coalesce(max(rowid), 0) FROM games")
     results = read_results(ledger, last_game, points, since)
@@ -122,7 +122,7 @@ class _Sum:
 
 @dataclass(slots=True)
 class _Span:
-    """Neighbouring blocks, merged."""
+    """Merged neighbouring blocks."""
 
     x: int = 0
     games: float = 0.0
@@ -151,13 +151,13 @@ def _metrics(ledger: Ledger, head: int, points: int, since: float) -> dict[str, 
 
 
 def _first_version(ledger: Ledger, since: float) -> int:
-    """The first version published at or after a time, to within the largest block."""
+    """The first version published at or after a time, rounded to the largest block."""
     if since <= 0:
         size = METRIC_SIZES[-1]  # blocks of this size are never deleted
         ((block,),) = ledger.query("SELECT min(block) FROM metric_blocks WHERE size = ?", (size,))
         ((first,),) = ledger.query("SELECT coalesce(min(version), 0) FROM versions")
         return int(first) if block is None or first - block * size < size else int(block) * size
-    for size in METRIC_SIZES:  # the small blocks of long ago are gone
+    for size in METRIC_SIZES:  # the small blocks of old versions were deleted
         ((block,),) = ledger.query("SELECT min(block) FROM metric_blocks WHERE size = ? AND until >= ?", (size, since))
         if block is None:
             break

@@ -21,7 +21,7 @@ LEARNING_METRICS: tuple[Metric, ...] = (
         "Champion",
         "",
         "playing",
-        "The version that proved itself last. It is what the gate goes back to.",
+        "The last version that proved itself. The gate returns to it if a later one does harm.",
         "It changes when a version is shown to be better (strict) or not worse (guard).",
         "If it never changes, see the evidence with `understudy gate RUN_DIR`.",
     ),
@@ -52,7 +52,7 @@ LEARNING_METRICS: tuple[Metric, ...] = (
         "The evidence, in live games, that the candidate is worse than the champion. It is taken off at a little over "
         "1 / `gate.error`.",
         "Below 1 most of the time.",
-        "A value that grows says that the last updates did harm: look at rewards and learning rate.",
+        "A growing value means that the latest updates did harm: check rewards and learning rate.",
     ),
     Metric(
         "win_rate",

@@ -18,14 +18,14 @@ _Kind = TypeVar("_Kind", bound=Ledger)
 
 @contextmanager
 def open_ledger(path: Path) -> Iterator[Ledger]:
-    """The ledger to read from; a copy of it where it is of an earlier version, or on a disk that cannot be written."""
+    """The ledger, opened for reading; a copy of it if it is of an earlier version or on a read-only disk."""
     with _open(Ledger, path) as ledger:
         yield ledger
 
 
 @contextmanager
 def open_gate_ledger(path: Path) -> Iterator[GateLedger]:
-    """The same, with what the gate keeps there."""
+    """The same, with the gate's tables."""
     with _open(GateLedger, path) as ledger:
         yield ledger
 
@@ -49,7 +49,7 @@ def _opened(kind: type[_Kind], path: Path) -> _Kind | None:
         if ledger.up_to_date:
             return ledger
         ledger.close()
-    except RunDirError:  # the copy says what is wrong, if it cannot be made either
+    except RunDirError:  # if no copy can be made either, its error says what is wrong
         pass
     return None
 
@@ -60,7 +60,7 @@ def _copied(gate: bool, path: Path, _when: object, _wal_when: object, _thread: i
 
 
 def stamp_of(path: Path) -> tuple[int, int] | None:
-    """What changes when a file does; None if it cannot be asked."""
+    """A value that changes with the file; None if it cannot be determined."""
     try:
         stat = path.stat()
     except OSError:

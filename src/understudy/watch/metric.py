@@ -1,4 +1,4 @@
-"""What a metric is: its name, unit and group, what it means, what is normal, and what to do otherwise."""
+"""The definition of a metric: name, unit and group, meaning, normal range, and what to do otherwise."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ class Metric:
     otherwise: str
     counter: bool = False
     range: tuple[float, float] | None = None
-    """The numbers of `normal`, where charts can draw them."""
+    """The meaning of a number. `unit` is '' for a plain number; `counter`: it only grows, in Prometheus' sense."""
     up_to: str = ""
     """The setting that is the upper end of `range`, where the model has it."""

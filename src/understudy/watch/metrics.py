@@ -16,7 +16,7 @@ __all__ = ["GROUPS", "Metric", "all_metrics", "markdown"]
 
 @functools.cache
 def all_metrics() -> dict[str, Metric]:
-    """Every metric by its name: the core's, then those of registered games."""
+    """All metrics by name: the core's, then those of registered games."""
     of_games = (resolve(spec.metrics) for spec in registered_games().values() if spec.metrics is not None)
     return {metric.name: metric for metric in itertools.chain(LEARNING_METRICS, RUNNING_METRICS, *of_games)}
 
@@ -26,9 +26,9 @@ def markdown() -> Iterator[str]:
     yield "# Metrics"
     yield ""
     yield "Written by `tools/write_metrics_doc.py` from `src/understudy/watch/metrics.py`; the dashboard shows the same"
-    yield "texts. Prometheus gets those that are one figure of a run, each name with `understudy_` before it."
+    yield "texts. Prometheus gets those that are a single number for a run, each name with `understudy_` before it."
     yield ""
-    yield "Ranges given as normal are the middle nine tenths of the 57 updates of one run of"
+    yield "Normal ranges are the middle nine tenths of the 57 updates of one run of"
     yield "`python examples/cartpole.py --seed 0`. Other games have other ranges; sudden changes matter more than"
     yield "levels."
     metrics = all_metrics().values()

@@ -1,4 +1,4 @@
-"""`understudy monitor RUN_DIR`: a run on one screen of a terminal, 80 × 24 or larger, updated every two seconds."""
+"""`understudy monitor RUN_DIR`: a run on one terminal screen, 80 × 24 or larger, updated every two seconds."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from understudy.watch.report import LOG_LINES, look_back
 from understudy.watch.snapshot import RunSnapshot, read_run
 
 REFRESH_SECONDS = 2.0
-_COMPARED = 5  # looks: what changed stays on the screen for ten seconds
+_COMPARED = 5  # snapshots: changes stay highlighted for ten seconds
 
 
 def monitor(run: RunDir, *, once: bool = False) -> int:
-    """Show a run until Ctrl-C; once if asked, or where the output is no terminal.
+    """Show a run until Ctrl-C, or once if requested or if the output is not a terminal.
 
-    Return an exit code: 1 where there is no run, else 0.
+    Returns an exit code: 1 if there is no run, else 0.
     """
     seen = read_run(run, log_lines=LOG_LINES)
     console = Console(highlight=False)

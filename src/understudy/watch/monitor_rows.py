@@ -19,7 +19,7 @@ from understudy.watch.run_files import FileNote, Folder
 from understudy.watch.snapshot import RunSnapshot
 from understudy.watch.win_rates import Rates
 
-ROOMY = 34  # rows from which files have lines of their own
+ROOMY = 34  # rows from which on files get separate lines
 _BARS = "▁▂▃▄▅▆▇█"
 _PLAIN_BARS = "_.-=*#"
 _GAMES_OF = {"practice": "practice games", "trial": "trial games", "evaluation": "evaluation games"}
@@ -35,9 +35,9 @@ def frame(
     note: str = "",
     started: float | None = None,
 ) -> list[Text]:
-    """One screen: as much of the run as fits `height` rows, the most important first, the log in what is left.
+    """One screen: as much of the run as fits into `height` rows, the most important first, the log in the rest.
 
-    `started` is when the monitor was started, None where it shows one frame only.
+    `started` is when the monitor was started, None if it shows only one frame.
     """
     unicode = "utf" in console.encoding.lower()
     health = judge(seen)
@@ -48,7 +48,7 @@ def frame(
         lines.append(Text.assemble((f"{label:<9} ", "bold"), text))
     lines += _log_lines(seen, height - len(lines) - 1, roomy)
     for line in lines:
-        line.plain = in_one_line(line.plain)  # names and notes come from files; rich passes escape sequences on
+        line.plain = in_one_line(line.plain)  # names and notes come from files, and rich passes escape sequences on
         line.no_wrap, line.overflow = True, "ellipsis" if unicode else "crop"
     return lines[:height]
 
@@ -68,13 +68,13 @@ def _heading(seen: RunSnapshot, width: int, note: str) -> Text:
 
 
 def _health_lines(health: Health, width: int) -> list[Text]:
-    """The light, as a word as well as a colour, and the worst trouble in at most three rows."""
+    """The light, as a word and a colour, and the worst problem in at most three rows."""
     lines = _wrapped(f"{health.light.upper():<6} {health.sentence}", width, 3)
     return [Text(line, style=_STYLES[health.light]) for line in lines]
 
 
 def _progress_lines(progress: Improvement, width: int) -> list[Text]:
-    """Whether the bot gets better, which is another question than whether the run works."""
+    """Whether the bot is getting better, which is a separate question from whether the run works."""
     lines = _wrapped(f"{progress.word}: {progress.sentence}", width, 2)
     return [Text(line, style=_STYLES.get(progress.light, "bold")) for line in lines]
 
@@ -106,7 +106,7 @@ def _rows(
     yield from _learner(seen)
     spark = max(min(width - 64, 60), 12)
     stats = seen.learner.stats
-    if "selfplay" in stats:  # it plays itself: there is no win rate
+    if "selfplay" in stats:  # it plays against itself, so there is no win rate
         returns = history.metrics["mean_return"].value if "mean_return" in history.metrics else []
         whose = ", first player" if history.players == 2 else ""
         mean = f"mean {number(seen.metrics.get('mean_return'))} a game{whose}"
@@ -144,7 +144,7 @@ def _model(seen: RunSnapshot) -> str:
     model = seen.model
     if not model.exists:
         return "none yet; the bot makes the first one"
-    published = seen.last_version_at or model.at  # a copy of the file may be younger
+    published = seen.last_version_at or model.at  # a copy of the file may be newer
     age = "-" if published is None else f"{duration(seen.at - published)} old"
     return (
         f"version {number(model.version, '{}')} by {model.publisher or '?'}, {size(model.bytes)}, {age}, "
@@ -153,7 +153,7 @@ def _model(seen: RunSnapshot) -> str:
 
 
 def _stage(seen: RunSnapshot, width: int, *, roomy: bool) -> Iterator[tuple[str, str]]:
-    """Which version plays; where there is room, also on which evidence."""
+    """Which version plays; if there is room, also on what evidence."""
     sentence = str((seen.learner.stats.get("gate") or {}).get("sentence") or "")
     if sentence:
         rows = _wrapped(sentence if roomy else sentence.partition(". ")[0], width - 10, 4 if roomy else 1)
@@ -193,7 +193,7 @@ def _recent(files: Sequence[FileNote], roomy: bool) -> Iterator[tuple[str, str]]
 
 
 def _log_lines(seen: RunSnapshot, room: int, roomy: bool) -> list[Text]:
-    """The last entries that fit: as the log has them where there is room, else one row each."""
+    """The last log entries that fit: complete if there is room, else one row each."""
     entries: list[list[str]] = []
     for line in seen.log:
         if line.startswith("["):

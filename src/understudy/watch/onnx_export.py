@@ -1,8 +1,8 @@
 """`understudy export --onnx`: a model as an ONNX graph, with its normalisers, for other languages and runtimes.
 
-The graph of a network of the core takes `states` (N, S), not normalised, and gives `probabilities` and `logits` (N, A)
-and `values` (N,) in units of reward. For a transformer the rows are one game so far, and row t is the decision in state
-t. A network of a game makes its own graph with a method `to_onnx`.
+The graph of a core network takes `states` (N, S), not normalised, and returns `probabilities` and `logits` (N, A) and
+`values` (N,) in units of reward. For a transformer, the rows are one game so far, and row t is the decision in state t.
+A game's own network makes its graph with a method `to_onnx`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPSET = 17
 
 
 def to_onnx(run: RunDir, folder: Path, version: int | None = None) -> list[Path]:
-    """Write the model that bots load, or a version, as `model.onnx`; return the file."""
+    """Write a version, by default the one that bots load, as `model.onnx`; returns the file."""
     _, state = ModelStore(run.model, run.ledger).stored(version)
     content = onnx_bytes(state)
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ class _Graph:
         return self.node("Add", self.node("MatMul", x, weights[:-1]), weights[-1])
 
     def normalized(self, model: LiveModel) -> str:
-        """The states as the network takes them."""
+        """The normalised states, which the network takes."""
         normalizer = model.trainer.normalizer
         if not normalizer.enabled:
             return "states"
@@ -97,7 +97,7 @@ class _Graph:
         )
 
     def layers(self, x: str, parts: dict[str, NDArray[Any]], prefix: str) -> tuple[str, NDArray[Any]]:
-        """What the last matrix of a perceptron takes in, and that matrix: the head, above it the one for the inputs."""
+        """The input of a perceptron's last matrix, and that matrix: the skip matrix above the head."""
         inputs, head, skip = x, parts[f"{prefix}head"], parts.get(f"{prefix}skip")
         for name, weights in parts.items():
             if name.startswith(f"{prefix}hidden"):
@@ -121,7 +121,7 @@ class _Graph:
         return self._norm(x, parts["final_norm"])
 
     def _distances(self, context: int) -> tuple[str, str]:
-        """Of each pair of rows the column of its position bias, (N, N); and which pairs are outside of the window."""
+        """For each pair of rows, the column of its position bias, (N, N), and which pairs are outside the window."""
         count = self.node("Gather", self.node("Shape", "states"), np.array(0), axis=0)
         row = self.node("Range", np.array(0), count, np.array(1))
         apart = self.node("Sub", self.node("Unsqueeze", row, np.array([1])), self.node("Unsqueeze", row, np.array([0])))
@@ -159,7 +159,7 @@ class _Graph:
         self.node("Add", scaled, _scalar(values.mean), out="values")
 
     def finished(self) -> bytes:
-        """The file, checked. Names of features and actions are in its metadata."""
+        """The checked file. Names of features and actions are in its metadata."""
         from onnx import checker  # noqa: PLC0415 - an optional library
 
         spec, number = self._state.spec, self._types.FLOAT

@@ -1,4 +1,4 @@
-"""Where a run stands: not started, running, waiting, paused, finished or failed, with a detail and since when.
+"""The phase of a run: not started, running, waiting, paused, finished or failed, with a detail and since when.
 
 A phase says what happens; `understudy.watch.health` says whether that is a problem.
 """
@@ -17,7 +17,7 @@ Word = Literal["not started", "running", "waiting", "paused", "finished", "faile
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """`detail` is what it waits for, who paused it, or how it failed; `since` is None where nobody noted it."""
+    """`detail` is what it waits for, who paused it, or how it failed; `since` is None if it is not known."""
 
     word: Word
     detail: str = ""
@@ -33,7 +33,7 @@ class Phase:
 
 
 def phase_of(seen: RunSnapshot) -> Phase:
-    """Where a run stands, by one look at it."""
+    """The phase of a run, from one snapshot."""
     learner = seen.learner
     if not learner.seen:
         return Phase("not started")
@@ -58,5 +58,5 @@ _WAITS = {
 
 
 def _without_games(seen: RunSnapshot) -> bool:
-    """Beside a bot that plays no game at the moment, with all games learned from."""
+    """Whether the bot plays no game at the moment and all games are learned from."""
     return "selfplay" not in seen.learner.stats and not seen.buffer.count and not seen.in_progress

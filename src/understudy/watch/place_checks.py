@@ -1,4 +1,4 @@
-"""What can be wrong with the place of a run: its disk, its file system, and the clocks of those that use it.
+"""Possible problems of a run's place: its disk, its file system, and the clocks of its machines.
 
 Pure functions of a `RunSnapshot`, for `health_checks.py`.
 """
@@ -64,7 +64,7 @@ def _clocks(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def _read_only(seen: RunSnapshot) -> Iterator[Trouble]:
-    """A copy that is only looked at may be; a run that a bot uses may not."""
+    """A copy for viewing may be read-only; a run in use may not."""
     if seen.read_only:
         used = seen.learner.alive or seen.in_progress
         yield Trouble(
@@ -76,7 +76,7 @@ def _read_only(seen: RunSnapshot) -> Iterator[Trouble]:
 
 
 def _place(seen: RunSnapshot) -> Iterator[Trouble]:
-    """A network drive and a synchronised folder work for one machine, with limits."""
+    """A network drive or a synchronised folder works for one machine, with limits."""
     if seen.network is not None:
         yield Trouble(
             "network drive",

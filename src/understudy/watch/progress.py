@@ -1,8 +1,8 @@
 """Progress: is the bot getting better? A light and a sentence, from the most informative results.
 
-The bot's own games say most: its latest games against those before, by the win rate, or by the return if the game has
-no winner. Without any, evaluation games do: the version that was evaluated last against the one that was evaluated
-first. Self-play without an evaluator has only the mean return, which says something if the game has one player.
+The bot's own games are the most informative: its latest games against those before, by the win rate, or by the return
+if the game has no winner. Without any, evaluation games are used: the version evaluated last against the one evaluated
+first. Self-play without an evaluator has only the mean return, which is informative if the game has one player.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from understudy.watch.win_rates import Rates
 
 _FEW_GAMES = 20
 _FEW_UPDATES = 20
-_MEAN_OF = 100  # games that a mean return is over
+_MEAN_OF = 100  # number of games in a mean return
 _FEW_MEANS = 12
 Verdict = Literal["better", "no change shown", "worse", "unknown"]
 _WORDS: dict[Verdict, str] = {
@@ -34,7 +34,7 @@ _LIGHTS: dict[Verdict, str] = {"better": "green", "no change shown": "", "worse"
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """The answer: a verdict at the 95 % level, and what it rests on in one sentence."""
+    """The answer: a verdict at the 95 % level, and its basis in one sentence."""
 
     verdict: Verdict
     sentence: str
@@ -46,7 +46,7 @@ class Improvement:
 
     @property
     def light(self) -> str:
-        """Green: better. Red: worse. Off: chance may explain the difference, or there is too little to compare."""
+        """Green: better. Red: worse. Off: the difference may be chance, or there is too little to compare."""
         return _LIGHTS[self.verdict]
 
 
@@ -66,7 +66,7 @@ def judge_progress(history: RunHistory) -> Improvement:
 
 
 def of_games(rates: Rates) -> Improvement:
-    """The last games against those before."""
+    """Compare the last games with those before."""
     last, n = rates.value[-1], rates.games[-1]
     now = f"{last:.0%} of the last {n} games won"
     start = rates.played[-1] - n  # the two spans share no game
@@ -78,12 +78,12 @@ def of_games(rates: Rates) -> Improvement:
     return Improvement(verdict, f"{now}, {then:.0%} of the {m} before{_END[verdict]}")
 
 
-# The verdict stands before the sentence; only what it means that no change is shown is not plain.
+# The verdict is shown before the sentence; only "no change shown" needs an explanation.
 _END: dict[Verdict, str] = {"better": ".", "worse": ".", "no change shown": "; the difference may be chance."}
 
 
 def _of_versions(rates: Rates) -> Improvement:
-    """The version that was evaluated last against the first."""
+    """Compare the version that was evaluated last with the first."""
     now = f"Version {rates.x[-1]} won {rates.value[-1]:.0%} of {rates.games[-1]} evaluation games"
     if len(rates.x) < 2:
         return Improvement("unknown", f"{now}; there is no other version to compare with yet.")
@@ -92,7 +92,7 @@ def _of_versions(rates: Rates) -> Improvement:
 
 
 def _compared(now: tuple[float, int], before: tuple[float, int]) -> Verdict:
-    """Two win rates (rate, games), by the usual test of two proportions."""
+    """Compare two win rates (rate, games) by the standard test of two proportions."""
     (last, n), (then, m) = now, before
     pooled = (last * n + then * m) / (n + m)
     spread = math.sqrt(max(pooled * (1 - pooled), 1e-9) * (1 / n + 1 / m))
@@ -101,7 +101,7 @@ def _compared(now: tuple[float, int], before: tuple[float, int]) -> Verdict:
 
 
 def of_returns(returns: Sequence[float]) -> Improvement:
-    """The latest returns against those before."""
+    """Compare the latest returns with those before."""
     n = len(returns) // 2
     last = returns[-n:] if n else returns
     now = f"The last {len(last)} games have a mean return of {fmean(last):.4g}"
@@ -113,10 +113,10 @@ def of_returns(returns: Sequence[float]) -> Improvement:
 
 
 def _of_one_player(returns: Series) -> Improvement:
-    """The mean return of the first hundred games against those of the last third of the run.
+    """Compare the mean return of the first hundred games with the last third of the run.
 
-    Each value is a mean over the last hundred games, so values that are a hundred games apart are independent. Whether
-    the first one is like the last ones is a question of prediction: it is compared with their spread.
+    Each value is a mean over the last hundred games, so values a hundred games apart are independent. Whether the first
+    value fits the later ones is a question of prediction: it is compared with their spread.
     """
     means = [returns.value[0]]
     counted = returns.games[0]
@@ -137,7 +137,7 @@ def _of_one_player(returns: Series) -> Improvement:
 
 
 def _compared_means(now: tuple[Sequence[float], int], before: tuple[Sequence[float], int]) -> Verdict:
-    """Two means by Welch's test, each with its number of independent values."""
+    """Compare two means by Welch's test, each with its number of independent values."""
     difference = fmean(now[0]) - fmean(before[0])
     spread = math.sqrt(sum(pvariance(values) / (n - 1) for values, n in (now, before)))
     if abs(difference) <= Z95 * spread or difference == 0:
@@ -146,7 +146,7 @@ def _compared_means(now: tuple[Sequence[float], int], before: tuple[Sequence[flo
 
 
 def _of_mean_return(returns: Series) -> Improvement:
-    """The mean return: of two players it says nothing about strength, so no verdict is given."""
+    """The mean return of two players says nothing about strength, so there is no verdict."""
     text = f"The mean return is {returns.value[-1]:.4g}"
     if len(returns.x) >= _FEW_UPDATES:
         part = len(returns.x) // 4

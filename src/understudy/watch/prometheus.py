@@ -1,4 +1,4 @@
-"""The text that Prometheus scrapes: the newest figures of one or more runs."""
+"""The text that Prometheus scrapes: the newest values of one or more runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Sample = tuple[str, dict[str, str], float]
 
 
 def exposition(runs: Sequence[RunSnapshot]) -> str:
-    """The answer to GET /metrics; a figure that is not known is left out."""
+    """The answer to GET /metrics; unknown values are left out."""
     found: dict[str, list[str]] = {}
     for seen in runs:
         for name, labels, value in samples(seen):
@@ -48,7 +48,7 @@ def exposition(runs: Sequence[RunSnapshot]) -> str:
 
 
 def samples(seen: RunSnapshot) -> Iterator[Sample]:
-    """Every figure of a run that is known now, with its labels."""
+    """Every known value of a run, with its labels."""
     yield "health", {}, _LIGHTS[judge(seen).light]
     if not seen.exists:
         return

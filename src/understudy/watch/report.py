@@ -1,4 +1,4 @@
-"""A run for programs: one line for scripts, and everything as JSON. Needs no library but NumPy."""
+"""A run for programs: one line for scripts, and everything as JSON. Needs only NumPy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from understudy.watch.progress import judge_progress
 from understudy.watch.snapshot import RunSnapshot, read_run
 from understudy.watch.update_history import with_updates
 
-LOG_LINES = 102  # the last ones of the log, which are shown or told
+LOG_LINES = 102  # the last lines of the log that are shown or included
 _POINTS = 60
 
 
 def status_line(run: RunDir) -> tuple[str, int]:
-    """A run in one line of `name=value` for scripts, and an exit code: 1 if something is wrong with it, else 0."""
+    """A run in one line of `name=value` for scripts, and an exit code: 1 if something is wrong, else 0."""
     seen, history = read_run(run), look_back(run)
     health = judge(seen)
     rate = history.win_rate.value
@@ -43,7 +43,7 @@ def status_line(run: RunDir) -> tuple[str, int]:
 
 
 def as_json(run: RunDir) -> tuple[str, int]:
-    """Everything that the monitor knows, for programs, and an exit code: 1 where there is no run, else 0."""
+    """All data of the monitor, for programs, and an exit code: 1 if there is no run, else 0."""
     seen = read_run(run, log_lines=LOG_LINES)
     return json.dumps(_report(run, seen), indent=1), 0 if seen.exists else 1
 
@@ -60,7 +60,7 @@ def _report(run: RunDir, seen: RunSnapshot) -> dict[str, Any]:
 
 
 def look_back(run: RunDir) -> RunHistory:
-    """The history, or an empty one where the ledger cannot be read (the snapshot says why)."""
+    """The history; an empty one if the ledger cannot be read (the snapshot says why)."""
     history = RunHistory()
     if run.ledger.exists():
         with contextlib.suppress(RunDirError), open_ledger(run.ledger) as ledger:

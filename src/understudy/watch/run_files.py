@@ -14,12 +14,12 @@ from typing import Any
 from understudy.files.plain_json import parsed_json
 
 _LOG_BYTES = 20_000
-_MEASURED_FILES = 20_000  # measuring more would take too long every two seconds
+_MEASURED_FILES = 20_000  # measuring more files would take too long every two seconds
 
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
-    """One file: `result` is what its name says, '' if it says nothing."""
+    """One file; `result` comes from its name, '' if the name has none."""
 
     name: str
     result: str
@@ -29,7 +29,7 @@ class FileNote:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """One folder of games. With more than 20,000 files the rest is not measured, and `bytes` is None."""
+    """One folder of games. Beyond 20,000 files the rest is not measured, and `bytes` is None."""
 
     path: str
     count: int = 0
@@ -51,7 +51,7 @@ class Rejection:
 
 
 def read_folder(path: Path, recent: int, problems: list[str]) -> Folder:
-    """A folder of games with its newest files; what cannot be read is added to `problems`."""
+    """A folder of games with its newest files; errors are added to `problems`."""
     measured = list(itertools.islice(files_in(path, ".npz", problems), _MEASURED_FILES))
     count = len(measured) if len(measured) < _MEASURED_FILES else sum(1 for _ in _names(path, ".npz", problems))
     return Folder(
@@ -64,11 +64,11 @@ def read_folder(path: Path, recent: int, problems: list[str]) -> Folder:
 
 
 def files_in(folder: Path, suffix: str, problems: list[str]) -> Iterator[FileNote]:
-    """The files of a folder whose names end in `suffix`, in no order."""
+    """The files of a folder whose names end in `suffix`, in arbitrary order."""
     for entry in _names(folder, suffix, problems):
         try:
             stat = entry.stat()
-        except OSError:  # it has just been moved
+        except OSError:  # it was just moved
             continue
         yield FileNote(entry.name, _result(entry.name), stat.st_size, stat.st_mtime)
 
@@ -84,13 +84,13 @@ def _names(folder: Path, suffix: str, problems: list[str]) -> Iterator[os.DirEnt
 
 
 def _result(name: str) -> str:
-    """What the name of a game's file says of its end: game_20260125_143022_Victory_<id>.npz."""
+    """The result in the name of a game's file: game_20260125_143022_Victory_<id>.npz."""
     parts = name.removesuffix(".npz").split("_")
     return parts[3] if len(parts) > 3 and parts[0] == "game" else ""
 
 
 def reasons_beside(folder: Path, recent: int) -> tuple[Rejection, ...]:
-    """The latest reasons from the notes beside the files, for when the ledger cannot tell."""
+    """The latest reasons from the notes beside the files, used if the ledger does not have them."""
     notes = heapq.nlargest(recent, files_in(folder, ".reason.json", []), key=lambda note: note.at)
     found = []
     for note in notes:
@@ -114,11 +114,11 @@ def tail(path: Path, lines: int) -> list[str]:
 
 
 def parsed(lines: list[str]) -> Iterator[dict[str, Any]]:
-    """The JSON objects among some lines."""
+    """The JSON objects in some lines."""
     for line in lines:
         try:
             event = parsed_json(line)
-        except ValueError:  # the line was cut, or is being written
+        except ValueError:  # the line was cut off, or is being written
             continue
         if isinstance(event, dict):
             yield event

@@ -1,4 +1,4 @@
-"""The core's metrics of a running process: speed, queue, machine, and figures of one game."""
+"""The core's metrics of a running process: speed, queue, machine, and metrics of one game."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ RUNNING_METRICS: tuple[Metric, ...] = (
         "Learner at work",
         "0 or 1",
         "machine",
-        "1 while the learner's heart beats and it has not said that it stopped.",
+        "1 while the learner sends heartbeats and has not reported that it stopped.",
         "1.",
         "`understudy learn RUN_DIR` starts one.",
     ),
@@ -111,7 +111,7 @@ RUNNING_METRICS: tuple[Metric, ...] = (
         "Health",
         "0 green or grey, 1 amber, 2 red",
         "machine",
-        "The traffic light. Red: nothing is learned until somebody acts; amber: look at it soon.",
+        "The traffic light. Red: nothing is learned until a person acts; amber: look at it soon.",
         "0.",
         "`understudy monitor RUN_DIR --once` says in words what is wrong and what to do.",
     ),
@@ -141,7 +141,7 @@ RUNNING_METRICS: tuple[Metric, ...] = (
         "machine",
         "What other programs use of the CPU, the learner and its workers not counted (needs psutil).",
         "Below resources.cpu_threshold (80).",
-        "Above it the workers wait, so that the game has the machine.",
+        "Above it the workers wait, so that the game has the CPU.",
     ),
     Metric(
         "memory_percent",
@@ -175,8 +175,8 @@ RUNNING_METRICS: tuple[Metric, ...] = (
         "Reward",
         "reward",
         "game",
-        "What the bot was given for each decision, and what that came to so far.",
-        "Near 0 until the end brings the result, where the rewards pay for nothing else.",
+        "The reward of each decision, and the sum so far.",
+        "Near 0 until the end, if only the result is rewarded.",
         "If the sum rises in games that are lost, the rewards pay for something other than winning.",
     ),
     Metric(

@@ -1,6 +1,6 @@
 """RunSnapshot: everything that a monitor shows of a run at one moment, as far as it can be read.
 
-A part that is missing, damaged or locked leaves its figures empty and a sentence in `problems`; nothing raises, and
+If a part is missing, damaged or locked, its values stay empty and `problems` gets a sentence; no error is raised, and
 nothing is written.
 """
 
@@ -34,13 +34,13 @@ from understudy.watch.run_files import NO_FOLDER, Folder, Rejection, files_in, p
 
 _RECENT = 5
 _LOG_LINES = 12
-_LATEST_FILES = 100  # files processed, of which the share of rejected ones is counted
+_LATEST_FILES = 100  # processed files, over which the share of rejected ones is computed
 _LATEST_GAMES = 100  # of the bot, whose results are counted
 
 
 @dataclass(frozen=True, slots=True)
 class ModelNote:
-    """The model that bots load; None where there is none, or where its file does not say."""
+    """The model that bots load; a value is None if there is no model, or if its file does not have it."""
 
     path: str
     exists: bool = False
@@ -53,12 +53,12 @@ class ModelNote:
     actions: tuple[str, ...] = ()
     kept: tuple[int, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
-    """Of network and training, by their full names."""
+    """Settings of network and training, by full name."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerNote:
-    """What the learner last said of itself. `stats` is `status.json` as it is."""
+    """The learner's last status. `stats` is the content of `status.json`."""
 
     seen: bool = False
     alive: bool = False
@@ -71,14 +71,14 @@ class LearnerNote:
     last_error: str | None = None
     paused_by_request: bool = False
     died: bool = False
-    """It ended without a word: nobody holds its lock, though its last heartbeat is still fresh."""
+    """Whether it died: nobody holds its lock, although its last heartbeat is recent."""
     clock_ahead: float = 0.0
-    """Seconds between its clock and this machine's, while it is alive."""
+    """Seconds by which its clock is ahead of this machine's, while it is alive."""
     stats: dict[str, Any] = field(default_factory=dict)
 
     @property
     def run_state(self) -> RunState | None:
-        """The state that `state` is the text of; None if it is not one that this version knows."""
+        """The parsed `state`; None if this version does not know it."""
         return RunState.parse(self.state)
 
     @property
@@ -96,7 +96,7 @@ class RunSnapshot:
     exists: bool = False
     problems: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    """Folders that are not there."""
+    """Missing folders."""
     buffer: Folder = NO_FOLDER
     in_progress: int = 0
     last_move_at: float | None = None
@@ -105,7 +105,7 @@ class RunSnapshot:
     rejected: Folder = NO_FOLDER
     reasons: tuple[Rejection, ...] = ()
     latest_files: int = 0
-    """How many of the last files processed are counted below."""
+    """The number of recent files of which the rejected ones are counted below."""
     latest_rejected: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     results: dict[str, int] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class RunSnapshot:
     ledger_version: int | None = None
     """The newest version in the ledger."""
     metrics: dict[str, float] = field(default_factory=dict)
-    """Of the newest version that was trained."""
+    """The metrics of the newest trained version."""
     model: ModelNote = ModelNote("")
     learner: LearnerNote = LearnerNote()
     workers: tuple[str, ...] = ()
@@ -127,11 +127,11 @@ class RunSnapshot:
     network: str | None = None
     """The kind of network file system that the run directory is on; None on a local disk."""
     synchronised: str | None = None
-    """The folder above it that a program synchronises with other machines."""
+    """The parent folder that a program synchronises with other machines."""
     conflict_copies: tuple[str, ...] = ()
     inside: Contents = UNCHECKED
     work: dict[str, WorkSummary] = field(default_factory=dict)
-    """What the background work of games has done, by its name."""
+    """Summaries of the games' background work, by name."""
     log: tuple[str, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
 
@@ -143,9 +143,9 @@ class RunSnapshot:
 def read_run(
     run: RunDir, *, recent: int = _RECENT, log_lines: int = _LOG_LINES, ledger_seconds: float = LEDGER_SECONDS
 ) -> RunSnapshot:
-    """Look at a run directory. It need not exist, be whole, or be writable.
+    """Read a run directory. It need not exist, be complete, or be writable.
 
-    A ledger so large that SQLite's check of it takes more than `ledger_seconds` counts as sound.
+    A ledger whose check by SQLite takes more than `ledger_seconds` counts as sound.
     """
     now = time.time()
     if not run.root.is_dir():
@@ -195,7 +195,7 @@ def read_run(
 
 
 def _from_ledger(run: RunDir, ledger: Ledger, seen: RunSnapshot, recent: int) -> dict[str, Any]:
-    """What the ledger knows better than the folders."""
+    """Values that the ledger knows better than the folders."""
     outcomes = ledger.games_by_outcome()
     games = ledger.query("SELECT ended, at FROM games ORDER BY rowid DESC LIMIT ?", (_LATEST_FILES,))
     rejections = ledger.query("SELECT name, reason, at FROM rejected ORDER BY at DESC LIMIT ?", (_LATEST_FILES,))
@@ -288,7 +288,7 @@ def _kept_versions(folder: Path) -> tuple[int, ...]:
 
 
 def _read_only(run: RunDir) -> tuple[str, ...]:
-    """Only the run itself, if that is; else each folder."""
+    """The run itself, if it is read-only; otherwise each read-only folder."""
     closed = [folder for folder in run.folders if folder.is_dir() and not os.access(folder, os.W_OK)]
     if run.root in closed:
         return ("everything",)

@@ -1,4 +1,4 @@
-"""What is known of who is on stage: the gate's report, ratings, who met whom, and records by opponent."""
+"""The data about the stage: the gate's report, ratings, pairwise results, and results by opponent."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class StageRecord:
 
 @dataclass(frozen=True, slots=True)
 class StageView:
-    """Everything that the page shows."""
+    """The content of the page Stage."""
 
     trouble: str = ""
     """Why the ledger could not be read."""
     report: GateReport | None = None
     ratings: tuple[Rating, ...] = ()
-    """Players are "v7", opponents and anchors by their names."""
+    """Players are "v7", opponents and anchors by name."""
     published: Mapping[int, float] | None = None
     """When each version was published."""
     met: Mapping[tuple[int, int], tuple[float, int]] | None = None
@@ -51,7 +51,7 @@ class StageView:
 
 
 def read_stage(ledger: Path) -> StageView:
-    """Read it all; an empty view where there is no run yet."""
+    """Read everything; an empty view if there is no run yet."""
     if not ledger.exists():
         return StageView()
     try:
@@ -99,7 +99,7 @@ FROM gate_blocks JOIN gate_games USING (block) WHERE difference IS NOT NULL GROU
 
 
 def _rated(games: Mapping[tuple[str, str], _Counts]) -> set[str]:
-    """Everybody whom one fit rates: of a long run the versions with the most games, since its cost grows with n³."""
+    """All players of one fit. In a long run, only the versions with the most games, because the cost grows with n³."""
     played: Counter[str] = Counter()
     for two, counts in games.items():
         for name in two:
@@ -108,7 +108,7 @@ def _rated(games: Mapping[tuple[str, str], _Counts]) -> set[str]:
 
 
 def _version_name(player: str) -> str:
-    """ "run v7" is version 7 here; others keep their names."""
+    """The name of a player; "run v7" is version 7 here, other names stay."""
     found = _NAME.fullmatch(player)
     return f"v{found[1]}" if found and "vote" not in player else player
 
@@ -137,7 +137,7 @@ def _met(games: Mapping[tuple[str, str], _Counts]) -> dict[tuple[int, int], tupl
 
 
 def _opponents(ledger: Ledger) -> tuple[StageRecord, ...]:
-    """Of games that have a score, most played first."""
+    """For games with a score, the most frequent opponents first."""
     if not has_gate(ledger, "gate_blocks", "gate_games"):
         return ()
     query = """

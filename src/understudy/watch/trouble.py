@@ -1,4 +1,4 @@
-"""What a check of a run finds."""
+"""The findings of a check of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Light = Literal["grey", "green", "amber", "red"]
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that is wrong, and what to do about it."""
+    """A problem, and what to do about it."""
 
     name: str
     light: Light

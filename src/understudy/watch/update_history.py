@@ -14,7 +14,7 @@ UPDATE = "update"
 
 
 def with_updates(history: RunHistory, path: Path, points: int = 400) -> RunHistory:
-    """The history with the metrics of each update in place of those of the versions, where a run has them."""
+    """The history with metrics per update instead of per version, if the run has them."""
     rows = read_updates(path)
     if not rows:
         return history

@@ -13,17 +13,17 @@ from understudy.ledger.connection import Ledger
 from understudy.ledger.history import EVALUATION, GAME_SIZES, VERSION_SIZES, labelled
 from understudy.models.intervals import wilson
 
-_RATE_GAMES = 50  # a win rate is over at least this many games, where there are as many
+_RATE_GAMES = 50  # a win rate covers at least this many games, if there are as many
 _BARS = 40
-_ROWS_A_POINT = 8  # rows or blocks that are read for a point, at most: a look must not cost much CPU
+_ROWS_A_POINT = 8  # most rows or blocks read for a point: a refresh must not cost much CPU
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """A win rate; a tie counts half. Point i is over the `games[i]` games up to game `x[i]`.
+    """A win rate; a tie counts half. Point i covers the `games[i]` games up to game `x[i]`.
 
-    From `low` to `high` is its 95 % confidence interval. By version, `x[i]` is the first and `to[i]` the last version
-    of a range that played.
+    `low` and `high` are its 95 % confidence interval. By version, `x[i]` is the first and `to[i]` the last version of a
+    range that played.
     """
 
     x: list[int] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Rates:
     high: list[float] = field(default_factory=list)
     games: list[int] = field(default_factory=list)
     played: list[int] = field(default_factory=list)
-    """How many games of this series there were up to each point."""
+    """The number of games of this series up to each point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class _Counts:
 
 
 def read_results(ledger: Ledger, games: int, points: int, since: float) -> dict[str, Results]:
-    """Results by purpose; the bot's own games have the purpose ''. Of evaluation, each version is one point."""
+    """Results by purpose; the bot's own games have the purpose ''. In evaluation, each version is one point."""
     window = max(_RATE_GAMES, games // 50)
     size, group = game_blocks(games, points)
     found = {
@@ -112,7 +112,7 @@ def _rates_by_axis(
 
 
 def _evaluations(ledger: Ledger, since: float) -> list[_Counts]:
-    """What each evaluated version won, by the evaluator that was used last."""
+    """The results of each evaluated version, by the evaluator that was used last."""
     if not ledger.query("SELECT 1 FROM sqlite_master WHERE name = 'evaluations'"):
         return []
     found: dict[int, _Counts] = {}
@@ -129,7 +129,7 @@ def _evaluations(ledger: Ledger, since: float) -> list[_Counts]:
 
 
 def _grouped(rows: Iterable[Sequence[Any]], group: int, size: int, games: int) -> list[_Counts]:
-    """Results of (block, won, lost, tied, until), `group` neighbouring blocks in one."""
+    """Results of (block, won, lost, tied, until), with `group` neighbouring blocks merged."""
     found: dict[int, _Counts] = {}
     for block, won, lost, tied, until in rows:
         number = block // group
@@ -164,7 +164,7 @@ def _rates_by_version(ledger: Ledger, purpose: str, since: float) -> Rates:
 
 
 def _trailing(results: Sequence[_Counts], window: int) -> Rates:
-    """The rate at each point over its own games and as many before as make up the window."""
+    """The rate at each point over its own games and enough earlier ones to fill the window."""
     rates = Rates()
     start, won, games, played = 0, 0.0, 0, 0
     for end, point in enumerate(results):
@@ -188,16 +188,16 @@ def _trailing(results: Sequence[_Counts], window: int) -> Rates:
 
 
 def game_blocks(games: int, points: int) -> tuple[int, int]:
-    """The size of block to read, and how many of them make a point."""
+    """The size of block to read, and the number of blocks per point."""
     size = block_size(games, GAME_SIZES, points)
     return size, group_size(games // size + 1, points)
 
 
 def block_size(rows: int, sizes: Sequence[int], points: int) -> int:
-    """The finest block of which not too many are needed."""
+    """The finest block size that does not need too many blocks."""
     return next((size for size in sizes if rows / size <= _ROWS_A_POINT * points), sizes[-1])
 
 
 def group_size(blocks: int, points: int) -> int:
-    """How many neighbouring blocks make a point. They begin at multiples of it, which may take one point more."""
+    """The number of neighbouring blocks per point. They begin at multiples of it, which may need one more point."""
     return max(math.ceil(blocks / max(points - 1, 1)), 1)

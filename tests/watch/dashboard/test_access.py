@@ -65,7 +65,7 @@ def test_the_names_of_this_machine_pass(host: str) -> None:
 def test_a_foreign_host_is_refused(host: str) -> None:
     status, _, text = ask(DashboardSettings(), host=host)
     assert status == 403
-    assert "does not go by the name" in text
+    assert "is not known by the name" in text
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9", "http://[", "file://"])

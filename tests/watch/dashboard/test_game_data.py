@@ -52,7 +52,8 @@ def test_the_probabilities_of_a_played_game_come_out_as_they_were(run: RunDir, m
     np.testing.assert_allclose(chosen, np.exp(view.episode.log_probs), rtol=1e-4)
     assert (view.probabilities[:, 1] == 0).all() == masked
     assert (
-        view.source == "Computed with version 1, which played; they agree with what was recorded of the actions taken."
+        view.source
+        == "Computed with version 1, which played; they agree with the recorded probabilities of the actions taken."
     )
     assert view.labels == ACTIONS
 
@@ -73,7 +74,7 @@ def test_a_version_that_trained_meanwhile_is_not_passed_off_as_the_one_that_play
     (run.versions / "000001.npz").unlink()
     ModelStore(run.root / "elsewhere" / "m.npz", run.root / "elsewhere.sqlite").create(other)
     (run.root / "elsewhere" / "versions" / "000001.npz").rename(run.versions / "000001.npz")
-    assert "differs by up to" in view_game(run, game).source
+    assert "differ by up to" in view_game(run, game).source
 
 
 def test_a_trial_is_named_as_the_reason_why_probabilities_differ(run: RunDir) -> None:

@@ -125,7 +125,7 @@ def test_the_table_is_filtered_and_a_game_opens_with_its_decisions(page: Tab, ad
     assert "Opponent race\nZerg\n" in text
     assert "Difficulty\nHard\n" in text
     assert (
-        "Computed with version 1, which played; what was recorded of the actions taken differs" in text
+        "Computed with version 1, which played; the recorded probabilities of the actions taken differ" in text
     )  # the test's games say 1/3 each
     labels = page.evaluate("[...document.querySelectorAll('main .chart text')].map(t => t.textContent)")
     assert {"LEFT", "RIGHT", "STAY", "decision"} <= set(labels)
@@ -203,7 +203,7 @@ def test_a_learner_is_paused_and_resumed_from_the_page(page: Tab, address: str, 
         page.click(".choices .danger")
         page.wait_for_text("Stop the learner?")
         page.click(".ask .confirm")
-        page.wait_for_text("The learner is asked to stop.")
+        page.wait_for_text("The learner was asked to stop.")
         thread.join(60)
         assert not thread.is_alive()  # it was asked to stop, and did
     finally:

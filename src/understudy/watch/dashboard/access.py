@@ -1,8 +1,8 @@
 """Access control of the dashboard: which requests are answered, for pages and websockets.
 
-A page anywhere on the web can make a visitor's browser send requests to this machine. Three things stand against it:
-the Host header must name this dashboard (a foreign name that was pointed at this machine does not), the Origin header,
-where there is one, must be the dashboard's own, and where a token is set the visitor must have shown it.
+Any web page can make a visitor's browser send requests to this machine. There are three protections: the Host header
+must name this dashboard (a foreign name that resolves to this machine does not), the Origin header, if present, must be
+the dashboard's own, and if a token is set, the visitor must have entered it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WRONG_TOKEN_SECONDS = 1.0
 _MOST_FORM_BYTES = 4096
 _SESSIONS = 1000
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
-# The browser itself refuses whatever a page would load from elsewhere. Vue compiles its templates in the browser.
+# The browser itself blocks content from other sites. Vue needs unsafe-eval to compile its templates in the browser.
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; form-action 'self'; "
@@ -40,7 +40,7 @@ _POLICY = (
 _HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # with less, the browser calls the origin of the login form "null"
+    (b"referrer-policy", b"same-origin"),  # with a stricter policy, the browser sends "null" as the login form's origin
 ]
 _PAGE = """<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Understudy</title><style>:root{{color-scheme:light dark}}
@@ -52,37 +52,37 @@ input,button{{font:inherit;padding:.5rem .75rem;width:100%;box-sizing:border-box
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches this address."""
+    """Whether this address can be reached only from this machine."""
     address = _address(host)
     return host == "localhost" if address is None else address.is_loopback
 
 
 def check(settings: DashboardSettings) -> None:
-    """Raise SettingsError unless the dashboard may listen where it is told to."""
+    """Raise SettingsError if the dashboard may not listen on this address."""
     if settings.token and len(settings.token) < LEAST_TOKEN:
         raise SettingsError(f"dashboard.token has {len(settings.token)} characters; it needs at least {LEAST_TOKEN}.")
     if not settings.token and not is_loopback(settings.host):
         raise SettingsError(
-            f"Other machines reach {settings.host}, so the dashboard needs a token there: set the variable "
+            f"Other machines can reach {settings.host}, so the dashboard needs a token there: set the variable "
             f"UNDERSTUDY_DASHBOARD_TOKEN to a secret of at least {LEAST_TOKEN} characters, or listen on 127.0.0.1."
         )
 
 
 class AccessControl:
-    """An ASGI application in front of another one."""
+    """An ASGI application that protects another one."""
 
     def __init__(self, app: App, settings: DashboardSettings, port: int) -> None:
         self._app = app
         self._token = settings.token
         self._cookie = f"understudy_{port}"  # browsers share cookies between the ports of a machine
         self._sessions: dict[str, None] = {}
-        self._wrong = asyncio.Lock()  # wrong tokens are answered one after the other
+        self._wrong = asyncio.Lock()  # wrong tokens are answered one at a time
         self._any_address = (address := _address(settings.host)) is not None and address.is_unspecified
         named = [name.strip().lower() for name in settings.names.split(",") if name.strip()]
         self._names = {settings.host.lower(), *named, *_LOOPBACK_NAMES}
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer what may not pass; pass on the rest."""
+        """Refuse requests that are not allowed; pass on the others."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -105,24 +105,24 @@ class AccessControl:
         try:
             await self._app(scope, receive, send)
         except RuntimeError as error:
-            if str(error) != "No response returned.":  # Starlette's words for a browser that left while it was waiting
+            if str(error) != "No response returned.":  # Starlette's message for a browser that disconnected
                 raise
-            logger.debug("%s: the browser left before its answer.", scope["path"])
+            logger.debug("%s: the browser disconnected before it got an answer.", scope["path"])
 
     def _foreign(self, headers: dict[str, str]) -> str | None:
-        """What is wrong with Host or Origin, for people; None if nothing is."""
+        """What is wrong with Host or Origin, in words; None if both are valid."""
         host = headers.get("host", "")
         name = _host_name(f"//{host}")
         by_address = self._any_address and name is not None and _address(name) is not None
         if name is None or not (name in self._names or by_address):
-            return f"The dashboard does not go by the name {host[:80]!r}; dashboard.names lists more names for it."
+            return f"The dashboard is not known by the name {host[:80]!r}; add the name to dashboard.names."
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
-            return f"A page of {origin[:80]!r} may not use the dashboard."
+            return f"A page from {origin[:80]!r} may not use the dashboard."
         return None
 
     def _shown(self, headers: dict[str, str]) -> bool:
-        """Whether a request comes from somebody who knows the token."""
+        """Whether a request carries the token or a valid session."""
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._is_token(given.strip()):
             return True
@@ -146,7 +146,7 @@ class AccessControl:
         await _answer(send, 303, "", "text/plain", (b"location", b"/"), (b"set-cookie", cookie.encode()))
 
     async def _slow_down(self, scope: Message) -> None:
-        """Make senders of wrong tokens wait, one after the other: many connections guess no faster than one."""
+        """Delay answers to wrong tokens, one at a time, so that many connections guess no faster than one."""
         client = (scope.get("client") or ("somebody",))[0]
         logger.warning("%s gave a wrong token to the dashboard.", client)
         async with self._wrong:
@@ -161,10 +161,10 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _host_name(url: str) -> str | None:
-    """The name in the authority of an address, without its port; None if there is none that makes sense."""
+    """The host name in a URL's authority, without its port; None if it is not valid."""
     try:
         parts = urllib.parse.urlsplit(url)
-        _ = parts.port  # raises if it is no number
+        _ = parts.port  # raises ValueError if it is not a number
     except ValueError:
         return None
     return None if "@" in parts.netloc else parts.hostname

@@ -1,4 +1,4 @@
-"""Actions of a visitor on a run: each is explained, confirmed, carried out, and logged in the run."""
+"""Actions of a visitor on a run: each is explained, confirmed, executed, and logged in the run."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Act = Callable[[RunDir, str], str]
 
 
 async def pause_or_resume(watched: Watched) -> None:
-    """Ask the learner to pause, or to go on."""
+    """Ask the learner to pause or to resume."""
     selfplay = "selfplay" in watched.snapshot.learner.stats
     if watched.snapshot.learner.paused_by_request:
-        await _ask_and_do(watched, "Resume the learner?", "It goes on where it was.", "Resume", _resume)
+        await _ask_and_do(watched, "Resume the learner?", "It continues where it stopped.", "Resume", _resume)
     else:
-        meanwhile = "Its workers stand still; nothing is lost." if selfplay else "Games go on, and wait."
-        text = f"It finishes the batch under way and then learns nothing until it is resumed. {meanwhile}"
+        meanwhile = "Its workers pause too; nothing is lost." if selfplay else "Games continue and wait in the buffer."
+        text = f"It finishes the current batch, then learns nothing until it is resumed. {meanwhile}"
         await _ask_and_do(watched, "Pause the learner?", text, "Pause", _pause)
 
 
 async def stop(watched: Watched) -> None:
-    """Ask the learner to end."""
-    text = "It finishes the batch under way and ends. Nothing is lost; somebody has to start it again."
+    """Ask the learner to stop."""
+    text = "It finishes the current batch and ends. Nothing is lost. It must be started again by hand."
     await _ask_and_do(watched, "Stop the learner?", text, "Stop", _stop)
 
 
@@ -48,17 +48,17 @@ async def roll_back(watched: Watched, version: int) -> None:
 
 def _pause(run: RunDir, by: str) -> str:
     control.pause(run, by)
-    return "The learner is asked to pause."
+    return "The learner was asked to pause."
 
 
 def _resume(run: RunDir, by: str) -> str:
     control.resume(run, by)
-    return "The learner is asked to go on."
+    return "The learner was asked to resume."
 
 
 def _stop(run: RunDir, by: str) -> str:
     control.stop(run, by)
-    return "The learner is asked to stop."
+    return "The learner was asked to stop."
 
 
 async def _ask_and_do(watched: Watched, title: str, text: str, word: str, act: Act) -> None:

@@ -1,7 +1,7 @@
 """Charts as ECharts options: plain values in, a plain dictionary out.
 
-They are drawn as SVG, so that colours are the variables of style.css and follow the theme without being drawn again.
-Names may come out of anybody's files; ECharts writes them as text, and the one tooltip made here escapes them.
+They are drawn as SVG, so colours are variables of style.css and follow the theme without redrawing. Names may come from
+untrusted files; ECharts writes them as text, and the tooltip defined here escapes them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ COLORS = tuple(f"var(--s{number})" for number in range(1, 9))
 _TEXT = {"color": "var(--muted)", "fontSize": 11.5, "hideOverlap": True}
 _RULE = {"lineStyle": {"color": "var(--line)"}}
 _STILL = {"emphasis": {"disabled": True}}
-_HIDDEN = "\u200b"  # begins the names of lines that are there for their area only
+_HIDDEN = "\u200b"  # prefix of lines that exist only for their area
 
-_FORMS: dict[Form, str] = {  # JavaScript: how a value reads, in a tooltip and on an axis
+_FORMS: dict[Form, str] = {  # JavaScript: how to format a value in a tooltip and on an axis
     "number": "v => v == null ? '–' : Math.abs(v) >= 1000 ? Math.round(v).toLocaleString('en')"
     " : +Number(v).toPrecision(4)",
     "percent": "v => v == null ? '–' : +(100 * v).toPrecision(3) + ' %'",
@@ -61,8 +61,8 @@ def line_chart(
 ) -> Options:
     """Lines over a number, or over the time of day (in milliseconds).
 
-    `level` is a dashed line to compare with, `here` an upright one that says where on the x-axis one is; `normal` is
-    the range that is drawn as a green band, `zoom` lets a visitor look at a part.
+    `level` is a dashed reference line, `here` a vertical line at the current position; `normal` is drawn as a green
+    band, `zoom` allows zooming in.
     """
     options = _frame(legend=[line.name for line in lines] if len(lines) > 1 else [])
     tip = _TIP.replace("FORM", _FORMS[form]).replace("X_NAME", json.dumps("" if time else x_name))
@@ -94,14 +94,14 @@ def line_chart(
 
 
 def _span(lines: Sequence[Line], around: float) -> tuple[Any, Any]:
-    """Where the x-axis begins and ends: with the data, and around a single point."""
+    """The range of the x-axis: that of the data, or around a single point."""
     places = {point[0] for line in lines for point in line.points}
     only = places.pop() if len(places) == 1 else None
     return ("dataMin", "dataMax") if only is None else (only - around, only + around)
 
 
 def _zoomable(options: Options) -> Options:
-    """A magnifier to drag over a part of the x-axis, and the way back; the wheel scrolls the page as elsewhere."""
+    """Zoom by dragging a magnifier over the x-axis, with a reset; the mouse wheel still scrolls the page."""
     options["grid"]["top"] = max(options["grid"]["top"], 34)
     options["dataZoom"] = [{"type": "inside", "zoomOnMouseWheel": "ctrl", "moveOnMouseWheel": False}]
     options["toolbox"] = {
@@ -119,7 +119,7 @@ def _zoomable(options: Options) -> Options:
 
 
 def share_chart(xs: Sequence[float], shares: Mapping[str, Sequence[float]], *, x_name: str) -> Options:
-    """What share each name has of the whole, over x."""
+    """Each name's share of the total, over x."""
     lines = [
         Line(name, list(zip(xs, values, strict=True)), _shade(COLORS[i % len(COLORS)]))
         for i, (name, values) in enumerate(shares.items())
@@ -132,7 +132,7 @@ def share_chart(xs: Sequence[float], shares: Mapping[str, Sequence[float]], *, x
 
 
 def _shade(color: str) -> str:
-    """A lighter colour for large areas; it is not see-through, so that legend and tooltip show the same one."""
+    """A lighter colour for large areas, opaque so that legend and tooltip show the same colour."""
     return f"color-mix(in srgb, {color} 75%, var(--card))"
 
 
@@ -157,7 +157,7 @@ def rate_bars(rows: Sequence[tuple[str, float, float, float]]) -> Options:
 
 
 def timeline(rows: Sequence[tuple[str, Sequence[tuple[float, str]]]], *, x_name: str) -> Options:
-    """For each name, what happened when: (seconds, label), drawn as a dot with its label above it."""
+    """For each name, its events: (seconds, label), drawn as a dot with the label above it."""
     options = _frame(legend=[])
     options["grid"] |= {"top": 18, "right": 36}
     options["tooltip"] |= {"trigger": "item", "formatter": "{b}"}
@@ -205,7 +205,7 @@ def _frame(legend: Sequence[str]) -> Options:
 
 
 def _named(name: str) -> Options:
-    """The axis below a chart, with its unit in the middle."""
+    """The x-axis with its name, which includes the unit, in the middle."""
     return {
         "name": name,
         "nameLocation": "middle",
@@ -260,7 +260,7 @@ def _line(line: Line) -> Options:
 
 
 def _band(line: Line) -> list[Options]:
-    """Two lines that are not drawn, the upper stacked on the lower, and the area between them."""
+    """Two invisible lines, the upper stacked on the lower, with the area between them."""
     points = [point for point in line.points if len(point) == 4]
     if not points:
         return []

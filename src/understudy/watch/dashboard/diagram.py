@@ -13,7 +13,7 @@ from understudy.watch.health_checks import STALLED_SECONDS
 
 
 class DiagramBox(NamedTuple):
-    """One box; `moving`: whether something is on its way from here to the next."""
+    """One box; `moving`: whether something is on its way to the next box."""
 
     name: str
     figure: str
@@ -23,7 +23,7 @@ class DiagramBox(NamedTuple):
 
 
 def loop(watched: Watched) -> Markup:
-    """The picture; until the first game has gone all the way round, with what it means."""
+    """The diagram, with explanations until the first game has been through the whole loop."""
     selfplay = "selfplay" in watched.snapshot.learner.stats
     stages = _selfplay(watched) if selfplay else _beside_a_bot(watched)
     picture = tag("div", _joined(stages), cls="loop", aria_label=", ".join(stage.name for stage in stages))
@@ -49,7 +49,7 @@ def _beside_a_bot(watched: Watched) -> list[DiagramBox]:
 
 
 def _selfplay(watched: Watched) -> list[DiagramBox]:
-    """Self-play keeps its games in memory: there is no buffer on disk, and the workers are the bots."""
+    """The boxes of self-play, which keeps games in memory: no buffer on disk, and the workers are the bots."""
     seen = watched.snapshot
     stats = seen.learner.stats["selfplay"] or {}
     alive = seen.learner.alive
@@ -118,11 +118,11 @@ def _joined(stages: Sequence[DiagramBox]) -> Markup:
 
 def _explanation(watched: Watched) -> Markup:
     steps = (
-        ("Game", "A bot plays. Each decision is on disk when it is made."),
+        ("Game", "A bot plays. Each decision is saved to disk at once."),
         ("Buffer", "Finished games wait here, also while no learner runs."),
-        ("Learner", "A process of its own learns from each game exactly once."),
+        ("Learner", "A separate process learns from each game exactly once."),
         ("Model", "What it learned is published as a new version."),
-        ("Bot", "The bot takes the newest version before its next game."),
+        ("Bot", "The bot loads the newest version before its next game."),
     )
     lines = (tag("p", tag("b", f"{name}. "), text) for name, text in steps)
     begin = tag("p", "To begin: ", with_commands(f"`python run_with_training.py --run-dir {watched.run.root}`"))

@@ -24,26 +24,26 @@ from understudy.rundir import RunDir
 from understudy.settings import StorageSettings
 from understudy.watch import formats
 
-MOST_SHOWN = 2000  # decisions of a very long game
+MOST_SHOWN = 2000  # decisions shown of a very long game
 _AGREE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class GameView:
-    """A game, of which the first decisions are shown. `probabilities` has a column for each label."""
+    """A game, with its first decisions. `probabilities` has a column for each label."""
 
     episode: Episode
     shown: int
     labels: tuple[str, ...]
     features: tuple[str, ...]
-    probabilities: NDArray[np.float64] | None  # (shown, A): of every action, where they could be computed
+    probabilities: NDArray[np.float64] | None  # (shown, A): of every action, if they could be computed
     chosen: NDArray[np.float64] | None  # (shown,): of the action taken
     values: NDArray[np.float64] | None
     source: str  # where the probabilities come from, in words
 
 
 def view_game(run: RunDir, path: Path) -> GameView:
-    """Read a game of a run; EpisodeError if it is unusable, OSError if its file is gone."""
+    """Read a game of a run; EpisodeError if it is unusable, OSError if its file was removed."""
     episode = read_episode(path, StorageSettings())
     shown = min(len(episode), MOST_SHOWN)
     recorded = None if episode.log_probs is None else np.exp(episode.log_probs[:shown].astype(np.float64))
@@ -72,7 +72,7 @@ def policy_over(model: LiveModel, episode: Episode, shown: int) -> NDArray[np.fl
 def _recomputed(
     run: RunDir, episode: Episode, shown: int, recorded: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64] | None, str]:
-    """The probabilities of every action, if the version that played is still there; in words, where they come from."""
+    """The probabilities of every action, if the version that played still exists; and their origin, in words."""
     only = "Only the probability of the action taken was recorded." if recorded is not None else "None were recorded."
     version = episode.meta.model_version
     if version is None:
@@ -84,24 +84,24 @@ def _recomputed(
     except ModelError as error:
         return None, f"{only} Version {version}, which played, cannot be used: {error}"
     if episode.states.shape[1] != model.base.spec.state_dim:
-        return None, f"{only} Version {version} is a model of other states."
+        return None, f"{only} Version {version} is a model with other features."
     probabilities = policy_over(model, episode, shown)
     return probabilities, f"Computed with version {version}, which played{_agreement(probabilities, episode, recorded)}"
 
 
 def _agreement(probabilities: NDArray[np.float64], episode: Episode, recorded: NDArray[np.float64] | None) -> str:
-    """How well what was computed fits what the bot recorded."""
+    """How well the computed probabilities agree with the recorded ones."""
     if recorded is None:
         return "."
     shown = len(probabilities)
     apart = float(np.abs(probabilities[np.arange(shown), episode.actions[:shown]] - recorded).max())
     if apart < _AGREE:
-        return "; they agree with what was recorded of the actions taken."
+        return "; they agree with the recorded probabilities of the actions taken."
     if (recorded > 1 - _AGREE).all():
-        return ". The bot left nothing to chance: it took the most probable action."
+        return ". The bot did not sample: it took the most probable action."
     trial = episode.meta.extra.get(PURPOSE) == TRIAL
     why = "since this game was a trial, which keeps to one action" if trial else "since the bot had trained meanwhile"
-    return f"; what was recorded of the actions taken differs by up to {apart:.2g}, {why}."
+    return f"; the recorded probabilities of the actions taken differ by up to {apart:.2g}, {why}."
 
 
 def _labels(episode: Episode, probabilities: NDArray[np.float64] | None) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def _features(episode: Episode) -> tuple[str, ...]:
 
 
 def as_facts(view: GameView) -> list[tuple[str, Any]]:
-    """What is known of the game as a whole: the fields of its meta, then its notes under the titles games give them."""
+    """Facts about the whole game: the fields of its meta, then its notes with the titles that games declare."""
     meta = view.episode.meta
     rows: list[tuple[str, Any]] = [
         ("Game", " on ".join(part for part in (meta.game, meta.map) if part)),
@@ -138,7 +138,7 @@ def as_facts(view: GameView) -> list[tuple[str, Any]]:
 
 
 def _own_notes(meta: EpisodeMeta) -> dict[str, Any]:
-    """The notes that say something else than the result axes do; a recording has a link of its own."""
+    """The notes that add something to the result axes; a recording has its own link."""
     declared = {axis.note: getattr(meta, axis.note, None) for axis in all_axes() if axis.note not in meta.extra}
     said = [value for value in declared.values() if value]
     return {note: value for note, value in meta.extra.items() if note != RECORDING and value not in said}

@@ -21,19 +21,19 @@ from understudy.watch.dashboard.runs import Watched, in_reader
 
 _COLUMNS = 120  # of the picture of states; a longer game is averaged to fit
 _FEATURES = 24
-_STACKED = 12  # actions that can be told apart in a picture
+_STACKED = 12  # actions that can be distinguished in a chart
 _LISTED = 400
 
 
 async def show(watched: Watched, folder: str, name: str) -> None:
-    """Build the page of one game; `watched.file` has found it."""
+    """Build the page of one game, which `watched.file` has found."""
     path = watched.file(folder, name)
     try:
         if path is None:
             raise FileNotFoundError(name)
         view = await in_reader(lambda: view_game(watched.run, path))
     except FileNotFoundError:
-        ui.html(empty(f"{name} is not in {folder} any more; the table of games says where it went."))
+        ui.html(empty(f"{name} is no longer in {folder}; the table of games says where it is now."))
         return
     except (EpisodeError, OSError) as error:
         ui.html(empty(f"This file cannot be read as a game: {error}"))
@@ -53,7 +53,7 @@ async def show(watched: Watched, folder: str, name: str) -> None:
     chart_card("action_probability", lambda: probabilities(view), unit=unit, note=view.source, empty=nothing, tall=True)
     with box("grid wide"):
         nothing = "No values were recorded."
-        chart_card("state_value", lambda: values(view), unit="reward still to come", empty=nothing, tall=True)
+        chart_card("state_value", lambda: values(view), unit="expected future reward", empty=nothing, tall=True)
         with card("States", _states_unit(view), "state_features"):
             ui.html(states(view))
     with card("Every decision"), box("long"):
@@ -61,7 +61,7 @@ async def show(watched: Watched, folder: str, name: str) -> None:
 
 
 def replay_link(watched: Watched, recording: object) -> Markup | None:
-    """A link to the page that plays this recording of the game, if it is still there."""
+    """A link to the page that plays this recording of the game, if it still exists."""
     if not isinstance(recording, str) or Path(recording).name != recording:
         return None
     page = next((page for page in watched.pages if page.plays and recording.endswith(page.plays)), None)
@@ -72,7 +72,7 @@ def replay_link(watched: Watched, recording: object) -> Markup | None:
 
 
 def rewards(view: GameView) -> Options:
-    """What each decision brought, and what they came to."""
+    """The reward of each decision, and their sum."""
     each = view.episode.rewards[: view.shown].astype(float)
     lines = [
         Line("reward", _points(each), charts.COLORS[1], step=True),
@@ -82,7 +82,7 @@ def rewards(view: GameView) -> Options:
 
 
 def probabilities(view: GameView) -> Options | None:
-    """Of every action where they are known, else of the action taken."""
+    """The probabilities of every action if known, otherwise of the action taken."""
     if view.probabilities is not None and len(view.labels) <= _STACKED:
         shares = {label: view.probabilities[:, number].tolist() for number, label in enumerate(view.labels)}
         return charts.share_chart(range(view.shown), shares, x_name="decision")
@@ -99,7 +99,7 @@ def values(view: GameView) -> Options | None:
 
 
 def states(view: GameView) -> Markup:
-    """The features that changed most, each on its own scale: the fuller the colour, the higher."""
+    """The features that changed most, each on its own scale: a stronger colour is a higher value."""
     picture = _binned(view.episode.states[: view.shown])
     spread = picture.std(axis=0)
     chosen = [int(number) for number in np.argsort(-spread, kind="stable")[:_FEATURES] if spread[number] > 0]
@@ -168,6 +168,6 @@ def _points(values_of: NDArray[np.float64]) -> list[tuple[float, float]]:
 
 
 def _binned(rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    """At most one row for each column of a picture, each the mean of neighbouring rows."""
+    """At most one row for each column of the picture, each the mean of neighbouring rows."""
     parts = np.array_split(rows.astype(np.float64), min(len(rows), _COLUMNS))
     return np.array([part.mean(axis=0) for part in parts])

@@ -1,4 +1,4 @@
-"""The page Games: games that wait, were learned from or were rejected and why, with filters."""
+"""The page Games: games that wait, were learned from or were rejected, with reasons and filters."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from understudy.watch.ledger_reading import open_ledger
 
 T = TypeVar("T")
 _SHOWN = 200
-_LISTED = 20_000  # files of a folder, and games of the ledger, that are looked at
+_LISTED = 20_000  # files of a folder, and games of the ledger, that are read
 _ALL_FOLDERS, _ALL_RESULTS = "all folders", "all results"
 
 
 @dataclass(frozen=True, slots=True)
 class GameRow:
-    """One line of the table. `folder` is where its file lies, '' if it is gone."""
+    """One row of the table. `folder` is where its file is, '' if it was deleted."""
 
     folder: str
     name: str
@@ -42,14 +42,14 @@ class GameRow:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What the table is to show; '' is everything."""
+    """The filters of the table; '' means all."""
 
     folder: str = ""
     result: str = ""
     text: str = ""
 
     def takes(self, row: GameRow) -> bool:
-        """Whether a line is to be shown."""
+        """Whether a row passes the filters."""
         words_of = f"{row.name} {row.opponent} {row.note} {row.result}".lower()
         return (
             (not self.folder or row.folder == self.folder)
@@ -59,7 +59,7 @@ class Filter:
 
 
 def read_games(watched: Watched) -> list[GameRow]:
-    """The games of a run, newest first: files that wait or were rejected, and what the ledger knows."""
+    """The games of a run, newest first: files that wait or were rejected, and games in the ledger."""
     rows = [_waiting(file) for file in _newest(watched.run.buffer)]
     rows += [_rejected(file) for file in _newest(watched.run.rejected)]
     if watched.run.ledger.exists():
@@ -83,7 +83,7 @@ def read_games(watched: Watched) -> list[GameRow]:
                     for game, outcome, version in ledger.games(newest=_LISTED)
                 ]
         except RunDirError:
-            pass  # the overview says what is wrong with the ledger
+            pass  # the overview shows problems of the ledger
     return sorted(rows, key=lambda row: row.at, reverse=True)
 
 
@@ -137,7 +137,7 @@ def show(watched: Watched) -> list[Update]:
 
 
 def games_table(watched: Watched, rows: list[GameRow], total: int) -> Markup:
-    """The lines that passed the filter, with the number of games."""
+    """The rows that pass the filters, with the number of games."""
     if not rows:
         if total:
             return empty("No game here fits the filter.")
@@ -169,7 +169,7 @@ def _without(index: int, row: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a result is a score: there are too many of them to choose one."""
+    """Whether a result is a score, of which there are too many to choose from."""
     return text.lstrip("+-").replace(".", "", 1).isdecimal()
 
 
@@ -207,14 +207,14 @@ def _rejected(file: Path) -> GameRow:
     try:
         reason = str(json.loads(file.with_name(f"{file.name}.reason.json").read_bytes()).get("reason", ""))
     except (OSError, ValueError, AttributeError):
-        reason = "rejected; its reason is not there"
+        reason = "rejected; the reason is missing"
     return GameRow("rejected", file.name, _result(file.name), *_stat(file), note=reason)
 
 
 def _stat(file: Path) -> tuple[float, int]:
     try:
         stat = file.stat()
-    except OSError:  # it has just been moved
+    except OSError:  # it was just moved
         return 0.0, 0
     return formats.ended(file.name, stat.st_mtime), stat.st_size
 

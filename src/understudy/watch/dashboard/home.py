@@ -1,4 +1,4 @@
-"""The first page with several runs: the state of each, and their curves in one chart."""
+"""The first page for several runs: the state of each, and their curves in one chart."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPARED: tuple[tuple[str, Form], ...] = (("loss", "number"), ("entropy", "numb
 
 
 def show(runs: Runs) -> list[Update]:
-    """A card for each run, then what they have in common."""
+    """A card for each run, then comparisons."""
     with box("grid"):
         updates = [_follow(watched) for watched in runs]
     with box("grid wide"):
@@ -53,7 +53,7 @@ def run_card(watched: Watched) -> Markup:
 def _figures(watched: Watched) -> tuple[tuple[str, str], ...]:
     seen, history = watched.snapshot, watched.history
     version = "–" if seen.model.version is None else f"v{seen.model.version}"
-    if selfplay := seen.learner.stats.get("selfplay"):  # its games are not in the ledger, and nobody wins more
+    if selfplay := seen.learner.stats.get("selfplay"):  # its games are not in the ledger, and no side wins more
         return (
             ("Return", formats.figure(selfplay.get("mean_return"))),
             ("Model", version),

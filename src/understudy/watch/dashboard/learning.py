@@ -18,7 +18,7 @@ from understudy.watch.win_rates import Rates, Results
 
 _UNKNOWN = "It appears with the first finished game that has a result."
 
-# Metric, how its values read, and the bounds of its axis.
+# Metric, format of its values, and limits of its axis.
 _METRICS: tuple[tuple[str, Form, float | None, float | None], ...] = (
     ("loss", "number", None, None),
     ("entropy", "number", 0, None),
@@ -49,7 +49,7 @@ def show(watched: Watched) -> list[Update]:
 
 
 def show_results(watched: Watched) -> list[Update]:
-    """Win rates by version and by each result axis, and what was decided."""
+    """Win rates by version and by each result axis, and the decisions taken."""
     with box("grid wide"):
         winners = bool(watched.history.win_rate.games) or not (watched.history.returns or _in_memory(watched))
         updates = [win_rate_card(watched) if winners else metric_card(watched, "mean_return")]
@@ -80,9 +80,9 @@ def show_results(watched: Watched) -> list[Update]:
 
 
 def axis_titles(found: Mapping[str, object]) -> dict[str, str]:
-    """Title of each axis that the run has results by: first those that games declare, in their order.
+    """The title of each axis that the run has results for, starting with the axes that games declare.
 
-    A note that says the same of every game as a declared axis is not shown beside it.
+    A note that has the same value as a declared axis in every game is left out.
     """
     declared = [axis.note for axis in all_axes() if axis.note in found]
     others = [note for note in sorted(found) if all(found[note] != found[known] for known in declared)]
@@ -90,13 +90,13 @@ def axis_titles(found: Mapping[str, object]) -> dict[str, str]:
 
 
 def _in_memory(watched: Watched) -> bool:
-    """Whether this is self-play without games of a bot: there are results of evaluation games only."""
+    """Whether this is self-play without games of a bot, which has only results of evaluation games."""
     history = watched.history
     return "selfplay" in watched.snapshot.learner.stats and not (history.win_rate.games or history.mix.x)
 
 
 def _by_axis(watched: Watched, purpose: str) -> dict[str, dict[str, Rates]]:
-    """Rates of the bot's own games, or of those with a purpose, by result axis."""
+    """Win rates of the bot's own games, or of games with a purpose, by result axis."""
     history = watched.history
     return history.others.get(purpose, Results()).by_axis if purpose else history.by_axis
 

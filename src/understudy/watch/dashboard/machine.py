@@ -22,15 +22,17 @@ _LOADS: tuple[tuple[str, Callable[[Load], float | None]], ...] = (
     ("GPU memory used", lambda load: load.gpu_memory),
 )
 _NOBODY = "No learner is running."
-_UNREAD = "No learner has noted anything yet; it does so every ten seconds."
-_NONE_WAITS = "No learner has noted any: it does so every ten seconds; self-play keeps its games in memory."
+_UNREAD = "There are no readings yet; a running learner records one every ten seconds."
+_NONE_WAITS = (
+    "There are no readings: a running learner records one every ten seconds; self-play keeps its games in memory."
+)
 _UNMEASURED = "Nothing was measured: no learner has run for ten seconds, or psutil is missing (the extra resources)."
-_POINTS = 400  # more of them cannot be told apart
-_SILENT_SECONDS = 60.0  # without a reading: no learner ran
+_POINTS = 400  # more points cannot be distinguished
+_SILENT_SECONDS = 60.0  # without a reading: no learner was running
 
 
 def show(watched: Watched) -> list[Update]:
-    """Build the page of the machine."""
+    """Build the page Machine."""
     updates = []
     with box("grid wide"):
         with card("Learner", metric="learner_up"):
@@ -52,7 +54,7 @@ def show(watched: Watched) -> list[Update]:
 
 
 def learner(watched: Watched) -> Markup:
-    """What the learner last said of itself."""
+    """The learner's last status."""
     seen = watched.snapshot
     note, stats = seen.learner, seen.learner.stats
     if not note.seen:
@@ -86,13 +88,13 @@ def learner(watched: Watched) -> Markup:
 
 
 def workers(watched: Watched) -> Markup:
-    """What each worker is doing, and what waits for one."""
+    """What each worker is doing, and how many jobs wait."""
     seen = watched.snapshot
     stats = seen.learner.stats
     jobs = stats.get("jobs") or {}
     selfplay = stats.get("selfplay")
     if selfplay and selfplay.get("mode") == "sequential":
-        return empty("It plays in the learner's own process; --workers N plays in N others.")
+        return empty("Play runs in the learner's process; --workers N uses N separate processes.")
     died = selfplay.get("restarts") if selfplay else stats.get("worker_deaths")
     lines = [("Active", f"{stats.get('active_workers', 0)} of {stats.get('max_workers', 0)}")]
     lines += [("Died", formats.count(died or 0))]
@@ -102,7 +104,7 @@ def workers(watched: Watched) -> Markup:
 
 
 def loads(watched: Watched) -> Options | None:
-    """How busy the machine was while a learner ran."""
+    """The load of the machine while a learner ran."""
     lines = [
         Line(name, points, charts.COLORS[number])
         for number, (name, value) in enumerate(_LOADS)
@@ -112,17 +114,17 @@ def loads(watched: Watched) -> Options | None:
 
 
 def working(watched: Watched) -> Options | None:
-    """How many workers were at work."""
+    """The number of busy workers."""
     return _counted("active workers", over_time(watched.loads, lambda load: load.workers))
 
 
 def waiting(watched: Watched) -> Options | None:
-    """How many games waited."""
+    """The number of waiting games."""
     return _counted("games waiting", over_time(watched.loads, lambda load: load.waiting))
 
 
 def over_time(readings: Sequence[Load], value: Callable[[Load], float | None]) -> list[Sequence[float | None]]:
-    """Points for a line, with gaps where no learner ran; of many readings the means, with their extremes."""
+    """Points for a line, with gaps while no learner ran; many readings are reduced to means, with their extremes."""
     known = [(load.at, y) for load in readings if (y := value(load)) is not None]
     size = -(-len(known) // _POINTS)
     points: list[Sequence[float | None]] = []
@@ -144,7 +146,7 @@ def _counted(name: str, points: Sequence[Sequence[float | None]]) -> Options | N
 
 
 def disk(watched: Watched) -> Markup:
-    """What the run takes, and what is left."""
+    """The space that the run uses, and the free space."""
     seen = watched.snapshot
     rows = [
         (name, formats.count(folder.count), formats.size(folder.bytes))

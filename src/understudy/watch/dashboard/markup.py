@@ -15,7 +15,7 @@ class Markup(str):
 
 
 def tag(name: str, *children: object, **attributes: object) -> Markup:
-    """An element. `cls` is its class, `data_x` its data-x; an attribute that is None or False is left out."""
+    """An element. `cls` is its class, `data_x` its data-x; an attribute that is None or False is omitted."""
     inside = "".join(child if isinstance(child, Markup) else html.escape(str(child)) for child in children)
     given = "".join(
         f' {"class" if key == "cls" else key.replace("_", "-")}="{html.escape(str(value))}"'
@@ -31,7 +31,7 @@ def join(parts: Iterable[Markup]) -> Markup:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = ()) -> Markup:
-    """A table; the columns of these indices hold numbers and are aligned to the right."""
+    """A table; columns with these indices hold numbers and are right-aligned."""
     right = frozenset(numbers)
 
     def row(kind: str, cells: Sequence[object]) -> Markup:
@@ -42,12 +42,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: It
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Markup:
-    """Names and what they are, one line each."""
+    """Names and values, one line each."""
     return tag("dl", *(part for name, value in pairs for part in (tag("dt", name), tag("dd", value))), cls="facts")
 
 
 def with_commands(text: str, *, copied: bool = True) -> Markup:
-    """Text whose parts between backticks are commands; each gets a button that copies it."""
+    """Text in which parts between backticks are commands; each gets a copy button."""
     parts = []
     for number, part in enumerate(text.split("`")):
         if number % 2 == 0:
@@ -61,12 +61,12 @@ def with_commands(text: str, *, copied: bool = True) -> Markup:
 
 
 def light(level: str) -> Markup:
-    """A lamp: green, amber or red; anything else is off."""
+    """A status light: green, amber or red; any other level is off."""
     return tag("span", cls=f"light {level}", role="img", aria_label=level)
 
 
 def empty(text: str) -> Markup:
-    """What stands where there is nothing to show yet; what is between backticks is a command to copy."""
+    """The text shown while there is no data; a part between backticks is a command to copy."""
     return tag("div", with_commands(text), cls="empty")
 
 

@@ -1,4 +1,4 @@
-"""Charts of the metrics of learning, with the x-axis and smoothing that a visitor chooses."""
+"""Charts of the metrics of learning, with the x-axis and smoothing that a visitor selects."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _SMOOTHING = {0: "no smoothing", 5: "smoothed over 5 points", 25: "smoothed over
 
 @dataclass(slots=True)
 class ChartView:
-    """What a visitor chose."""
+    """The visitor's selection."""
 
     axis: str = STEP
     span: int = 0
 
 
 def axis_names(along: str) -> dict[str, str]:
-    """The x-axes of a run whose metrics come by model version, or by update."""
+    """The x-axes for metrics by model version, or by update."""
     names = {STEP: along, GAMES: "games learned from", DECISIONS: "decisions learned from", TIME: "time"}
     return names if along == "model version" else names | {VERSION: "model version"}
 
 
 def controls(watched: Watched, view: ChartView, updates: Sequence[Update]) -> None:
-    """The choice of axis and smoothing; a change draws every chart again."""
+    """The selection of axis and smoothing; a change redraws every chart."""
 
     def draw() -> None:
         view.axis, view.span = axis.value, span.value
@@ -45,7 +45,7 @@ def controls(watched: Watched, view: ChartView, updates: Sequence[Update]) -> No
         span = ui.select(_SMOOTHING, value=view.span, label="Smoothing", on_change=draw)
         for choice in (axis, span):
             choice.props("dense outlined")
-        ui.label("Drag with the magnifier of a chart to zoom in. Green: normal range.").classes("muted small")
+        ui.label("To zoom in, click a chart's magnifier and drag. Green: normal range.").classes("muted small")
 
 
 def metric_card(
@@ -56,7 +56,7 @@ def metric_card(
     high: float | None = None,
     view: ChartView | None = None,
 ) -> Update:
-    """One metric over the run; where a point stands for many, a band shows their extremes."""
+    """One metric over the run; if a point stands for many values, a band shows their extremes."""
     about, chosen = all_metrics()[metric], view or ChartView()
 
     def options() -> Options | None:
@@ -81,7 +81,7 @@ def metric_card(
 
 
 def normal_range(about: Metric, settings: Mapping[str, object]) -> tuple[float, float] | None:
-    """The normal range of a metric in a run whose model has these settings."""
+    """The normal range of a metric for a model with these settings."""
     bound = settings.get(about.up_to)
     if about.range is None or not isinstance(bound, int | float) or bound <= about.range[0]:
         return about.range
@@ -89,7 +89,7 @@ def normal_range(about: Metric, settings: Mapping[str, object]) -> tuple[float, 
 
 
 def lines_of(series: Series, name: str, view: ChartView) -> list[Line]:
-    """The line of a metric; smoothed, with the values themselves faint behind it."""
+    """The line of a metric; if smoothed, with the original values faintly behind it."""
     at = getattr(series, view.axis)
     xs = [1000 * second for second in at] if view.axis == TIME else at
     band = (series.low, series.high) if series.low != series.high else ()
@@ -104,7 +104,7 @@ def lines_of(series: Series, name: str, view: ChartView) -> list[Line]:
 
 
 def smoothed(values: Sequence[float], span: int) -> list[float]:
-    """The exponential moving average with this span, without the bias of its start."""
+    """The exponential moving average with this span, with bias correction at its start."""
     weight, total, mean = 2 / (span + 1), 0.0, 0.0
     found = []
     for value in values:

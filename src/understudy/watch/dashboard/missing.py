@@ -15,7 +15,7 @@ a { display: inline-block; padding: .3rem .6rem .3rem 0 }"""
 
 
 def missing_page(runs: Runs, what: str) -> HTMLResponse:
-    """Status 404, with links to what there is."""
+    """An error page (404) with links to the existing pages."""
     links = [tag("li", tag("a", watched.name, href=f"/run/{watched.name}")) for watched in runs]
     page = (
         tag("title", "Not found · Understudy"),

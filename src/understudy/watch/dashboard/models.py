@@ -1,4 +1,4 @@
-"""The page Models: the versions, what each was made from, and rollback."""
+"""The page Models: the versions, the parent of each, and rollback."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from understudy.watch.dashboard.runs import Watched, in_reader
 from understudy.watch.ledger_reading import open_ledger
 
 _SHOWN = 60
-_ROW = 34  # pixels; the drawing of the lineage beside the table has lines of the same height
+_ROW = 34  # pixels; the drawing of the lineage beside the table has rows of the same height
 _CLICKED = (
     "(event) => { const button = event.target.closest('[data-version]'); if (button) emit(button.dataset.version) }"
 )
 
 
 def show(watched: Watched) -> list[Update]:
-    """The table of versions, with its lineage and a way back for each that is kept."""
+    """The table of versions, with its lineage and a rollback button for each kept version."""
     versions: list[Version] = []
     seen: object = None
     with card("Model", metric="model_version"):
@@ -65,11 +65,11 @@ def read_versions(watched: Watched) -> list[Version]:
         with open_ledger(watched.run.ledger) as ledger:
             return ledger.versions(newest=_SHOWN)[::-1]
     except RunDirError:
-        return []  # the overview says what is wrong with the ledger
+        return []  # the overview shows problems of the ledger
 
 
 def summary(watched: Watched) -> Markup:
-    """What the bot loads."""
+    """The model that bots load."""
     model = watched.snapshot.model
     if not model.exists:
         return empty("There is no model yet; the bot makes the first one.")
@@ -88,7 +88,7 @@ def summary(watched: Watched) -> Markup:
 
 
 def versions_table(versions: Sequence[Version], kept: Sequence[int], head: int | None) -> Markup:
-    """One line a version, with the lineage drawn in its first column."""
+    """One row for each version, with the lineage drawn in the first column."""
     if not versions:
         return empty("No version has been published yet.")
     rows = [
@@ -110,7 +110,7 @@ def versions_table(versions: Sequence[Version], kept: Sequence[int], head: int |
 
 
 def lineage(versions: Sequence[Version]) -> Markup:
-    """A dot for each version and a line to the one it came from; a rollback bends to the side."""
+    """A dot for each version and a line to its parent; a rollback bends to the side."""
     place = {version.version: number for number, version in enumerate(versions)}
     parts = []
     for number, version in enumerate(versions):

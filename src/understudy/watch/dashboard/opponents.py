@@ -18,7 +18,7 @@ from understudy.watch.ledger_reading import open_ledger
 
 
 def opponent_text(notes: Mapping[str, object], opponent: str) -> str:
-    """The values of the result axes that games declare, else those of all notes, else the opponent's name."""
+    """The values of the declared result axes; otherwise those of all notes, otherwise the opponent's name."""
     declared = [str(notes[axis.note]) for axis in all_axes() if notes.get(axis.note)]
     said = {name: formats.note(value) for name, value in notes.items() if name not in (PURPOSE, RECORDING)}
     others = [text for text in said.values() if text]
@@ -27,7 +27,7 @@ def opponent_text(notes: Mapping[str, object], opponent: str) -> str:
 
 
 def latest_opponents(run: RunDir, files: Sequence[Path], known: Mapping[str, str]) -> dict[str, str]:
-    """The opponent of each of these games, by file name; what is known already is not read again."""
+    """The opponent of each of these games, by file name; known ones are not read again."""
     found = {file.name: known[file.name] for file in files if file.name in known}
     wanted = [file for file in files if file.name not in found]
     if not wanted:

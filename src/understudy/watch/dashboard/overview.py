@@ -31,11 +31,11 @@ def show(watched: Watched) -> list[Update]:
     ]
     selfplay = "selfplay" in watched.snapshot.learner.stats
     evaluated = EVALUATION in watched.history.others and not watched.history.win_rate.games
-    rated = not (selfplay or evaluated or watched.history.returns)  # else another curve says more
+    rated = not (selfplay or evaluated or watched.history.returns)  # otherwise another curve is more informative
     with box("grid wide"):
         if evaluated:
             updates += [evaluation_card(watched), metric_card(watched, "mean_return")]
-        elif selfplay:  # it plays itself: there is no win rate
+        elif selfplay:  # it plays against itself, so there is no win rate
             updates += [metric_card(watched, "mean_return"), metric_card(watched, "entropy", low=0)]
         elif rated:
             updates += [win_rate_card(watched), rating_card(reader, tall=True), mix_card(watched)]
@@ -49,7 +49,7 @@ def show(watched: Watched) -> list[Update]:
             updates.append(notes_card(watched))
     if not rated:
         updates.append(notes_card(watched))
-    if not selfplay:  # the gate decides about versions that a bot plays
+    if not selfplay:  # the gate is only for versions that a bot plays
         reader.parts = updates[:]
         reader.update()
         updates.append(reader.update)
@@ -57,7 +57,7 @@ def show(watched: Watched) -> list[Update]:
 
 
 def health(watched: Watched, stage_view: StageView | None = None) -> Markup:
-    """The light, whether the bot is getting better, and in words what is wrong and what to do."""
+    """The light, whether the bot is getting better, and what is wrong and what to do, in words."""
     found = watched.health
     items = [
         tag(
@@ -86,7 +86,7 @@ def health(watched: Watched, stage_view: StageView | None = None) -> Markup:
 
 
 def better(watched: Watched, stage_view: StageView | None = None) -> Markup:
-    """Whether the bot is getting better, by which games, and which version is on stage."""
+    """Whether the bot is getting better, judged by which games, and which version is on stage."""
     found = judge_progress(watched.history)
     return tag(
         "div",
@@ -104,7 +104,7 @@ def better(watched: Watched, stage_view: StageView | None = None) -> Markup:
 
 
 def stage(watched: Watched, view: StageView | None) -> Markup:
-    """Which version plays, and on which evidence, in the words of the gate; from `status.json` without a ledger."""
+    """The gate's sentence on which version plays and on what evidence; without a ledger, from `status.json`."""
     gate = watched.snapshot.learner.stats.get("gate")
     sentence = str(gate.get("sentence") or "") if isinstance(gate, Mapping) else ""
     if view is not None and view.report is not None:
@@ -113,7 +113,7 @@ def stage(watched: Watched, view: StageView | None) -> Markup:
 
 
 def tiles(watched: Watched) -> Markup:
-    """The figures that people ask for first."""
+    """The most important numbers."""
     selfplay = watched.snapshot.learner.stats.get("selfplay")
     rows = _selfplay_figures(watched, selfplay) if selfplay else _figures(watched)
     return tag("div", *(tile(*row) for row in rows), cls="tiles")
@@ -169,7 +169,7 @@ def _age_of_version(seen: RunSnapshot) -> str:
 
 
 def score(watched: Watched) -> tuple[str, str, str]:
-    """The win rate; the mean return where games have no winner."""
+    """The win rate, or the mean return if games have no winner."""
     rates, returns = watched.history.win_rate, watched.history.returns
     if returns:
         latest = returns[-100:]
@@ -184,13 +184,13 @@ def _interval(rates: Rates) -> str:
 
 
 def tile(name: str, value: str, more: str) -> Markup:
-    """A figure with its name above it and something about it below."""
+    """A number with its name above and a remark below."""
     inside = (tag("div", name, cls="name"), tag("div", value, cls="value"), tag("div", more, cls="more"))
     return tag("div", *inside, cls="tile", data_tile=name)
 
 
 def win_rate_card(watched: Watched) -> Update:
-    """Whether the bot is getting better."""
+    """A chart of whether the bot is getting better."""
     return chart_card(
         "win_rate",
         lambda: win_rates_by_purpose(watched),
@@ -204,7 +204,7 @@ _PURPOSES = {"practice": "practice games", "trial": "trial games"}
 
 
 def win_rates_by_purpose(watched: Watched) -> Options | None:
-    """The win rate of the bot's own games; practice and trial games are lines of their own, to switch on and off."""
+    """The win rate of the bot's own games; practice and trial games are separate lines that can be switched off."""
     history = watched.history
     others = [(_PURPOSES.get(name, name), of.rate) for name, of in history.others.items() if name != EVALUATION]
     shown = [(name, rate) for name, rate in (("the bot's own games", history.win_rate), *others) if rate.x]
@@ -212,7 +212,7 @@ def win_rates_by_purpose(watched: Watched) -> Options | None:
 
 
 def evaluation_card(watched: Watched) -> Update:
-    """What each evaluated version won: the fairest curve there is, since all versions meet the same opponents."""
+    """The results of each evaluated version: the fairest curve, since all versions meet the same opponents."""
 
     def options() -> Options | None:
         rates = watched.history.others[EVALUATION].by_version if EVALUATION in watched.history.others else Rates()
@@ -245,7 +245,7 @@ def win_rate(runs: Sequence[tuple[str, Rates]]) -> Options | None:
 
 
 def mix_card(watched: Watched) -> Update:
-    """What the bot decided, over the games."""
+    """The shares of the bot's actions, over the games."""
 
     def options() -> Options | None:
         mix = watched.history.mix
@@ -261,7 +261,7 @@ def mix_card(watched: Watched) -> Update:
 
 
 def latest_games(watched: Watched) -> Markup:
-    """The newest files, wherever they lie."""
+    """The newest files, in any folder."""
     seen = watched.snapshot
     folders = {"buffer": seen.buffer, "archive": seen.archive, "rejected": seen.rejected}
     notes = [
@@ -270,11 +270,11 @@ def latest_games(watched: Watched) -> Markup:
     notes.sort(key=lambda entry: entry[0], reverse=True)
     if not notes and "selfplay" in seen.learner.stats:
         pages = " and ".join(page.title for page in watched.pages)
-        where = f" Some to look at are on the page {pages}." if pages else ""
+        where = f" Recorded games are on the page {pages}." if pages else ""
         return empty(f"Self-play learns from its games in memory.{where}")
     if not notes:
         return empty("No game has been recorded yet. Games appear here when a bot has finished one.")
-    against = any(watched.opponents.values())  # else it is a game without opponents
+    against = any(watched.opponents.values())  # otherwise a game without opponents
     rows = [
         (
             tag("a", formats.clock(at), href=f"/run/{watched.name}/game/{folder}/{note.name}"),
@@ -290,10 +290,10 @@ def latest_games(watched: Watched) -> Markup:
 
 
 def log(watched: Watched) -> Markup:
-    """The last entries of the log; the box is scrolled to its end."""
+    """The last entries of the log, scrolled to the end."""
     lines = watched.snapshot.log
     if not lines:
         if "selfplay" in watched.snapshot.learner.stats:
-            return empty("Self-play logs requests and trouble; there were none. Its figures are on the page Learning.")
+            return empty("Self-play logs requests and problems; there were none. Its metrics are on the page Learning.")
         return empty("Nothing has been logged yet. The learner logs its start, batches, states and requests.")
     return tag("div", tag("pre", "\n".join(lines), cls="log"), cls="log-box")

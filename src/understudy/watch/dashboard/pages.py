@@ -1,4 +1,4 @@
-"""The pages of the dashboard: their addresses, the frame around them, and how they are updated."""
+"""The pages of the dashboard: their addresses, the frame around them, and their updates."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from understudy.watch.dashboard.runs import FOLDERS, Runs, Watched
 from understudy.watch.prometheus import CONTENT_TYPE, exposition
 
 _STYLE = Path(__file__).with_name("style.css")
-_PATIENCE_SECONDS = 60  # a busy machine takes its time to read a run
-_MOST_ABANDONED = 50  # pages whose browser has not connected, or not connected again, yet
+_PATIENCE_SECONDS = 60  # a busy machine may need this long to read a run
+_MOST_ABANDONED = 50  # pages whose browser has not connected, or reconnected, yet
 _THEME_COOKIE = "understudy_theme"
-# A button beside a command copies it. `navigator.clipboard` exists only on this machine or behind TLS.
+# A button beside a command copies it. `navigator.clipboard` exists only on localhost and with TLS.
 _COPY = """document.addEventListener('click', async event => {
   const button = event.target.closest('[data-copy]');
   if (!button) return;
@@ -55,7 +55,7 @@ def add(app: FastAPI, runs: Runs) -> None:
 
     @nicegui_app.exception_handler(404)
     async def not_found(request: Request, _: Exception) -> Response:
-        return missing_page(runs, f"Nothing has the address {request.url.path[:200]}.")
+        return missing_page(runs, f"There is nothing at {request.url.path[:200]}.")
 
     @app.get("/metrics")
     async def metrics() -> Response:
@@ -78,7 +78,7 @@ def add(app: FastAPI, runs: Runs) -> None:
     async def run_page(request: Request, name: str, tab: str = "overview") -> Response | None:
         watched = runs.get(name)
         if watched is None or _page_of(tab) is None:
-            return missing_page(runs, f"No run or page has the address {request.url.path[:200]}.")
+            return missing_page(runs, f"There is no run or page at {request.url.path[:200]}.")
         await watched.look()
         _run_page(request, runs, watched, tab)
         return None
@@ -88,7 +88,7 @@ def add(app: FastAPI, runs: Runs) -> None:
         watched = runs.get(name)
         if watched is not None and watched.file(folder, file) is None:
             moved = [other for other in FOLDERS if watched.file(other, file) is not None]
-            if moved:  # from the buffer into the archive, while the visitor looked at the link
+            if moved:  # moved from the buffer to the archive since the link was shown
                 return RedirectResponse(f"/run/{name}/game/{moved[0]}/{file}")
         if watched is None or watched.file(folder, file) is None:
             gone = "It may have been deleted to keep the archive within its limits; the page Games lists what is there."
@@ -102,13 +102,13 @@ def add(app: FastAPI, runs: Runs) -> None:
 def _run_page(request: Request, runs: Runs, watched: Watched, tab: str) -> None:
     with _frame(request, runs, watched, tab) as updates:
         show = _page_of(tab)
-        assert show is not None  # the caller has looked
-        updates.extend(show(watched) or ())  # a game's page that never changes may return nothing
+        assert show is not None  # the caller has checked
+        updates.extend(show(watched) or ())  # the page of a game that never changes may return nothing
 
 
 @contextmanager
 def _frame(request: Request, runs: Runs, here: Watched | None, tab: str) -> Iterator[list[Update]]:
-    """The head of a page; what is put inside goes below it. Its updates are called after every look at the runs."""
+    """The frame of a page; the content goes inside. `updates` are called after every refresh of the runs."""
     _forget_abandoned_pages()
     ui.page_title(f"{here.name} · Understudy" if here else "Understudy")
     updates: list[Update] = []
@@ -133,7 +133,7 @@ def _frame(request: Request, runs: Runs, here: Watched | None, tab: str) -> Iter
 
 
 def _forget_abandoned_pages() -> None:
-    """Bound the memory of pages that were loaded by no browser, or closed before they opened their websocket."""
+    """Limit the memory of pages that no browser displays, or that were closed before they opened their websocket."""
     abandoned = [
         client
         for client in Client.instances.values()
@@ -168,14 +168,14 @@ def _tabs(watched: Watched, here: str) -> Markup:
 
 
 def _page_of(tab: str) -> Callable[[Watched], list[Update]] | None:
-    """What builds the page of this name: the core's, or one of a game."""
+    """The function that builds the page of this name, from the core or from a game."""
     if tab in TABS:
         return TABS[tab][1]
     return next((resolve(page.show) for page in all_pages() if page.name == tab), None)
 
 
 def _theme_button(request: Request) -> None:
-    """Light or dark as the system has it, until somebody says otherwise; a cookie remembers it."""
+    """A button for light or dark. The system's preference applies until it is used; a cookie stores the choice."""
     chosen = {"dark": True, "light": False}.get(request.cookies.get(_THEME_COOKIE, ""))
     dark = ui.dark_mode(chosen)
 

@@ -16,18 +16,18 @@ Update = Callable[[], None]
 
 
 def box(classes: str, tag: str = "div") -> ui.element:
-    """An element to put others into."""
+    """An element that contains others."""
     return ui.element(tag).classes(classes)
 
 
 def chosen_file() -> str:
-    """The file that the address of this page names: `?file=NAME`."""
+    """The file in the address of this page: `?file=NAME`."""
     request = ui.context.client.request
     return "" if request is None else request.query_params.get("file", "")
 
 
 def live_html(render: Callable[[], Markup], classes: str = "") -> Update:
-    """HTML that follows what it is rendered from."""
+    """HTML that is rendered again when its input changes."""
     element = ui.html(render()).classes(classes)
 
     def update() -> None:
@@ -56,7 +56,7 @@ def card(title: str, unit: str = "", metric: str | Sequence[str] = ()) -> Iterat
 
 
 def explained(metrics: Sequence[Metric]) -> Markup:
-    """What docs/metrics.md says of them; with their titles where they are several."""
+    """The explanations in docs/metrics.md; with titles if there are several."""
     return join(
         tag("p", *parts)
         for metric in metrics
@@ -82,9 +82,9 @@ def chart_card(
     empty: str = "Nothing to draw yet.",
     tall: bool = False,
 ) -> Update:
-    """A card with a chart of one or more metrics; a sentence in its place while there is nothing to draw.
+    """A card with a chart of one or more metrics, or with a sentence while there is nothing to draw.
 
-    All charts are made here: so each has a unit and explains itself.
+    All charts are made here, so each has a unit and an explanation.
     """
     about = all_metrics()[_names(metric)[0]]
     with card(title or about.title, unit or about.unit or "no unit", metric):

@@ -1,4 +1,4 @@
-"""Notes of people about a run, and its settings."""
+"""People's notes about a run, and its settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from understudy.watch.dashboard.runs import Watched, in_reader
 
 
 def notes_card(watched: Watched) -> Update:
-    """The notes, and a line to write another one."""
+    """The notes, and an input to write another one."""
     seen: object = None
     with card("Notes"):
         content = ui.html("")
@@ -56,9 +56,11 @@ def notes_card(watched: Watched) -> Update:
 
 
 def notes(found: Sequence[Remark], run_dir: Path) -> Markup:
-    """Newest first."""
+    """The notes, newest first."""
     if not found:
-        return empty(f'No notes yet: what is tried here, and why? In a terminal: `understudy note {run_dir} "TEXT"`')
+        return empty(
+            f'No notes yet. Write down what this run tries, and why. In a terminal: `understudy note {run_dir} "TEXT"`'
+        )
     rows = []
     for note in found:
         when = tag("div", f"{formats.clock(note.at)}, {note.by}", cls="muted small")
@@ -67,7 +69,7 @@ def notes(found: Sequence[Remark], run_dir: Path) -> Markup:
 
 
 def settings_table(settings: Mapping[str, object]) -> Markup:
-    """The settings of network and training that a model has; those that are not the defaults come first, in bold."""
+    """The settings of network and training of a model; those that differ from the defaults come first, in bold."""
     if not settings:
         return empty("They appear with the first model.")
     usual = defaults()
@@ -84,7 +86,7 @@ def settings_table(settings: Mapping[str, object]) -> Markup:
 
 
 def difference_table(runs: Sequence[tuple[str, Mapping[str, object]]]) -> Markup:
-    """The settings in which some runs differ, a column for each run."""
+    """The settings in which some runs differ, with a column for each run."""
     known = [(name, settings) for name, settings in runs if settings]
     if len(known) < 2:
         return empty("Settings are compared once two runs have a model.")
@@ -100,7 +102,7 @@ def difference_table(runs: Sequence[tuple[str, Mapping[str, object]]]) -> Markup
 
 
 def defaults() -> dict[str, object]:
-    """The default of every setting, by its name."""
+    """The default of every setting, by name."""
     return {
         f"{section}.{field.name}": field.default if field.default is not dataclasses.MISSING else None
         for section, kind in sections().items()
@@ -109,7 +111,7 @@ def defaults() -> dict[str, object]:
 
 
 def as_text(value: object) -> str:
-    """A setting's value as people write it."""
+    """A setting's value as text."""
     if value is None:
         return "–"
     if isinstance(value, list | tuple):

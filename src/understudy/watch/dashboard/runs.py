@@ -1,4 +1,4 @@
-"""The runs that are shown: by name, read while a visitor is there, and never a path outside their folders."""
+"""The displayed runs: found by name, read only while there is a visitor, and limited to their folders."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ T = TypeVar("T")
 FOLDERS = ("buffer", "archive", "rejected")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 
-# One thread does all reading: it keeps the event loop free and many visitors from asking the disk at the same time.
+# All reading is done by one thread: this keeps the event loop free, and the disk load independent of the number of
+# visitors.
 _reader = ThreadPoolExecutor(1, thread_name_prefix="reads runs")
 
 
 class Watched:
-    """One run and what was last seen of it."""
+    """One run and its last snapshot."""
 
     def __init__(self, name: str, run: RunDir, refresh_seconds: float) -> None:
         self.name = name
@@ -44,7 +45,7 @@ class Watched:
         self.opponents: dict[str, str] = {}
         """Of the latest games, by file name."""
         self.pages: tuple[Page, ...] = ()
-        """The pages of games that have something to show of this run."""
+        """The pages of games that have something to show for this run."""
         self._refresh_seconds = refresh_seconds
         self._seen_at = -1e9
         self._known: object = None
@@ -52,7 +53,7 @@ class Watched:
         self._lock = asyncio.Lock()
 
     async def look(self, *, at_once: bool = False) -> None:
-        """Look again, unless that was done a moment ago for another visitor."""
+        """Read the run again, unless this was just done for another visitor."""
         async with self._lock:
             if not at_once and time.monotonic() - self._seen_at < self._refresh_seconds * 0.9:
                 return
@@ -60,7 +61,7 @@ class Watched:
             self._seen_at = time.monotonic()
 
     def file(self, folder: str, name: str) -> Path | None:
-        """The file of a game; None for whatever is no plain file of that name in that folder of this run."""
+        """The file of a game; None unless it is a regular file with that name in that folder of this run."""
         if folder not in FOLDERS or not _FILE_NAME.fullmatch(name):
             return None
         root = self.run.root.resolve()
@@ -78,7 +79,7 @@ class Watched:
                     history = with_updates(read_history(ledger), self.run.updates)
                 self._known = known
             except RunDirError:
-                pass  # the snapshot says so among its problems
+                pass  # the snapshot reports this problem
         if (stamp := stamp_of(self.run.loads)) != self._loads_known:
             self.loads, self._loads_known = read_loads(self.run.loads), stamp
         self.remarks_stamp = stamp_of(self.run.remarks)
@@ -90,7 +91,7 @@ class Watched:
 
 
 class Runs:
-    """The runs in the order they were given, each by a name that is not another's."""
+    """The runs in the given order, each with a unique name."""
 
     def __init__(self, run_dirs: Sequence[RunDir], refresh_seconds: float) -> None:
         self.refresh_seconds = refresh_seconds
@@ -109,14 +110,14 @@ class Runs:
 
     @property
     def names(self) -> list[str]:
-        """Their names."""
+        """The names of the runs."""
         return list(self._runs)
 
     def get(self, name: str) -> Watched | None:
-        """The run of this name."""
+        """The run with this name."""
         return self._runs.get(name)
 
 
 async def in_reader(read: Callable[[], T]) -> T:
-    """Read something from disk without holding up the pages."""
+    """Read from disk without blocking the pages."""
     return await asyncio.get_running_loop().run_in_executor(_reader, read)

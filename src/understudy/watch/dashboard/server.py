@@ -28,7 +28,7 @@ _RECONNECT_SECONDS = 30.0  # a busy machine, or a phone, may be silent for a whi
 
 
 def serve(run_dirs: Sequence[RunDir], settings: DashboardSettings, *, show: bool = False) -> int:
-    """Show these runs until Ctrl-C; SettingsError if the dashboard may not, or cannot, listen where it is told to."""
+    """Show these runs until Ctrl-C; SettingsError if the dashboard may not, or cannot, listen on the given address."""
     access.check(settings)
     runs = Runs(run_dirs, settings.refresh_seconds)
     with _listen(settings.host, settings.port) as listener:
@@ -66,7 +66,7 @@ def _application(runs: Runs) -> FastAPI:
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
-    if sys.platform != "win32":  # there it would let a second dashboard take the port
+    if sys.platform != "win32":  # on Windows, this would let a second dashboard take the port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
@@ -75,6 +75,6 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.close()
         raise SettingsError(
             f"The dashboard cannot listen on {host}, port {port}: {error.strerror}. "
-            "Choose another with --dashboard.port, or 0 for any that is free."
+            "Choose another with --dashboard.port, or 0 for any free one."
         ) from error
     return listener

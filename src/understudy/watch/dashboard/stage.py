@@ -1,4 +1,4 @@
-"""Who is on stage and why: ratings of the versions, champion and candidate, who met whom, records by opponent."""
+"""The page Stage: ratings of the versions, champion and candidate, pairwise results, results by opponent."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from understudy.watch.dashboard.parts import Update, box, card, chart_card, live
 from understudy.watch.dashboard.runs import Watched, in_reader
 from understudy.watch.stage import StageView, read_stage
 
-_SHOWN = 10  # versions of the table of who met whom
+_SHOWN = 10  # versions in the table of pairwise results
 _DECISIONS = 12
-_NOTHING = "There is no gate in this run yet: it begins with the next game of a bot, or with a learner."
+_NOTHING = "There is no gate in this run yet: it is set up with the next game of a bot, or by a learner."
 
 
 class StageReader:
-    """The gate's report and the ratings of a run, read again when there is something new. None until they were read."""
+    """The gate's report and the ratings of a run, read again after changes. None until the first reading."""
 
     def __init__(self, watched: Watched) -> None:
         self.view: StageView | None = None
         self.parts: list[Update] = []
-        """What is drawn again after each reading."""
+        """The parts to redraw after each reading."""
         self._watched = watched
         self._seen: object = None
 
     def update(self) -> None:
-        """Read if something has changed."""
+        """Read again if something has changed."""
         snapshot = self._watched.snapshot
         gate = snapshot.learner.stats.get("gate") or {}
         counts = (gate.get("comparisons"), gate.get("simulated"), sum(snapshot.outcomes.values()))
@@ -47,7 +47,7 @@ class StageReader:
 
 
 def rating_card(reader: StageReader, *, tall: bool = False) -> Update:
-    """The rating of each version over the versions."""
+    """The rating of each version."""
     return chart_card(
         "rating",
         lambda: None if reader.view is None else rating_chart(reader.view),
@@ -90,19 +90,22 @@ def show(watched: Watched) -> list[Update]:
 
 
 def sentence(view: StageView, in_status: str = "") -> Markup:
-    """The gate in one sentence; that of `status.json` where the ledger has none."""
+    """The gate in one sentence; from `status.json` if the ledger has none."""
     if view.report is not None:
         said = tag("p", view.report.sentence, cls="stage-sentence")
         blind = view.report.blind
         return said if blind is None else join([said, empty(f"The gate cannot compare models: {blind}")])
     if in_status:
-        why = view.trouble or "The ledger here has no gate: another version or another machine has written status.json."
-        return join([tag("p", in_status, cls="stage-sentence"), empty(f"This is from status.json. {why}")])
+        why = (
+            view.trouble
+            or "This ledger has no gate; another version of Understudy or another machine wrote status.json."
+        )
+        return join([tag("p", in_status, cls="stage-sentence"), empty(f"From status.json: {why}")])
     return empty(view.trouble or _NOTHING)
 
 
 def candidate(view: StageView) -> Markup:
-    """The evidence of the comparison that goes on, and which candidates were refused."""
+    """The evidence of the present comparison, and the candidates that were refused."""
     report = view.report
     if report is None:
         return empty(view.trouble or "The ledger of this run has no comparison yet.")
@@ -123,7 +126,10 @@ def candidate(view: StageView) -> Markup:
             ("Evidence for it", f"{report.worth:.3g} of {report.worth_needed:.3g}"),
         ]
     pairs += [
-        ("Kept for good", ", ".join(f"v{version} ({why})" for version, why in sorted(report.pins.items())) or "none"),
+        (
+            "Kept permanently",
+            ", ".join(f"v{version} ({why})" for version, why in sorted(report.pins.items())) or "none",
+        ),
     ]
     return facts(pairs)
 
@@ -135,7 +141,7 @@ def _span(games: int, mean: float | None, low: float | None, high: float | None)
 
 
 def decisions(view: StageView) -> Markup:
-    """The last decisions; those that refused somebody in their colour."""
+    """The latest decisions; refusals in their colour."""
     if view.report is None or not view.report.events:
         return empty("Nothing has been decided yet.")
     colors = {"promoted": "tag green", "returned": "tag green", "demoted": "tag red", "refused": "tag red"}
@@ -148,7 +154,7 @@ def decisions(view: StageView) -> Markup:
 
 
 def rating_chart(view: StageView) -> Options | None:
-    """The rating of each version over the versions, with its interval."""
+    """The rating of each version, with its interval."""
     points = [
         (int(row.player[1:]), row.elo, row.low, row.high)
         for row in view.ratings
@@ -168,9 +174,9 @@ def rating_chart(view: StageView) -> Options | None:
 
 
 def rating_table(view: StageView, run: Path) -> Markup:
-    """Everybody who was rated, strongest first."""
+    """All rated players, strongest first."""
     if not view.ratings:
-        return empty(f"No version was compared yet. `understudy arena {run}` lets versions play each other.")
+        return empty(f"No version has been compared yet. `understudy arena {run}` lets versions play each other.")
     rows = [
         (
             row.player,
@@ -191,7 +197,7 @@ def _published(view: StageView, player: str) -> str:
 
 
 def met_table(view: StageView) -> Markup:
-    """Points of the version of the row against that of the column."""
+    """Points of the row's version against the column's."""
     met = view.met or {}
     played: dict[int, int] = {}
     for (version, _), (_, games) in met.items():

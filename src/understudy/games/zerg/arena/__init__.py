@@ -1,1 +1,1 @@
-"""`understudy ladder`: results, games and opponents from AI Arena, and the bot's zip and data to it."""
+"""`understudy ladder`: downloads results, games and opponents from AI Arena, and uploads the bot's zip and data."""

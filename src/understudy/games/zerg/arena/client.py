@@ -1,7 +1,7 @@
-"""AI Arena's REST API, as far as a bot's author needs it; the standard library only.
+"""A client for the part of AI Arena's REST API that a bot's author needs; uses only the standard library.
 
-Requests are repeated when the connection breaks or the server is busy; all of them may be sent twice without harm. The
-token is sent to the ladder's own address only, not to where a download is redirected.
+Requests are repeated if the connection breaks or the server is busy; all of them may be sent twice without harm. The
+token is sent only to the ladder's own address, not to targets of redirects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, but takes the token to no other host."""
+    """Follows redirects, but sends the token to no other host."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         made = super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -38,7 +38,7 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
 
 
 class ArenaClient:
-    """A client with a token. Numbers of bots and matches are those of the ladder's pages."""
+    """A client with a token. The numbers of bots and matches are those on the ladder's pages."""
 
     def __init__(
         self, token: str, url: str = URL, *, timeout: float = 60.0, sleep: Callable[[float], None] = time.sleep
@@ -50,7 +50,7 @@ class ArenaClient:
         self._opener = urllib.request.build_opener(_SameHost())
 
     def check(self) -> None:
-        """Raise ArenaError unless the ladder takes the token."""
+        """Raise ArenaError if the ladder refuses the token."""
         self._json("/api/bots/?limit=1")
 
     def bot(self, bot: int) -> dict[str, Any]:
@@ -58,22 +58,22 @@ class ArenaClient:
         return self._json(f"/api/bots/{bot}/")
 
     def participations(self, bot: int, after: int = 0) -> Iterator[dict[str, Any]]:
-        """The bot's part in its matches, newest first, down to the participation `after`."""
+        """The bot's entries in its matches, newest first, back to the participation `after` (exclusive)."""
         for found in self._listed("/api/match-participations/", {"bot": bot, "ordering": "-id"}):
             if found["id"] <= after:
                 return
             yield found
 
     def result(self, match: int) -> dict[str, Any] | None:
-        """The result of a match, with `bot1_name`, `bot2_name` and `replay_file`; None while there is none."""
+        """The result of a match, with `bot1_name`, `bot2_name` and `replay_file`; None if there is none yet."""
         return next(self._listed("/api/results/", {"match": match}), None)
 
     def download(self, address: str, most: int = MOST_DOWNLOAD) -> bytes:
-        """The content of a file that an answer named."""
+        """The content of a file at an address from an earlier answer."""
         return self._send(urllib.request.Request(urljoin(f"{self._url}/", address)), most)
 
     def upload(self, bot: int, files: Mapping[str, tuple[str, bytes]]) -> None:
-        """Replace files of a bot: `bot_zip`, `bot_data`, each with a name and its content."""
+        """Replace files of a bot: `bot_zip`, `bot_data`, each with a name and content."""
         boundary = secrets.token_hex(16)
         parts = [
             f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"; filename="{name}"\r\n'
@@ -96,7 +96,7 @@ class ArenaClient:
                 address = page["next"]
             except (KeyError, TypeError) as error:
                 raise ArenaError(
-                    f"The answer to {path} is no list of results; the ladder's API has changed."
+                    f"The answer to {path} is not a list of results; the ladder's API has changed."
                 ) from error
 
     def _json(self, address: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class ArenaClient:
 
 
 def _said(error: urllib.error.HTTPError) -> str:
-    """What the server says of its refusal."""
+    """The reason that the server gives for its refusal."""
     try:
         text = error.read(2000).decode(errors="replace")
     except (OSError, http.client.HTTPException):

@@ -83,7 +83,7 @@ def _status(options: argparse.Namespace) -> int:
     changed = about.get("bot_data_md5hash") or ""
     print(f"{about.get('name')}: {len(notes.results)} matches pulled; version {notes.pushed_version or 'none'} pushed.")
     if changed != notes.pulled_md5:
-        print("There are new data on the ladder; `understudy ladder pull` takes them in.")
+        print("There is new data on the ladder; `understudy ladder pull` merges it.")
     print(record_table(notes.results))
     return 0
 

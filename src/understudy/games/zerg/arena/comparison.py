@@ -1,8 +1,8 @@
-"""The gate's comparison on the ladder: a push brings champion and candidate there, a pull the results of their games.
+"""The gate's comparison on the ladder: a push uploads champion and candidate, a pull brings the results of games.
 
-The bot's data are a run directory with a gate of its own, in mode strict: the champion plays, and the candidate is its
-challenger. So the ladder's games are shared out at random, by opponent, as they are in the run itself, and a block that
-was completed there is evidence here. On the ladder the bot trains apart from both.
+The bot's data is a run directory with its own gate, in mode strict: the champion plays, and the candidate is its
+challenger. So games on the ladder are assigned at random, by opponent, as in the run itself, and a block that was
+completed there is evidence here. Training on the ladder changes neither of the two.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _BLOCKS = (
 
 @dataclass(frozen=True)
 class LadderComparison:
-    """What is compared on the ladder: versions of this run, and what they are called there."""
+    """What is compared on the ladder: versions of this run, and their numbers there."""
 
     contest: int
     champion: int
     candidate: int
     weights: str
-    """A digest of both, by which another run with the same numbers is recognised."""
+    """A hash of both models, which distinguishes this run from another with the same version numbers."""
     champion_there: int
     candidate_there: int
 
@@ -57,14 +57,14 @@ class LadderComparison:
 
 
 def comparison_of(run: RunDir) -> SimulatedPair | None:
-    """What the gate of this run compares now; None if nothing, or if there is no gate."""
+    """What the gate of this run compares now; None if it compares nothing or there is no gate."""
     gate = Gate(run.ledger, ModelStore(run.model, run.ledger))
     state = gate.look() if run.ledger.exists() else None
     return None if state is None or state.settings.mode == "off" else gate.to_simulate()
 
 
 def add_comparison(run: RunDir, pair: SimulatedPair, data: RunDir) -> bool:
-    """Let `data`, which has the champion's model, compare it with the candidate; False if a version is gone."""
+    """Set up a comparison of the candidate in `data`, which has the champion's model; False if a version is missing."""
     ours = ModelStore(run.model, run.ledger)
     state = Gate(run.ledger, ours).look()
     try:
@@ -90,7 +90,7 @@ def add_comparison(run: RunDir, pair: SimulatedPair, data: RunDir) -> bool:
 
 
 def compared_there(run: RunDir, archive: zipfile.ZipFile) -> LadderComparison | None:
-    """What the bot's data compare; None if nothing, or versions of another run."""
+    """What the bot's data compares; None if nothing, or versions of another run."""
     if FILE not in archive.namelist() or not run.ledger.exists():
         return None
     try:
@@ -105,7 +105,7 @@ def compared_there(run: RunDir, archive: zipfile.ZipFile) -> LadderComparison | 
 def take_in(run: RunDir, archive: zipfile.ZipFile, compared: LadderComparison) -> tuple[int, bool]:
     """Add the blocks that were completed on the ladder to the evidence, each once.
 
-    Returns how many were new, and whether the comparison goes on there: the ladder's own gate may have decided it.
+    Returns how many were new, and whether the comparison continues there: the ladder's own gate may have decided it.
     """
     gate = Gate(run.ledger, ModelStore(run.model, run.ledger))
     try:
@@ -118,7 +118,7 @@ def take_in(run: RunDir, archive: zipfile.ZipFile, compared: LadderComparison) -
 
 
 def _completed(archive: zipfile.ZipFile, ledger: str) -> tuple[list[PlayedBlock], bool]:
-    """The completed blocks of the comparison in the data, in their order, and whether it goes on."""
+    """The completed blocks of the comparison in the data, in order, and whether it continues."""
     with tempfile.TemporaryDirectory(prefix="understudy-pull-", ignore_cleanup_errors=True) as folder:
         for info in archive.infolist():
             if info.filename in (ledger, f"{ledger}-wal") and info.file_size <= _MOST_BYTES:
@@ -141,7 +141,7 @@ def _share(score: object) -> float | None:
 def _number(reward: object) -> float:
     value = float(str(reward))
     if math.isnan(value):
-        raise ValueError("a reward is no number")
+        raise ValueError("a reward is not a number")
     return value
 
 

@@ -4,4 +4,4 @@ from understudy.errors import UnderstudyError
 
 
 class ArenaError(UnderstudyError):
-    """AI Arena refuses a request, cannot be reached, or what is there does not fit; the message says what to do."""
+    """AI Arena refuses a request or cannot be reached, or its data does not fit; the message says what to do."""

@@ -1,4 +1,4 @@
-"""What a run knows of the ladder: `ladder.json` in its folder."""
+"""The ladder's state in a run: `ladder.json` in its folder."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FILE = "ladder.json"
 
 @dataclass(frozen=True)
 class LadderNotes:
-    """`last` is the newest participation that was taken in, `pulled_md5` the data that were merged last."""
+    """`last` is the newest participation that was merged, `pulled_md5` the hash of the data that was merged last."""
 
     bot: int = 0
     last: int = 0
     pulled_md5: str = ""
     pushed_version: int = 0
     pushed_md5: str = ""
-    """Of the zip."""
+    """The hash of the pushed zip."""
     compared: int = 0
-    """The comparison of the gate that is played on the ladder; 0 if none."""
+    """The gate's comparison that is played on the ladder; 0 if there is none."""
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Match → opponent, result and more."""
 
@@ -37,7 +37,7 @@ class LadderNotes:
 
 
 def read_notes(root: Path | str | os.PathLike[str]) -> LadderNotes:
-    """The notes of a run; none yet if there is no file."""
+    """The notes of a run; empty notes if there is no file."""
     path = Path(root) / FILE
     try:
         return LadderNotes(**json.loads(path.read_text(encoding="utf-8")))

@@ -1,7 +1,7 @@
-"""`understudy ladder pull`: results, games and the memory of opponents from the ladder into a run, exactly once.
+"""`understudy ladder pull`: merges results, games and the memory of opponents from the ladder into a run, exactly once.
 
-Every step may be repeated: a game is put into the buffer unless the run has it, the memory takes in a game by its id
-once, and the notes are written last. So it does not matter when a pull is killed.
+Every step may be repeated: a game is put into the buffer unless the run already has it, the opponent memory counts each
+game id once, and the notes are written last. So a pull may be killed at any time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _RESULTS = {"win": "Victory", "loss": "Defeat", "tie": "Tie"}
 
 @dataclass(frozen=True)
 class Pulled:
-    """What a pull brought."""
+    """What a pull downloaded."""
 
     results: int
     games: int
@@ -57,7 +57,7 @@ def lock(run: RunDir) -> FileLock:
 def pull(
     client: ArenaClient, run: RunDir, bot: int, *, replays: bool = False, say: Callable[[str], object] = print
 ) -> Pulled:
-    """Take in what is new. The caller holds the run's ladder lock."""
+    """Merge what is new. The caller holds the run's ladder lock."""
     notes = read_notes(run.root)
     if notes.bot not in (0, bot):
         raise ArenaError(f"{run.root} belongs to bot {notes.bot} of the ladder, not to {bot}. Name another run.")
@@ -79,15 +79,15 @@ def pull(
 
 
 def merge_data(run: RunDir, content: bytes) -> tuple[int, int, int, bool]:
-    """Take in the games of a bot's data folder and the comparisons that they complete.
+    """Merge the games of a bot's data folder, and the comparisons that they complete.
 
-    Returns how many games were new, how many cannot be used, how many comparisons were new, and whether there is a
-    comparison that goes on on the ladder.
+    Returns the number of new games, of unusable games and of new comparisons, and whether a comparison continues on the
+    ladder.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except zipfile.BadZipFile as error:
-        raise ArenaError(f"The bot's data are no zip: {error}.") from error
+        raise ArenaError(f"The bot's data is not a zip: {error}.") from error
     storage = StorageSettings()
     new = broken = 0
     with archive:
@@ -113,7 +113,7 @@ def merge_data(run: RunDir, content: bytes) -> tuple[int, int, int, bool]:
 def _read(run: RunDir, archive: zipfile.ZipFile, info: zipfile.ZipInfo, game: str, storage: StorageSettings) -> Episode:
     if info.file_size > storage.episode_bytes:
         raise EpisodeError(f"{info.filename} has {info.file_size:,} bytes.")
-    part = run.buffer / f".{game}.ladder.tmp"  # swept by the learner if left behind
+    part = run.buffer / f".{game}.ladder.tmp"  # removed by the learner if it is left behind
     write_atomically(part, lambda stream: stream.write(archive.read(info)))
     try:
         episode = read_episode(part, storage)
@@ -125,7 +125,7 @@ def _read(run: RunDir, archive: zipfile.ZipFile, info: zipfile.ZipInfo, game: st
 
 
 def _ids_here(run: RunDir) -> set[str]:
-    """The games that this run has or has had."""
+    """The ids of games that this run has or had."""
     folders = (run.buffer, run.archive, run.rejected)
     here = {path.stem.rpartition("_")[2] for folder in folders for path in folder.glob("game_*.npz")}
     if run.ledger.exists():
@@ -135,7 +135,7 @@ def _ids_here(run: RunDir) -> set[str]:
 
 
 def _ours(run: RunDir, episode: Episode, compared: LadderComparison | None) -> Episode:
-    """The game as one of this run: not learned from here yet, played by a version that was pushed."""
+    """The game as one of this run: not learned from yet, played by a version that was pushed."""
     meta = episode.meta
     pushed = read_notes(run.root).pushed_version or meta.model_version
     if compared is not None:
@@ -147,7 +147,7 @@ def _ours(run: RunDir, episode: Episode, compared: LadderComparison | None) -> E
 
 
 def _remember(memory: OpponentMemory, episode: Episode) -> None:
-    """Take the game into the memory of opponents, once."""
+    """Add the game to the memory of opponents, once."""
     meta = episode.meta
     began = Counter(episode.actions[:_START_DECISIONS].tolist()).most_common(1)
     start = meta.actions[began[0][0]] if began and meta.actions else ""
@@ -182,11 +182,11 @@ def _results(
 
 
 def _finished(client: ArenaClient, bot: int, after: int) -> Iterator[dict[str, Any]]:
-    """The finished matches since then. A match that still runs hides no finished one that is newer."""
+    """The matches that finished since then. A match that is still running does not hide newer finished ones."""
     parts = sorted(client.participations(bot, after), key=lambda part: part["id"])
     for part in parts:
         if part.get("result") in (None, "none"):
-            return  # it is taken in next time, with all that come after it
+            return  # the next pull merges it and all later ones
         yield part
 
 
@@ -210,7 +210,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def data_folder(run: RunDir, learned: tuple[str, ...]) -> bytes:
-    """The bot's new data, as a zip: the models, what was learned of opponents, and the comparison, if there is one."""
+    """The bot's new data as a zip: models, what was learned about opponents, and the comparison, if there is one."""
     made = io.BytesIO()
     files = [*sorted(run.models.rglob("*.npz")), *(run.root / name for name in (*learned, run.ledger.name, FILE))]
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

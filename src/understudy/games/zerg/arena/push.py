@@ -1,4 +1,4 @@
-"""`understudy ladder push`: the bot's zip and data to the ladder, with the version that is on stage."""
+"""`understudy ladder push`: uploads the bot's zip and data with the version that is on stage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PULLS = 3
 
 
 def version_to_push(run: RunDir) -> tuple[int, Path]:
-    """The version that the gate agrees to, and its file: the champion, or the newest one where no gate is in use."""
+    """The version to push, and its file: the champion, or the newest version if no gate is in use."""
     store = ModelStore(run.model, run.ledger)
     state = Gate(run.ledger, store).look() if run.ledger.exists() else None
     if state is None or state.settings.mode == "off":
@@ -45,10 +45,10 @@ def push(
     compare: bool = True,
     say: Callable[[str], object] = print,
 ) -> bool:
-    """Upload zip and data; False if the ladder has this version already. The caller holds the run's ladder lock.
+    """Upload zip and data; False if the ladder already has this version. The caller holds the run's ladder lock.
 
-    `build(run directory, target)` makes the zip. What the ladder learned since the last pull is taken in first, and
-    nothing is uploaded while it changes. With `compare`, a comparison of the gate goes on there (comparison.py).
+    `build(run directory, target)` makes the zip. What the ladder learned since the last pull is merged first, and
+    nothing is uploaded while it changes. With `compare`, a comparison of the gate continues there (comparison.py).
     """
     for _ in range(_PULLS):
         pull(client, run, bot, say=say)
@@ -58,8 +58,8 @@ def push(
         contest = 0 if pair is None else pair.contest
         if (version, contest) == (notes.pushed_version, notes.compared) and not again:
             say(
-                f"The ladder has version {version} already: the gate has promoted no other one since. "
-                "`understudy gate` shows the evidence; --again uploads it all the same."
+                f"The ladder has version {version} already; the gate has promoted no other version since. "
+                "`understudy gate` shows the evidence; --again uploads it anyway."
             )
             return False
         with tempfile.TemporaryDirectory(prefix="understudy-push-", ignore_cleanup_errors=True) as folder:
@@ -77,7 +77,7 @@ def push(
             data = data_folder(chosen, learned)
         now = client.bot(bot).get("bot_data_md5hash") or ""
         if now != notes.pulled_md5:
-            say("A match has ended in the meantime; its game is taken in first ...")
+            say("A match has ended in the meantime; merging its game first ...")
             continue
         client.upload(bot, {"bot_zip": ("bot.zip", content), "bot_data": ("data.zip", data)})
         dataclasses.replace(
@@ -90,4 +90,4 @@ def push(
         beside = "" if pair is None else f", and version {pair.candidate} is compared with it there"
         say(f"Version {version} is on the ladder{beside}: {len(content):,} bytes, and {len(data):,} bytes of data.")
         return True
-    raise ArenaError("The bot's data change faster than they can be taken in. Push again between two matches.")
+    raise ArenaError("The bot's data changes faster than it can be merged. Push again between two matches.")

@@ -1,4 +1,4 @@
-"""The token for AI Arena: from a variable or the system's keyring, never from a file."""
+"""The token for AI Arena, from an environment variable or the system's keyring, never from a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def find_token(host: str) -> str:
     """The token for this host; ArenaError if there is none."""
     token = os.environ.get(VARIABLE, "").strip()
     if not token and (keyring := _keyring()) is not None:
-        with contextlib.suppress(keyring.errors.KeyringError):  # locked, or a system without one
+        with contextlib.suppress(keyring.errors.KeyringError):  # locked, or a system without a keyring
             token = (keyring.get_password(_SERVICE, host) or "").strip()
     if not token:
         raise ArenaError(
@@ -28,22 +28,22 @@ def find_token(host: str) -> str:
 
 
 def checked(token: str, host: str) -> str:
-    """The token, if it can be one; else ArenaError."""
+    """The token if it is well-formed; else ArenaError."""
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        found = "it has characters that no token has" if token else "it is empty"
+        found = "it contains characters that are not allowed in a token" if token else "it is empty"
         raise ArenaError(f"This is not a token for {host}: {found}. Copy it again from {PAGE}.")
     return token
 
 
 def keep_token(host: str, token: str) -> None:
-    """Keep the token in the system's keyring."""
+    """Store the token in the system's keyring."""
     keyring = _keyring()
     if keyring is None:
         raise ArenaError(f"There is no system keyring here (pip install keyring). Set the variable {VARIABLE} instead.")
     try:
         keyring.set_password(_SERVICE, host, token)
         kept = keyring.get_password(_SERVICE, host) == token
-    except Exception as error:  # every backend has errors of its own
+    except Exception as error:  # every backend has its own errors
         raise ArenaError(f"The keyring refuses the token ({error}). Set the variable {VARIABLE} instead.") from error
     if not kept:
         raise ArenaError(f"The keyring does not keep the token. Set the variable {VARIABLE} instead.")

@@ -1,1 +1,1 @@
-"""For authors of StarCraft II bots of their own: a new bot, its evaluation, its ladder zip and the check of that."""
+"""For authors of other StarCraft II bots: a new bot, its evaluation, its ladder zip, and the check of the zip."""

@@ -18,8 +18,8 @@ from understudy.games.zerg.own_bot.ladder_python import ABSENT, LadderPython
 from understudy.games.zerg.own_bot.relay import Relay
 from understudy.games.zerg.proving_ground.doors import free_port, wait_for_port
 
-MOST_START_SECONDS = 30.0  # the ladder's limit for a bot that says nothing
-MOST_END_SECONDS = 60.0  # and for one whose game is over
+MOST_START_SECONDS = 30.0  # the ladder's limit for a bot that sends nothing
+MOST_END_SECONDS = 60.0  # and for a bot whose game is over
 GAME_SECONDS = 180  # game time, after which a game of the check is a tie
 _PATIENCE = 600.0
 _DRIVER = """
@@ -37,7 +37,7 @@ runpy.run_path("run.py", run_name="__main__")
 
 @dataclass
 class LadderGame:
-    """What was seen of one game."""
+    """Measurements of one game."""
 
     number: int
     code: int | None
@@ -49,7 +49,7 @@ class LadderGame:
 
 
 def check_zip(package: Path, python: LadderPython) -> list[str]:
-    """Play two games, print what was seen, and return the problems."""
+    """Play two games, print the measurements, and return the problems."""
     print(f"Checking {package.name} ({package.stat().st_size:,} bytes) with {python.about}.", flush=True)
     problems: list[str] = []
     with tempfile.TemporaryDirectory(prefix="understudy-ladder-", ignore_cleanup_errors=True) as folder:
@@ -81,7 +81,7 @@ def _play(bot: Path, python: LadderPython, number: int) -> LadderGame:
         wait_for_port(port, 600)
         relay = Relay(port)
         flags = ["--GamePort", str(relay.port), "--LadderServer", "127.0.0.1", "--OpponentId", f"opponent-{number}"]
-        flags += ["--game-time-limit", str(GAME_SECONDS)]  # a bot of its own may ignore it
+        flags += ["--game-time-limit", str(GAME_SECONDS)]  # a bot may ignore it
         command = [python.program, "-c", _DRIVER.format(absent=set(ABSENT)), *flags]
         environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
         began = time.monotonic()
@@ -149,7 +149,7 @@ def _line(game: LadderGame) -> str:
 
 
 def _keep_data(bot: Path, folder: Path) -> None:
-    """Between two games the ladder keeps the data folder as a zip, and unpacks it for the next one."""
+    """Do what the ladder does between two games: zip the data folder, and unpack it for the next game."""
     with contextlib.suppress(FileNotFoundError):
         shutil.make_archive(str(folder / "data"), "zip", bot / "data")
         shutil.rmtree(bot / "data")

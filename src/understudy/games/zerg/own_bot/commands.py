@@ -1,4 +1,4 @@
-"""The commands for authors of own bots: `init` and `package`."""
+"""The commands for authors of bots: `init` and `package`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _package(options: argparse.Namespace) -> int:
 
 
 def build_for(bot: str, package: Any, run: RunDir, out: Path | None) -> Path:
-    """Build the zip of this bot, or of the Zerg bot where none is named; returns its file."""
+    """Build the zip of this bot, or of the Zerg bot if none is named; returns its file."""
     if bot:
         return _own_zip(dataclasses.replace(package, bot=bot), run, out)
     return _zerg_zip(run, out)
@@ -67,7 +67,7 @@ def _own_zip(package: Any, run: RunDir, out: Path | None) -> Path:
 
     target: Path = out or Path(f"{Path.cwd().name}.zip")
     size, names = build_own_zip(package, run.root, target)
-    print(f"{target.absolute()}: {size:,} bytes; of the bot: {', '.join(names)}")
+    print(f"{target.absolute()}: {size:,} bytes; files of the bot: {', '.join(names)}")
     return target
 
 
@@ -82,7 +82,8 @@ def _zerg_zip(run: RunDir, out: Path | None) -> Path:
         raise RunDirError(f"There is no model in {run.root}; train one first.")
     if (features := read_model(run.model).features) != NAMES:
         raise ModelMismatch(
-            f"The model in {run.root} is not one of the Zerg bot: its features are {', '.join(features or ())[:200]}. "
+            f"The model in {run.root} does not belong to the Zerg bot: its features are "
+            f"{', '.join(features or ())[:200]}. "
             "Name the bot that it belongs to with --bot FILE:CLASS, or as package.bot in understudy.toml."
         )
     target = out or Path("WickedZergBotPro.zip")

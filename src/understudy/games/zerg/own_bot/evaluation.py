@@ -1,4 +1,4 @@
-"""How good is a version of an own bot's model? Games on the proving ground, the same ones for every version."""
+"""How good is a version of a user's bot? Games on the proving ground, the same ones for every version."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def evaluate_bot(
 ) -> dict[str, str]:
     """{"results": "WLTW…"} of a model file in evaluation games `first` to `first + games`.
 
-    `bot` names a LearningBot as `understudy proving-ground play` does. Each decision is the most probable one; with
+    `bot` names a LearningBot as in `understudy proving-ground play`. Each decision is the most probable one; with
     `explore` it is drawn, as in training.
     """
     one = partial(_play, bot, str(Path(model).resolve()), opponent, difficulty, explore)
@@ -71,7 +71,7 @@ def _play(bot: str, model: str, opponent: str, difficulty: str, explore: bool, n
         run = RunDir.at(folder)
         run.create()
         shutil.copyfile(model, run.model)
-        for above in Path(model).parents[1:3]:  # what the bot knows of its opponents belongs to what it plays like
+        for above in Path(model).parents[1:3]:  # the bot's memory of opponents influences how it plays
             if (above / OPPONENTS).exists():
                 shutil.copyfile(above / OPPONENTS, run.root / OPPONENTS)
         with contextlib.chdir(find_bot(bot).folder):

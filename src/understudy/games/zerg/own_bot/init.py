@@ -26,8 +26,8 @@ FILES = {
 def init(folder: Path, race: str | None, from_bot: str | None = None) -> list[str]:
     """Make the folder of a new bot and return the names of its files.
 
-    `from_bot` names an existing burnysc2 bot as `understudy proving-ground play` does; its file, or its whole folder,
-    is copied, and the new bot adds learning to it.
+    `from_bot` names an existing burnysc2 bot as in `understudy proving-ground play`; its file, or its whole folder, is
+    copied, and the new bot adds learning to it.
     """
     name = folder.resolve().name
     words = re.findall(r"[A-Za-z0-9]+", name)
@@ -39,7 +39,7 @@ def init(folder: Path, race: str | None, from_bot: str | None = None) -> list[st
     given = {"CLASS": class_name, "NAME": name, "FILES": "bot.py"}
     if from_bot is None:
         if race is None:
-            raise SettingsError("Name the race of the bot with --race, or a bot that exists with --from-bot.")
+            raise SettingsError("Name the race of the bot with --race, or an existing bot with --from-bot.")
         template = f"{race.lower()}.py.txt"
     else:
         given |= _own_bot(from_bot, race, class_name, folder)
@@ -53,15 +53,15 @@ def init(folder: Path, race: str | None, from_bot: str | None = None) -> list[st
 
 
 def _own_bot(place: str, race: str | None, class_name: str, folder: Path) -> dict[str, str]:
-    """Copy an existing bot beside the new one, and return what the template needs to know of it."""
+    """Copy an existing bot beside the new one, and return what the template needs to know about it."""
     found = find_bot(place)
     chosen, its_race = load_class(place)
     if found.file is None:
         raise SettingsError(f"{place} is an installed module. Name the file or the folder of the bot.")
     if found.file.stem in {"bot", "evaluation", "test_bot", "run_with_training"} and not Path(place).is_dir():
-        raise SettingsError(f"Rename {found.file.name} first: the new bot has a file of that name.")
+        raise SettingsError(f"Rename {found.file.name} first: the new bot has a file with that name.")
     if chosen.__name__ == class_name:
-        raise SettingsError(f"The class {class_name} is the bot that exists; give the new folder another name.")
+        raise SettingsError(f"The existing bot's class is also called {class_name}; give the new folder another name.")
     folder.mkdir(parents=True, exist_ok=True)
     if Path(place).is_dir():
         package = re.sub(r"\W", "_", found.folder.name)

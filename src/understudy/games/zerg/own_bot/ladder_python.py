@@ -1,4 +1,4 @@
-"""A Python like that of the ladder: its version, its burnysc2 and its NumPy, and nothing else of ours."""
+"""A Python environment like the ladder's: its versions of Python, burnysc2 and NumPy, without other dependencies."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 VERSION = "3.12"
 LIBRARIES = ("burnysc2==7.2.1", "numpy==2.4.*")
 ABSENT = ("numba", "torch", "gymnasium", "matplotlib", "pytest", "sc2reader")
-"""What a bot must not need there. Torch is in the ladder's image, but it takes seconds of the start."""
+"""Libraries that a bot must not need there. Torch is in the ladder's image, but its import takes seconds."""
 
 
 @dataclass(frozen=True)
 class LadderPython:
-    """An interpreter, and a sentence about what it is."""
+    """An interpreter, and a description of it."""
 
     program: str
     about: str
 
 
 def ladder_python(cache: Path) -> LadderPython:
-    """The interpreter for a check, made once in the cache folder; this Python where it cannot be made."""
+    """The interpreter for a check, made once in the cache folder; the current Python if it cannot be made."""
     folder = cache / f"ladder-python-{VERSION}"
     program = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not (folder / "complete").exists():
@@ -50,7 +50,7 @@ def ladder_python(cache: Path) -> LadderPython:
 
 
 def _python_of_the_ladder() -> list[str] | None:
-    """The command of a Python of the ladder's version on this machine."""
+    """The command for a Python of the ladder's version on this machine."""
     programs = [[f"python{VERSION}"], ["py", f"-{VERSION}"]]
     programs += [[str(path)] for path in sorted(Path.home().glob(f".pyenv/versions/{VERSION}*/bin/python"))]
     for command in programs:

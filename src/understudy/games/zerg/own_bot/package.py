@@ -1,4 +1,4 @@
-"""The ladder zip of an own bot: its files, the ladder core, its model and what it remembers of opponents."""
+"""The ladder zip of a user's bot: its files, the ladder core, its model and its memory of opponents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _make(data, options):
 def main(data):
     return play_ladder_game(_make, Race.{race}, data)
 """
-_MOST_DEPTH = 4  # bot, manager, session, agent
+_MOST_DEPTH = 4  # nested attributes: bot, manager, session, agent
 _SECRETS = ("token", "secret", "password", ".env", ".pem", ".key")
 _NEVER = ("__pycache__", "local_training", "understudy", ".git", ".venv")
 
@@ -45,7 +45,7 @@ _NEVER = ("__pycache__", "local_training", "understudy", ".git", ".venv")
 def build_own_zip(settings: PackageSettings, run_dir: Path, target: Path) -> tuple[int, list[str]]:
     """Write the zip; returns its size and the names of the bot's own files in it.
 
-    Raises ModelMismatch if the bot cannot play the model of the run as it is.
+    Raises ModelMismatch if the bot cannot play the model of the run without changes.
     """
     found = find_bot(settings.bot)
     if found.file is None:
@@ -71,7 +71,7 @@ def run_py(module: str, name: str, race: Race) -> str:
 
 
 def require_fit(chosen: type[Any], state: ModelState, run: RunDir) -> None:
-    """Raise ModelMismatch unless the bot plays this model as it is, without one feature or strategy changed."""
+    """Raise ModelMismatch unless the bot plays this model without a change of features or strategies."""
     with tempfile.TemporaryDirectory(prefix="understudy-package-", ignore_cleanup_errors=True) as folder:
         scratch = RunDir.at(folder)
         scratch.create()
@@ -88,7 +88,7 @@ def require_fit(chosen: type[Any], state: ModelState, run: RunDir) -> None:
         agent = agent_of(bot)
         if agent is None:
             raise SettingsError(
-                f"{chosen.__name__} has no RLAgent once it is made. Make it in __init__ and keep it in an attribute."
+                f"{chosen.__name__} has no RLAgent after __init__. Make one in __init__ and keep it in an attribute."
             )
         with agent:
             features, actions = agent.features, agent.actions
@@ -104,7 +104,7 @@ def require_fit(chosen: type[Any], state: ModelState, run: RunDir) -> None:
 
 
 def agent_of(bot: Any) -> RLAgent | None:
-    """The agent that a bot holds, directly or in its parts."""
+    """The agent of a bot, in an attribute of the bot or of its parts."""
     waiting, seen = [(bot, 0)], {id(bot)}
     while waiting:
         holder, depth = waiting.pop(0)
@@ -128,7 +128,7 @@ def _difference(kind: str, there: tuple[str, ...], here: tuple[str, ...]) -> lis
 
 
 def own_files(entry: Path, folder: Path, more: str = "") -> list[str]:
-    """The files of a bot: its own, what it imports from its folder, run.py, and what the patterns name."""
+    """The files for a zip: the bot's, what it imports from its folder, run.py, and files that match the patterns."""
     found = set(_imported(entry, folder))
     if (folder / "run.py").is_file():
         found |= set(_imported(folder / "run.py", folder))
@@ -142,7 +142,7 @@ def own_files(entry: Path, folder: Path, more: str = "") -> list[str]:
         if any(word in Path(name).name.lower() for word in _SECRETS) and not name.endswith(".py"):
             raise SettingsError(f"{name} looks like a secret, and the zip may be public; it cannot be packed.")
         if Path(name).parts[0] in _NEVER:
-            raise SettingsError(f"{name} cannot be in the zip: {Path(name).parts[0]} has a meaning of its own there.")
+            raise SettingsError(f"{name} cannot be in the zip: the name {Path(name).parts[0]} is reserved there.")
     return names
 
 
@@ -151,7 +151,7 @@ def _is_inside(pattern: str) -> bool:
 
 
 def _imported(entry: Path, folder: Path) -> Iterator[Path]:
-    """A file and all files of its folder that it imports, directly or through others; packages as a whole."""
+    """A file and all files of its folder that it imports, directly or indirectly; packages are included as a whole."""
     seen: set[Path] = set()
     waiting = [entry]
     while waiting:
@@ -178,7 +178,7 @@ def _names_imported(path: Path, folder: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             yield node.module or ""
-        elif isinstance(node, ast.ImportFrom):  # its own package, which is taken as a whole
+        elif isinstance(node, ast.ImportFrom):  # its own package, which is included as a whole
             if (inside := path.relative_to(folder).parts)[:-1]:
                 yield inside[0]
             yield from (alias.name for alias in node.names)

@@ -1,4 +1,4 @@
-"""A relay between a bot and the game's server: it notes when the bot first connects and when it leaves."""
+"""A relay between a bot and the game server, which records when the bot first connects and when it disconnects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._listener.close()
 
     def _accept(self) -> None:

@@ -1,4 +1,4 @@
-"""The sections `[package]` and `[ladder]` of the settings: the zip of an own bot, and its place on the ladder."""
+"""The settings sections `[package]` and `[ladder]`: the zip of a user's bot, and its place on the ladder."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class PackageSettings(Section):
 
 @dataclass(frozen=True, slots=True)
 class LadderSettings(Section):
-    """The bot's place on AI Arena, for `understudy ladder`. The token is no setting: it is in AIARENA_TOKEN."""
+    """The bot's place on AI Arena, for `understudy ladder`. The token is not a setting, but in AIARENA_TOKEN."""
 
     bot: int = setting(0, "number of the bot, as in the address of its page; 0 = none", 0)
     url: str = setting("https://aiarena.net", "address of the ladder")
