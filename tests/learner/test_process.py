@@ -373,7 +373,7 @@ def test_a_value_far_out_of_range_is_reported_with_its_feature_and_game(run: Run
     write_episode(path, game, compress=False)
     said = learn_once(run, *_FIXED).stdout
     what = f"feature 1 was 1e+12 in {path.name}"
-    assert f"Far outside of its range: {what}. It was clipped" in said
+    assert f"Far outside its range: {what}. It was clipped" in said
     assert f"  Out of Range:    {what}\n" in run.log.read_text()
     status = read_status(run.status)
     found = [{"feature": "feature 1", "value": pytest.approx(1e12), "game": path.name}]

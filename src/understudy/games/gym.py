@@ -143,7 +143,7 @@ class GymnasiumGame(Game):
         return pack({}, arrays)
 
     def restore(self, saved: bytes) -> Bools:
-        """See Game.restore. It replays the running episodes, which takes as long as playing them did."""
+        """See Game.restore. It plays the running episodes again, which takes as long as they have lasted."""
         _, arrays = unpack(saved)
         with unpacking():
             states = arrays["states"].reshape(self._states.shape)

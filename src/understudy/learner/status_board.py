@@ -210,7 +210,7 @@ class StatusBoard:
         self.write()
         self._log.say(f"Training complete. Loss: {facts['loss']:.4f}, Saved: {trained.games} files")
         if unusual := outliers.summary(facts["outliers"]):
-            self._log.say(f"Far outside of its range: {unusual}. {outliers.ADVICE}")
+            self._log.say(f"Far outside its range: {unusual}. {outliers.ADVICE}")
 
     def _stats_of_run(self) -> Statistics:
         stats = Statistics.of_run(self._ledger)
