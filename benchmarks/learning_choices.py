@@ -135,7 +135,7 @@ def ladder(choice: Option, seed: int) -> list[float]:
 
     while len(found) < len(MARKS):
         trainer = learner.trainer
-        count = math.ceil(worthwhile_batch(trainer.steps, trainer.adjusted.agreement) / DECISIONS)
+        count = math.ceil(worthwhile_batch(trainer.steps, trainer.adjusted) / DECISIONS)
         games = draw_games(rng, count)
         actions, log_probs = learner.act(games.states.reshape(-1, FEATURES), rng)
         actions, log_probs = actions.reshape(count, DECISIONS), log_probs.reshape(count, DECISIONS)

@@ -108,7 +108,7 @@ def test_in_a_mixed_batch_games_won_and_lost_go_their_own_ways(games: int) -> No
 
 def games_of_a_batch(trainer: Trainer, decisions: int) -> int:
     """How many games of this length the live learner waits for before its next update."""
-    return math.ceil(worthwhile_batch(trainer.steps, trainer.adjusted.agreement) / decisions)
+    return math.ceil(worthwhile_batch(trainer.steps, trainer.adjusted) / decisions)
 
 
 def ladder_win_rate(seed: int, learned_games: int) -> float:

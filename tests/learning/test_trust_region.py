@@ -160,13 +160,19 @@ def test_the_agreement_is_a_running_mean_of_the_last_updates() -> None:
 
 
 def test_batches_grow_with_what_was_learned_from_up_to_a_full_one() -> None:
-    assert [worthwhile_batch(learned, 0.0) for learned in (0, 5, 800, 10**9)] == [1, 5, 800, FULL_BATCH]
+    assert [worthwhile_batch(learned, Adjusted()) for learned in (0, 5, 800, 10**9)] == [1, 5, 800, FULL_BATCH]
 
 
 def test_where_batches_agree_smaller_ones_are_worthwhile() -> None:
-    assert worthwhile_batch(10**9, 0.5) == FULL_BATCH // 4
-    assert worthwhile_batch(10**9, 1.0) == 1
-    assert worthwhile_batch(10**9, -0.5) == FULL_BATCH
+    assert worthwhile_batch(10**9, Adjusted(agreement=0.5)) == FULL_BATCH // 4
+    assert worthwhile_batch(10**9, Adjusted(agreement=1.0)) == 1
+    assert worthwhile_batch(10**9, Adjusted(agreement=-0.5)) == FULL_BATCH
+
+
+def test_where_the_signal_of_a_minibatch_is_clear_smaller_batches_are_enough() -> None:
+    sizes = [worthwhile_batch(10**9, Adjusted(signal=signal)) for signal in (-0.1, 0.0, 0.05, 0.1, 0.2)]
+    assert sizes == [FULL_BATCH, FULL_BATCH, FULL_BATCH, FULL_BATCH // 2, FULL_BATCH // 4]
+    assert worthwhile_batch(100, Adjusted(signal=0.1)) == 100
 
 
 def met(gradients: np.ndarray) -> float:

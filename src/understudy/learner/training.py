@@ -130,7 +130,7 @@ class Training:
         if self._model is None:
             return 1
         trainer = self._model.trainer
-        decisions = worthwhile_batch(trainer.steps, trainer.adjusted.agreement)
+        decisions = worthwhile_batch(trainer.steps, trainer.adjusted)
         return math.ceil(decisions * trainer.games / trainer.steps) if trainer.steps else 1
 
     def next_batch(self) -> list[WaitingGame]:

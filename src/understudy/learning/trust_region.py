@@ -18,7 +18,9 @@ _SAME = 0.2  # an agreement that is no accident
 _DISAPPOINTED = -0.3  # a mean advantage, in units of their usual size, that is none either
 _DECAY = 0.99  # of the learning rate in an update of 2,048 decisions that found nothing new
 _FEW_STEPS = 5  # an update that is over sooner took too large ones
-_CLEAR = 0.05  # signal to noise of a minibatch's gradient from which on all passes are worth it
+_CLEAR = (
+    0.05  # signal to noise of a minibatch's gradient; from it on all passes are worth it, and less than a full batch
+)
 _FEW_PASSES = 4  # that are made where there is nothing but noise
 _SIGNALS = 8  # updates over which the signal is averaged
 
@@ -96,13 +98,15 @@ def worthwhile_passes(most: int, signal: float) -> int:
     return round(least + (most - least) * min(max(signal / _CLEAR, 0.0), 1.0))
 
 
-def worthwhile_batch(learned: int, agreement: float) -> int:
-    """How many decisions a batch should have: min(2048, learned)·(1 − agreement)², at least 1.
+def worthwhile_batch(learned: int, now: Adjusted) -> int:
+    """How many decisions a batch should have, after so many were learned from: at most 2,048, at least 1.
 
     The first game is learned from at once, then batches double, so that noise averages out: small batches were seen to
-    make a policy certain of noise. If successive batches agree, there is no need to wait for as many decisions.
+    make a policy certain of noise. Where the signal of a minibatch is clear, smaller batches are enough, in inverse
+    proportion to it (the noise scale of McCandlish et al. 2018); if successive batches agree, even smaller ones.
     """
-    return max(1, round(min(FULL_BATCH, learned) * (1 - min(max(agreement, 0.0), 1.0)) ** 2))
+    enough = FULL_BATCH * min(1.0, _CLEAR / max(now.signal, 1e-9))
+    return max(1, round(min(enough, learned) * (1 - min(max(now.agreement, 0.0), 1.0)) ** 2))
 
 
 def adjust(

@@ -74,7 +74,7 @@ class TrainingSettings(Section):
         "ppo: maximum KL divergence of an update of 2,048 decisions, less for fewer decisions; 0 = no limit",
         0,
     )
-    rho_max: float = setting(1.0, "V-trace: cap on the importance weight of old experience", 0)
+    rho_max: float = setting(2.0, "V-trace: cap on the importance weight of old experience", 0)
     value_coefficient: float = setting(0.5, "weight of the value loss", 0)
     entropy_coefficient: float = setting(
         0.01,
