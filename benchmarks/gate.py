@@ -137,7 +137,7 @@ def ladder(chance: random.Random, lost: bool) -> tuple[list[float], list[float]]
 
 
 def ladder_games(chance: random.Random, *, paired: bool, lost: bool) -> Iterator[float]:
-    """Champion and candidate meet the same opponent, or (not `paired`) each an opponent of its own."""
+    """Champion and candidate play against the same opponent or, if not `paired`, each against its own."""
     champion, candidate = ladder(chance, lost)
     while True:
         number = chance.randrange(60)

@@ -100,7 +100,7 @@ class Run:
     bad_games: int = 0
 
     def play(self, games: int) -> None:
-        """Play so many games."""
+        """Play this many games."""
         self.stage = "champion" if self.settings.mode == "strict" else "line"
         while self.played < games:
             self._appoint()

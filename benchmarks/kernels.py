@@ -25,7 +25,7 @@ BACKENDS = ("compiled", "torch")
 
 
 class Turns:
-    """Lets one of several threads go on at a time, in a fixed order."""
+    """Lets several threads run one at a time, in a fixed order."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = list(names)
@@ -37,7 +37,7 @@ class Turns:
             self._changed.wait_for(lambda: self._names[0] == name)
 
     def give_up(self) -> None:
-        """Let the next thread go on."""
+        """Let the next thread run."""
         with self._changed:
             self._names.append(self._names.pop(0))
             self._changed.notify_all()

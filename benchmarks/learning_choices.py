@@ -197,7 +197,7 @@ class Lake:
 
 
 def lake(choice: Option, seed: int) -> float:
-    """The share of fresh games that the greedy policy wins in the end."""
+    """The share of new games that the greedy policy wins at the end."""
     learner, rng, world = Learner(choice, 16, 4, seed), np.random.default_rng(seed), Lake()
     length = 8.0
     while learner.trainer.steps < LAKE_DECISIONS:

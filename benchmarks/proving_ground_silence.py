@@ -82,7 +82,7 @@ async def in_one_game(url: str, silence: float) -> bool:
 
 
 def main() -> int:
-    """Run both cases against a server of their own each."""
+    """Run both cases, each against its own server."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--silence", type=float, default=60.0)
     silence = parser.parse_args().silence

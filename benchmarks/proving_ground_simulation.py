@@ -23,7 +23,7 @@ CHUNK = 112  # loops between two musters
 
 
 def muster(game: Simulation) -> int:
-    """Bring both armies to full strength around the middle and send them at each other; how many fight."""
+    """Bring both armies to full strength around the middle and let them fight; returns the number of fighters."""
     total = 0
     for player, army in enumerate(ARMIES):
         side = -1 if player == 0 else 1

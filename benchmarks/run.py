@@ -1,4 +1,4 @@
-"""All benchmarks, one subject after the other, each in a process of its own with one BLAS thread; about 8 minutes.
+"""All benchmarks, one subject after the other, each in a separate process with one BLAS thread; about 8 minutes.
 
 python benchmarks/run.py                     every subject
 python benchmarks/run.py decision training   some of them

@@ -114,7 +114,7 @@ def workers_alone(workers: int) -> float:
 
 
 def multiply(start: float, seconds: float, done: Queue[int]) -> None:
-    """In a process of its own: the products of a decision in 64 matches, again and again."""
+    """In a separate process: the products of a decision in 64 matches, again and again."""
     states, weights = np.ones((MATCHES, 50), np.float32), np.ones((50, 128), np.float32)
     out = np.empty((MATCHES, 128), np.float32)
     while time.time() < start:
@@ -152,7 +152,7 @@ RING_PLAN = Plan(1, 4, RolloutShape(STEPS, MATCHES, 50, 8, False, False), 8)
 
 
 def read_weights(name: str) -> None:
-    """In a process of its own: copy every version out as it comes, and say so."""
+    """In a separate process: copy every version as it arrives, and report it."""
     end = WorkerCommunicator(WEIGHT_PLAN, name)
     weights = np.empty(WEIGHTS // 4, np.float32)
     seen = 0
@@ -184,7 +184,7 @@ def weights_to_a_worker() -> list[float]:
 
 
 def fill_ring(name: str) -> None:
-    """In a process of its own: put batches as fast as they are taken."""
+    """In a separate process: put batches as fast as they are taken."""
     end = WorkerCommunicator(RING_PLAN, name)
     states = np.random.default_rng(0).standard_normal((STEPS, MATCHES, 50), np.float32)
     for _ in range(RING_BATCHES):

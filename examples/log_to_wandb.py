@@ -28,7 +28,7 @@ class LogToWandb:
         self._run.log({**numbers, **share}, step=version.version)
 
     def on_game(self, game: LedgerGame, outcome: str) -> None:
-        """Games are told before the version that learned from them."""
+        """Games are reported before the version that learned from them."""
         self._games += 1
         self._won += game.result == "Victory"
 

@@ -22,7 +22,7 @@ from watch.dashboard.conftest import chromium_or_skip
 from watch.prepared import learned_run
 
 PAGES = sorted(page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md"))
-# Blocks of these pages are run by tests of their own, or are parts of a program that the page builds up.
+# Blocks of these pages are run by separate tests, or are parts of a program that the page builds up.
 ELSEWHERE = {
     "add-a-game.md": "the example it is a part of is run by tests/games; see the test below",
     "episode-format.md": "tests/check/test_episodes.py",

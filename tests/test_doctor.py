@@ -250,7 +250,7 @@ def _damaged_ledger(run: RunDir) -> None:
 
 
 def _damaged_page(run: RunDir) -> None:
-    """Damage where nothing but a check of the whole file comes by: in the tree of an index."""
+    """Damage that only a check of the whole file finds: in the tree of an index."""
     with Ledger(run.ledger) as ledger:
         games = [LedgerGame(f"{n}", f"{n}.npz", "Victory", 12, 0.0, 1) for n in range(2000)]
         ledger.record_skipped(games)

@@ -1,4 +1,4 @@
-"""What goes wrong around a run: disks, clocks, other people's files. Bot and learner go on, and say what is wrong."""
+"""Failures around a run: disks, clocks, other people's files. Bot and learner continue, and report what is wrong."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_learning_once_on_a_full_disk_ends_with_an_error(run: RunDir, monkeypatc
 
 @pytest.fixture
 def read_only_run(run: RunDir, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> RunDir:
-    """A run that may not be written to; root, whom no file mode stops, is told so too."""
+    """A run that may not be written to; this is also simulated for root, to whom file modes do not apply."""
     access = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK and access(path, mode))
     disk.full = True  # writing fails all the same
@@ -362,7 +362,7 @@ def _pipe_for_a_journal(run: RunDir) -> None:
 def test_nothing_that_lies_in_the_folders_blocks_the_queue(run: RunDir, harm: Callable[[RunDir], None]) -> None:
     game = put_game(run.buffer, 1)
     harm(run)
-    # In a process of its own: what blocks the queue may also be an endless loop.
+    # In a separate process: a blocked queue may also be an endless loop.
     command = [sys.executable, "-m", "understudy", "learn", str(run.root), "--once"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert ended.returncode == 0, ended.stderr

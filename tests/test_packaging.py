@@ -103,7 +103,7 @@ def test_the_wheel_works_in_a_clean_environment_with_numpy_and_nothing_else(buil
         (["--version"], f"understudy {understudy.__version__}"),
         (["selfplay", "tictactoe", "--updates", "2", "--run-dir", "run"], "after 2 updates"),
         (["status", "run"], "state=finished health=grey"),
-        (["monitor", "run"], "pip install"),  # it needs rich, and says so
+        (["monitor", "run"], "pip install"),  # it needs rich, and reports that
     ):
         command = [script, *arguments]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

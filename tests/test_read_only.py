@@ -40,7 +40,7 @@ print(json.dumps(found))
 
 
 def with_commands(folder: Path, *lines: str) -> list[tuple[int, str, str]]:
-    """Exit code, output and errors of some command lines, by a user whom the modes of files bind."""
+    """Exit code, output and errors of some command lines, run by a user to whom file modes apply."""
     command = [sys.executable, "-c", _PROGRAM, _COMMANDS, *lines]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -33,7 +33,7 @@ def test_the_four_checks_pass_and_print_what_they_saw(tool: ModuleType, capsys: 
 def test_a_check_that_does_not_hold_fails_the_run(
     tool: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tool.RLAgent, "save_model", lambda self, path=None: True)  # says so, and saves nothing
+    monkeypatch.setattr(tool.RLAgent, "save_model", lambda self, path=None: True)  # returns True, but saves nothing
     assert tool.main() == 1
     out = capsys.readouterr().out
     assert "Test 2 FAILED" in out

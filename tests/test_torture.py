@@ -18,7 +18,7 @@ pytestmark = [
 
 
 def torture(*arguments: str, checks: int) -> None:
-    """Run parts of the torture; every check must hold, and there must be at least as many as `checks`."""
+    """Run parts of the torture; every check must pass, and there must be at least `checks` of them."""
     command = [sys.executable, str(ROOT / "tools" / "torture"), *arguments]
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert ended.returncode == 0, ended.stdout

@@ -62,7 +62,7 @@ def find_chromium() -> str | None:
 
 
 class Browser:
-    """A headless Chromium with a profile of its own, which ends with the `with` block."""
+    """A headless Chromium with its own profile, which ends with the `with` block."""
 
     def __init__(self, program: str) -> None:
         self._profile = tempfile.TemporaryDirectory(prefix="understudy-chromium-", ignore_cleanup_errors=True)

@@ -1,4 +1,4 @@
-"""What MkDocs is told beyond mkdocs.yml: pages under ko/ are in Korean, so that browsers and screen readers know."""
+"""Additions to mkdocs.yml for MkDocs: pages under ko/ are marked as Korean for browsers and screen readers."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ _RECORD_BYTES = 4 + 4 + 8 + 8 + 8 + 8 + 50 * 4 + 1  # of a decision with 50 feat
 
 
 def journals(run: RunDir) -> dict[str, int]:
-    """Games under way: their ids and how many decisions are on file."""
+    """Games in progress: their ids and numbers of recorded decisions."""
     found = {}
     for path in run.live.glob("*.journal"):
         head, _, body = path.read_bytes().partition(b"\n")

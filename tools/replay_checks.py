@@ -237,7 +237,7 @@ def _variants(replays: list[Path], folder: Path, count: int) -> Path:
 
 
 def _copied(replays: list[Path], folder: Path) -> Path:
-    """The replays themselves, in a folder of their own."""
+    """Copies of the replays in a separate folder."""
     folder.mkdir()
     for path in replays:
         shutil.copy2(path, folder)

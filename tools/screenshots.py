@@ -86,7 +86,7 @@ def main() -> int:
 
 @contextmanager
 def _played(minutes: float) -> Iterator[list[str]]:
-    """The folders of runs that are played now; the first one goes on until the end."""
+    """The folders of runs that are being played; the first one continues until the end."""
     with tempfile.TemporaryDirectory(prefix="understudy-", ignore_cleanup_errors=True) as folder:
         runs = {name: str(Path(folder) / name) for name in ("local_training", "cartpole", "shogi", "new")}
         Path(runs["new"]).mkdir()

@@ -1,10 +1,4 @@
-"""Kills self-play workers at random while a run goes on, and checks what is left.
-
-    python tools/selfplay_storm.py --kills 100
-
-Each rollout that is learned from must follow the one before it of the same worker, or be the first of a new process;
-in the end no process and no shared memory may be left.
-"""
+"""Kills self-play workers at random during a run, and checks the result."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def expect(holds: bool, what: str) -> None:
 
 
 def dummy_game(seed: int, steps: int) -> dict[str, Any]:
-    """A game of random states, with nothing but the three arrays that every game must have."""
+    """A game of random states, with only the three required arrays."""
     rng = np.random.default_rng(seed)
     return {
         "states": rng.random((steps, STATE_DIM), np.float32),
@@ -147,5 +147,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a console without ✓ gets a ? and goes on
+        sys.stdout.reconfigure(errors="replace")  # a console without ✓ shows ? instead
     sys.exit(main())

@@ -185,7 +185,7 @@ static int us_act(us_client *c, us_game *g, float reward, const float *state, si
     return 0;
 }
 
-/* End a game. `final_state` is NULL for a game that is over, and the last state of one that was cut. */
+/* End a game. `final_state` is NULL for a game that is over, and the last state of one that was cut off. */
 static int us_end(us_client *c, us_game *g, float reward, const char *result, const float *final_state, size_t features) {
     char text[US_MOST];
     size_t i, n = (size_t)snprintf(text, sizeof text, "{\"game\":\"%s\",\"seq\":%ld,\"result\":\"%s\",\"reward\":%.9g", g->id, ++g->seq,

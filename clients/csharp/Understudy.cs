@@ -159,7 +159,7 @@ namespace Understudy
             };
         }
 
-        /// <summary>End the game. `finalState` is for a game that was cut rather than finished.</summary>
+        /// <summary>End the game. `finalState` is for a game that was cut off rather than finished.</summary>
         public void End(string result, float reward = 0, float[] finalState = null, IDictionary<string, string> about = null)
         {
             string final = finalState == null ? "" : ",\"final_state\":[" + string.Join(",", finalState.Select(Number)) + "]";

@@ -28,7 +28,7 @@ FIRST = ArenaPlayer("lowest", scripted="lowest")
 
 
 def lowest(states: NDArray[np.float32], legal: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Takes the first free square: a line of its own before a random player has one, more often than not."""
+    """Takes the first free square: it more often completes a line before a random player does."""
     chosen: NDArray[np.int64] = legal.argmax(axis=1)
     return chosen
 

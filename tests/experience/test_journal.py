@@ -519,7 +519,7 @@ def test_a_killed_bot_loses_nothing_it_had_decided(folders: Folders) -> None:
         assert saved is not None
         assert saved.path is not None
         episode = read_episode(saved.path, STORAGE)
-        # One decision may have been recorded just before the kill kept it from being told.
+        # One decision may have been recorded just before the kill without being reported.
         assert len(episode) + 1 in (decided, decided + 1)
         count = np.arange(len(episode))
         assert np.array_equal(episode.states, np.repeat(count[:, None], FEATURES, axis=1))

@@ -285,7 +285,7 @@ def test_archive_and_ledger_agree_again_after_a_kill_between_them(run: RunDir, l
     put_game(run.buffer)
     batch = spool.next_batch(EXPECTED, 10, 0)
     ledger.record_version(1, None, "learner", [game.record for game in batch])
-    batch[0].path.rename(run.archive / batch[0].path.name)  # moved, but killed before the ledger was told
+    batch[0].path.rename(run.archive / batch[0].path.name)  # moved, but killed before the ledger recorded it
     stranger = put_game(run.archive, 7)  # came with an archive whose ledger was lost
     (run.rejected / "x.npz").write_bytes(b"")
     (run.rejected / "x.npz.reason.json").write_text('{"reason": "why", "bytes": 3}')

@@ -93,7 +93,7 @@ def test_what_waits_is_there_after_a_restart_and_what_ended_is_not(run: RunDir) 
         until(
             lambda: first.turn(0.1) and first.workers.running_of("analyse") == 1 and first.queue.waiting("analyse") == 1
         )
-        first.workers.close()  # as a kill does: the job under way is not settled
+        first.workers.close()  # as after a kill: the running job is not settled
     chores = Chores()
     with JobLedger(run.ledger) as ledger:
         waiting = ledger.waiting_jobs()

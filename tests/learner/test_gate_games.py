@@ -26,7 +26,7 @@ GUARD, STRICT = GateSettings(mode="guard"), GateSettings(mode="strict", candidat
 
 
 class Beside:
-    """A learner's evaluation beside a gate; each version wins simulated games with a probability of its own."""
+    """A learner's evaluation beside a gate; each version wins simulated games with a fixed probability."""
 
     def __init__(self, run: RunDir, ledger: JobLedger, settings: GateSettings) -> None:
         self.run, self.ledger = run, ledger

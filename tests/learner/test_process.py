@@ -127,7 +127,7 @@ def test_a_live_bot_gets_new_weights_without_asking(tmp_path: Path) -> None:
             for t in range(20):
                 agent.select_action(np.full(STATE_DIM, t % 3))
                 agent.observe_reward(1.0)
-            assert agent.end_episode("Victory")["trained_online"] is False  # the learner's heart beats
+            assert agent.end_episode("Victory")["trained_online"] is False  # the learner is alive
             assert agent.wait_for_learner(timeout=20)
         version = agent.model_version
         assert version >= 2

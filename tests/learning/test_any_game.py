@@ -36,7 +36,7 @@ Bools = NDArray[np.bool_]
 
 
 def finished(trainer: Trainer, rng: np.random.Generator, won: Bools, action: int | None = None) -> list[Episode]:
-    """Games of the ladder task that end as told, and in which all decisions are as told or drawn from the policy."""
+    """Games of the ladder task with a given result, in which all decisions are given or drawn from the policy."""
     games = draw_games(rng, len(won))
     actions, log_probs = draw(trainer, games.states, rng, 0.0)
     if action is not None:
@@ -53,7 +53,7 @@ def chosen(trainer: Trainer, games: list[Episode]) -> Singles:
 
 
 def changes(won: Bools, action: int | None = None, repetitions: int = 60) -> Singles:
-    """(G, 20) how an update on games with these results changes log π of their own decisions, in the mean."""
+    """(G, 20) the mean change of log π of the decisions after an update on games with these results."""
     trainer, rng = default_trainer(FEATURES, ACTIONS, 0), np.random.default_rng(1)
     for _ in range(60):  # half of them are won, whatever is decided: it knows what to expect
         trainer.update(finished(trainer, rng, np.arange(10) % 2 == 0))

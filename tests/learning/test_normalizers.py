@@ -60,7 +60,7 @@ def test_what_two_processes_saw_adds_up() -> None:
 def test_a_constant_feature_becomes_zero_and_keeps_its_unit(constant: float) -> None:
     normalizer = StateNormalizer(1)
     states = np.full((333, 1), constant, np.float32)
-    for _ in range(50):  # so many that rounding leaves a spread above zero in some
+    for _ in range(50):  # so often that rounding leaves some standard deviations above zero
         normalizer.update(states)
     assert normalizer.scale[0] == 1
     np.testing.assert_allclose(normalizer.apply(states), 0, atol=1e-6)

@@ -94,7 +94,7 @@ def test_a_state_of_the_first_version_begins_its_new_statistics_afresh(network: 
     assert not restored["clock_statistics"].any()
     trainer.update(games(8))
     assert trainer.counters()["updates"] == 4
-    other = make(network)  # nor does what begins afresh change with a trainer that goes on from it
+    other = make(network)  # a new trainer does not share memory with the trainer that continues from it
     other.restore(old, donor.counters())
     assert not other.state_arrays()["clock_statistics"].any()
     assert not other.state_arrays()["value_statistics"].any()

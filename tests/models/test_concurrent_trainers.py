@@ -41,7 +41,7 @@ def accuracy(model: LiveModel) -> float:
     return float(np.mean(logits.argmax(axis=1) == right_actions(states)))
 
 
-# ---- bots in processes of their own ---------------------------------------------------------------------------------
+# ---- bots in separate processes -------------------------------------------------------------------------------------
 
 
 def agent_at(folder: str, seed: int) -> RLAgent:

@@ -27,7 +27,7 @@ GUARD, STRICT = GateSettings(mode="guard"), GateSettings(mode="strict", candidat
 
 
 class Run:
-    """A run whose games are simulated: each version wins with a probability of its own."""
+    """A run whose games are simulated: each version wins with a fixed probability."""
 
     def __init__(self, folder: Path, settings: GateSettings, *, keep: int = 5) -> None:
         self.ledger = folder / "understudy.sqlite"

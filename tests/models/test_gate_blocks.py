@@ -26,7 +26,7 @@ def ladder(count: int) -> Callable[[int], str]:
 
 
 class Ladder:
-    """A guarded run whose line wins with a probability of its own, against opponents of somebody's choice."""
+    """A guarded run whose line wins with a fixed probability, against given opponents."""
 
     def __init__(self, folder: Path, opponents: Callable[[int], str]) -> None:
         self.path = folder / "understudy.sqlite"

@@ -48,7 +48,7 @@ def weight(state: ModelState) -> float:
 
 
 def next_game(run: RunDir) -> Gate:
-    """What a bot does before its next game, in a process of its own."""
+    """What a bot does before its next game, in a separate process."""
     gate = Gate(run.ledger, ModelStore(run.model, run.ledger))
     gate.assign("game", "somebody")
     return gate

@@ -68,4 +68,4 @@ def test_training_passes_after_the_first_take_no_new_memory(rows: int) -> None:
     train(rows)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < rows * settings.width * 4 * 4  # less than one layer's activations: masks, and no more
+    assert peak < rows * settings.width * 4 * 4  # less than one layer's activations: only masks

@@ -117,7 +117,7 @@ class Walk(Game):
 
 
 class Recall(Game):
-    """The first of six states shows a cue, the others do not: 1 for naming it in the end, 0 otherwise."""
+    """The first of six states shows a cue, the others do not: 1 for naming it at the end, otherwise 0."""
 
     name, players, state_dim, masked = "recall", 1, 4, False
     actions = ("A", "B")
@@ -148,7 +148,7 @@ class Recall(Game):
 
 
 class Advised(Bandit):
-    """Comes with a training of its own, and leaves the network to others."""
+    """Recommends training settings, and none for the network."""
 
     settings: ClassVar = {"training": {"gamma": 0.25}}
 

@@ -1,4 +1,4 @@
-"""The league: past versions play the other side, results are the learner's, and a run goes on exactly."""
+"""The league: past versions play the other side, results are the learner's, and a run resumes exactly."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_opponents_with_even_results_are_drawn_most() -> None:
     assert chances.sum() == pytest.approx(1)
     assert chances[1] > 4 * chances[0]
     assert chances[1] > 4 * chances[2]
-    assert chances[3] == pytest.approx(chances[1], rel=0.05)  # hardly met yet: worth finding out
+    assert chances[3] == pytest.approx(chances[1], rel=0.05)  # few games so far: worth testing
     assert chances[0] > 0.02
     rng = np.random.default_rng(1)
     drawn = [standings.draw(["beaten", "even"], rng) for _ in range(500)]

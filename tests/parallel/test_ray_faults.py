@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # warnings of Ray's own making
     pytest.mark.skipif(sys.platform != "linux", reason="Ray watches the memory of workers on Linux only"),
 ]
-_MORE_BYTES = 1 << 30  # than are in use now: with so many, Ray ends workers
+_MORE_BYTES = 1 << 30  # more than is in use now: with this much, Ray ends workers
 _QUICK = {  # Ray notices a dead node within 3 s instead of 20
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 1000,

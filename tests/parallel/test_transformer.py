@@ -1,4 +1,4 @@
-"""Self-play of a network that looks back: what it remembers goes on from one rollout to the next."""
+"""Self-play of a network that looks back: its memory continues from one rollout to the next."""
 
 from __future__ import annotations
 

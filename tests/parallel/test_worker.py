@@ -11,7 +11,7 @@ from understudy.parallel.worker import Worker
 
 
 def test_a_worker_whose_learner_is_gone_ends_whoever_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two decisions and between two rollouts: an answer that is given once would leave it playing."""
+    """Between two decisions and between two rollouts: an answer given only once would leave it playing."""
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: False))
     worker = Worker.__new__(Worker)
     worker._numbers = np.zeros(len(WorkerField), np.int64)

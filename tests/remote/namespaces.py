@@ -1,7 +1,4 @@
-"""Network namespaces: each machine of a test has a network of its own, and reaches nothing but one address.
-
-Linux, as root, with `ip`. The host ends of all links are on one bridge, where the server listens.
-"""
+"""Network namespaces: each machine of a test has a separate network and can reach only one address."""
 
 from __future__ import annotations
 

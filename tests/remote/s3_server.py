@@ -1,4 +1,4 @@
-"""A real S3 server on this machine, in a process of its own: moto."""
+"""A real S3 server on this machine, in a separate process: moto."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from understudy.remote.memory import MemoryStore
 
 
 class Unreliable(MemoryStore):
-    """Fails as often as told, before or after it has done what was asked."""
+    """Fails a given number of times, before or after executing the request."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ from remote.s3_server import free_port
 
 
 class UnreliableProxy:
-    """Forwards to `address`. `restart` answers what is under way, then refuses connections for a while."""
+    """Forwards to `address`. `restart` answers requests in progress, then refuses connections for a while."""
 
     def __init__(
         self, address: str, *, failing: float = 0.1, delay: float = 0.01, seed: int = 0, host: str = "127.0.0.1"
@@ -43,7 +43,7 @@ class UnreliableProxy:
         self._start()
 
     def close(self) -> None:
-        """Stop, and wait for the requests under way."""
+        """Stop, and wait for the requests in progress."""
         self._server.shutdown()
         self._server.server_close()
 

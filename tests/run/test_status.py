@@ -1,4 +1,4 @@
-"""A heartbeat is believed by its changes, so that machines whose clocks differ agree about who is alive."""
+"""A heartbeat counts when it changes, so machines with different clocks agree about who is alive."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_learner_is_alive_and_dead_whatever_its_clock_says(monkeypatch: pytest
     assert clock.alive(10, beats=False)
     assert not clock.alive(10, beats=False)
     assert not clock.alive(600, beats=False)
-    assert clock.alive(1)  # it goes on
+    assert clock.alive(1)  # it continues
     assert not clock.alive(1, state="stopped")
 
 

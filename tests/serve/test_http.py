@@ -1,4 +1,4 @@
-"""The sidecar over HTTP: whom it answers, and what it refuses."""
+"""The sidecar over HTTP: whose requests it answers, and which it refuses."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def learned_run(root: Path, games: int = 40) -> RunDir:
 
 
 def set_status(run: RunDir, heartbeat_age: float = 0.0, **changes: Any) -> None:
-    """Change what the learner says of itself; by default its heart has just beaten."""
+    """Change the learner's status; by default it has just sent a heartbeat."""
     status = (
         json.loads(run.status.read_bytes()) if run.status.exists() else {"pid": 4711, "started_at": time.time() - 60}
     )

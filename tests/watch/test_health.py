@@ -29,7 +29,7 @@ def names(found: Health) -> list[str]:
 
 @pytest.fixture
 def run(learned: RunDir) -> RunDir:
-    """A run that is well: its learner's heart beats, and games come."""
+    """A healthy run: its learner sends heartbeats, and games arrive."""
     set_status(learned)
     return learned
 
@@ -393,7 +393,7 @@ def test_a_loop_that_hangs_is_red_though_its_heart_beats(run: RunDir) -> None:
 def test_a_clock_that_differs_is_amber_and_says_by_how_much(run: RunDir) -> None:
     set_status(run, heartbeat_age=-600, host="other")
     read_run(run)
-    set_status(run, heartbeat_age=-601, host="other")  # it beats
+    set_status(run, heartbeat_age=-601, host="other")  # its heartbeat changes
     found = health(run)
     assert (found.light, names(found)) == ("amber", ["clocks differ"])
     assert "The learner's clock is 10m 0" in found.sentence

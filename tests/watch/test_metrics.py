@@ -10,7 +10,7 @@ from understudy.watch.ledger_reading import open_ledger
 from understudy.watch.metrics import all_metrics, markdown
 
 ROOT = Path(__file__).parent.parent.parent
-_COUNTS = {"games", "steps", "total_steps", "epochs_done"}  # what a batch was made of: no metric of its own
+_COUNTS = {"games", "steps", "total_steps", "epochs_done"}  # sizes of a batch, which are not metrics
 
 
 def test_the_page_is_what_the_definitions_say() -> None:

@@ -1,4 +1,4 @@
-"""What the page Stage reads: ratings, who met whom, and records by opponent."""
+"""The data of the page Stage: ratings, pairwise results, and results by opponent."""
 
 from __future__ import annotations
 

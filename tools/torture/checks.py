@@ -67,7 +67,7 @@ class Report:
 
 
 def games_told(notebooks: Iterable[Path]) -> tuple[list[str], set[str]]:
-    """(ids of games that had ended, ids of games whose end had begun), as the bots told them."""
+    """(ids of games that had ended, ids of games whose end had begun), as reported by the bots."""
     ended, ending = [], set()
     for notebook in notebooks:
         for line in notebook.read_text().splitlines() if notebook.exists() else ():

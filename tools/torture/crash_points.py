@@ -62,7 +62,7 @@ def crash_at_every_step(report: Report, folder: Path, stride: int) -> None:
 
 
 def in_fork(work: Callable[[], None], root: Path, steps: int | None) -> int:
-    """Do something in a process of its own, which ends before step number `steps`; return its exit code."""
+    """Do something in a separate process that ends before step number `steps`; returns its exit code."""
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:

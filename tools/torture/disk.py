@@ -23,7 +23,7 @@ _DAY = 86_400.0
 
 @contextlib.contextmanager
 def small_disk(report: Report, folder: Path) -> Iterator[Path | None]:
-    """A small file system of its own; None, saying why, where that cannot be had."""
+    """A small separate file system; None, with a message, if it cannot be created."""
     disk = folder / "disk"
     disk.mkdir()
     if not _mount("-t", "tmpfs", "-o", f"size={_DISK_BYTES}", "tmpfs", str(disk)):
@@ -105,7 +105,7 @@ def disk_full(report: Report, disk: Path, folder: Path) -> None:
 
 
 def _newcomer(disk: Path, folder: Path) -> tuple[Process, list[Path]]:
-    """A bot with a run directory of its own, which cannot be made while the disk is full."""
+    """A bot with a separate run directory, which cannot be created while the disk is full."""
     place = folder / "newcomer"
     place.mkdir()
     players, notebooks = bots(RunDir.at(disk / "newcomer"), place, 1)

@@ -55,7 +55,7 @@ def run(part: str, report: Report, folder: Path, rng: random.Random, kills: int)
 
 
 class _Host:
-    """A bot with its learner, in a process group of their own."""
+    """A bot with its learner, in a separate process group."""
 
     def __init__(self, run: RunDir, folder: Path) -> None:
         self.notebook = folder / "host.notes"

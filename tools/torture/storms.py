@@ -76,7 +76,7 @@ def kill_anything(
 
 
 def no_lost_update(report: Report, folder: Path, rng: random.Random, kills: int, deadline: float) -> None:
-    """Publishers add 1 to a number of their own; at the end each number is what the ledger says was published."""
+    """Each publisher adds 1 to its own number; at the end each number is what the ledger says was published."""
     run = RunDir.at(folder / "run")
     run.create()
     store = ModelStore(run.model, run.ledger)

@@ -9,7 +9,7 @@ from managers.strategy import Quota
 
 
 class ArmyManager:
-    """Attacks once the plan says so."""
+    """Attacks when the plan says so."""
 
     def __init__(self, bot: BotAI) -> None:
         self._bot = bot

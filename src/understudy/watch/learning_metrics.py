@@ -70,7 +70,7 @@ LEARNING_METRICS: tuple[Metric, ...] = (
     Metric(
         "mean_return",
         "Mean return",
-        "reward a game",
+        "reward per game",
         "playing",
         "The undiscounted sum of rewards of a game, mean over a batch (self-play: over the last hundred games).",
         "It rises, with noise from batch to batch.",
@@ -109,7 +109,7 @@ LEARNING_METRICS: tuple[Metric, ...] = (
     Metric(
         "value_loss",
         "Value error",
-        "squared spreads",
+        "squared standard deviations",
         "learning",
         "Half the mean squared difference between the value head's estimate and what the games came to, both in units "
         "of the usual spread of the latter, so that it does not depend on the scale of the rewards.",

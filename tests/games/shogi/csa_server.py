@@ -25,10 +25,10 @@ class Plan:
     side: str = "+"
     """The client's."""
     moves: int = 12
-    """After so many the server ends the game, with `ending`."""
+    """The server ends the game after this many moves, with `ending`."""
     ending: tuple[str, ...] = ("#MAX_MOVES", "#CENSORED")
     cut_after: int | None = None
-    """Moves after which the connection is cut, once; the game goes on when the client is back."""
+    """Moves after which the connection is cut, once; the game continues when the client reconnects."""
     garbage: Iterable[bytes] = ()
     """Sent before every move of the server."""
     delay: float = 0.0
@@ -191,7 +191,7 @@ class _Session:
             self._server.empty_lines += 1
 
     def _read_after_moves(self) -> str:
-        """The next line that is no move: one may be under way when the server ends a game."""
+        """The next line that is not a move; one may still arrive when the server ends a game."""
         while (line := self._read())[:1] in ("+", "-", "%"):
             continue
         return line

@@ -50,7 +50,7 @@ def test_a_late_move_loses_and_the_match_says_who_was_late(capsys: pytest.Captur
     engine = f"usi:{Path(sys.executable).as_posix()} {script.as_posix()}"
     assert main(["match", "random", engine, "--games", "3", "--clock", "0/0.0000001", "--tolerance", "0"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("(time)") == 3  # whoever moves first is late
+    assert shown.count("(time)") == 3  # the player who moves first is late
     assert "1 moves, 1 games lost on time" in shown
     assert "+1 =0 -2 of 3" in shown
     assert main(["match", "random", engine, "--games", "1", "--clock", "0/0.0000001", "--tolerance", "60"]) == 0

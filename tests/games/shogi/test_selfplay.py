@@ -249,7 +249,7 @@ def test_games_to_look_at_are_kept_with_their_evaluations_up_to_a_number(tmp_pat
 
 def test_what_the_weights_that_learn_thought_in_play_need_not_be_asked_again() -> None:
     by = trainer()
-    rollout = played(by, 4, 6)  # games of four moves: there are cut ones within, and ones that go on
+    rollout = played(by, 4, 6)  # games of four moves: some are cut off inside the rollout, others continue
     rollout.stamp(version=3)
     assert as_batch([rollout], version=4).values is None
     batch = as_batch([rollout], version=3)

@@ -1,4 +1,4 @@
-"""The rating list of `shogi-check`: who meets whom, and what the list says."""
+"""The rating list of `shogi-check`: the pairings, and the list's content."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ for line in sys.stdin:
 
 
 def bridged(answer: str, commands: str, folder: Path) -> tuple[list[str], list[str]]:
-    """What the bridge says, and what a program that stands in for GNU Shogi was told."""
+    """The bridge's output, and the commands that a stand-in for GNU Shogi received."""
     program, told = folder / "gnushogi", folder / "told"
     program.write_text(
         STAND_IN.format(python=sys.executable, answer=answer).replace("sys.stderr", f"open({str(told)!r}, 'a')")

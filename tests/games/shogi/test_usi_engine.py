@@ -29,7 +29,7 @@ from understudy.games.shogi.search import Limits, Search, SearchSettings
 from understudy.games.shogi.usi_engine import UsiEngine, thinking_seconds
 from understudy.games.shogi.usi_options import UsiOption
 
-SHUFFLE = "k8/9/9/9/9/9/9/9/8K b - 1"  # nothing but kings
+SHUFFLE = "k8/9/9/9/9/9/9/9/8K b - 1"  # only kings
 REPETITION = " ".join(["2h3h", "8b7b", "3h2h", "7b8b"] * 3)
 
 

@@ -109,7 +109,7 @@ def test_the_page_plays_a_recorded_game(recording: Path, tmp_path: Path, browser
         page.wait_for_text("Zerg against Terran Hard <b>Rush</b> on ProvingGround-0: Tie")
         page.wait_for("document.querySelector('.battle img')?.naturalWidth === 176")
         page.wait_for("document.querySelectorAll('.battle circle').length > 50")
-        page.wait_for_text("0:30 of 0:30")  # it has played to its end by itself
+        page.wait_for_text("0:30 of 0:30")  # it has played to its end automatically
         page.click('[aria-label="first"]')
         page.wait_for_text("0:00 of 0:30")
         game = put_game(run.buffer, 1, extra={RECORDING: older.name})

@@ -199,7 +199,7 @@ def test_a_wave_that_is_out_goes_on_unless_a_threatened_base_is_to_be_defended(s
     brain.observe(scene.snapshot())
     brain.decide(NAMES.index("ATTACK"))
     brain.commands()
-    scene.add({"Roach": 1}, near=OUTSIDE)  # the newcomer waits at home, whatever the others do
+    scene.add({"Roach": 1}, near=OUTSIDE)  # the new unit waits at home
     if threatened:
         scene.add({"Marine": 3}, player=1, near=scene.field.start)
     brain.observe(scene.snapshot())

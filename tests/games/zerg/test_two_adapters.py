@@ -31,7 +31,7 @@ PLAN = [0] * 12 + [1] * 8 + [0] * 14 + [2] * 12 + [3] * 4 + [4] * 60
 
 
 class Script:
-    """An agent that follows a list of strategies and writes down what it is told."""
+    """An agent that follows a list of strategies and records its calls."""
 
     actions, gamma = STRATEGIES, GAMMA
 

@@ -1,4 +1,4 @@
-"""A dashboard in a process of its own, and runs for it to show."""
+"""A dashboard in a separate process, and runs for it to show."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RACES = ("Terran", "Zerg", "Protoss")
 
 @contextmanager
 def dashboard(*arguments: str, **environment: str) -> Iterator[str]:
-    """The address of a dashboard that runs with these arguments, on a port of its own."""
+    """The address of a dashboard that runs with these arguments, on its own port."""
     command = [sys.executable, "-m", "understudy", "dashboard", *arguments]
     command += ["--dashboard.port", "0", "--dashboard.refresh-seconds", "0.2"]
     process = subprocess.Popen(

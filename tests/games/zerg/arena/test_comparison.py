@@ -1,4 +1,4 @@
-"""What the gate compares goes on on the ladder, and the games there are evidence in the run, each once."""
+"""The gate's comparison continues on the ladder, and the games there are evidence in the run, each once."""
 
 from __future__ import annotations
 

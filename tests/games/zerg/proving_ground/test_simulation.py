@@ -16,7 +16,7 @@ def test_twelve_workers_mine_about_what_they_do_in_the_game() -> None:
     game = new_game()
     game.step(round(60 * 22.4))
     mined = game.state["score"][:, names.COLLECTED_MINERALS]
-    assert all(600 <= amount <= 760 for amount in mined)  # the game: 12 workers bring in 660 to 700 a minute
+    assert all(600 <= amount <= 760 for amount in mined)  # in the game, 12 workers mine 660 to 700 per minute
 
 
 def test_more_workers_than_a_base_can_use_add_little() -> None:

@@ -130,7 +130,7 @@ def test_another_file_gives_a_bot_another_opening(tmp_path: Path) -> None:
     write_build_orders(path, summarize({"a": game(73.0)}))
     orders = read_build_orders(path)
     assert orders.opening("ZvT") == [OpeningStep(16, "hatchery"), OpeningStep(17, "pool")]
-    assert orders.opening("ZvP") == orders.opening("ZvT")  # no evidence of its own: that of all games
+    assert orders.opening("ZvP") == orders.opening("ZvT")  # without evidence for this match-up: all games
     assert orders.target("ZvT", "pool") == (73.0, 17.0)
     assert orders.target("ZvT", "spire") is None
     assert orders.openings("ZvT") == {"hatch-pool": 0.667}

@@ -308,7 +308,7 @@ def test_killed_workers_cost_time_and_nothing_else(folder: Path, tmp_path: Path)
 
 
 def analyse(folder: Path, run: RunDir, kills: int) -> dict[str, int]:
-    """Analyse a folder, killing the worker of every second job that is under way."""
+    """Analyse a folder, killing the worker of every second running job."""
     run.create()
     settings = Settings(learner=LearnerSettings(max_workers=1))
     with Ledger(run.ledger) as ledger:
