@@ -137,7 +137,8 @@ class DirectGame:
         deaths = int(state["deaths"])
         if deaths == self._deaths:
             return ()
-        places = [n % ring for n in range(max(self._deaths, deaths - ring), deaths)]
+        known = state["dead_known"][self._player]
+        places = [n % ring for n in range(max(self._deaths, deaths - ring), deaths) if known[n % ring]]
         self._deaths = deaths
         rows = zip(state["dead_slot"][places].tolist(), state["dead_generation"][places].tolist(), strict=True)
         return tuple(FIRST_TAG + (slot << TAG_SHIFT) + generation for slot, generation in rows)

@@ -43,7 +43,7 @@ _FOR_ALL: dict[int, tuple[int, ...]] = {
     orders.ATTACK: (23, 3674, 19, 3771, 2099),
     orders.PATROL: (17, 3795, 3777),
     orders.HOLD: (18, 3793, 3778),
-    orders.STOP: (4, 3665, 2057, 1691, 3783),
+    orders.STOP: (4, 3665, 2057, 1691, 3783, 3660, 348),
     orders.GATHER: (3666, 295, 298, 1183, 166),
     orders.RETURN: (3667, 296, 299, 1184, 167),
     orders.INJECT: (251,),

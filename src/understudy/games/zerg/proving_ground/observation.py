@@ -11,6 +11,7 @@ from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.abilities import labels
 from understudy.games.zerg.proving_ground.kernels import tally
 from understudy.games.zerg.proving_ground.kernels.combat import ZONE_RADIUS
+from understudy.games.zerg.proving_ground.kernels.vision import POWER, PRISM_POWER
 from understudy.games.zerg.proving_ground.match import Match
 from understudy.games.zerg.proving_ground.rules import BILE, BILE_RADIUS, SCAN, SCAN_RADIUS, STORM, STORM_RADIUS
 from understudy.games.zerg.proving_ground.simulation import Simulation
@@ -20,7 +21,6 @@ from understudy.games.zerg.proving_ground.wire import ENEMY, SELF, UnitWriter
 
 # Field numbers of the path Response.observation.observation.raw_data, which is serialized by hand.
 RESPONSE_OBSERVATION, OBSERVATION, RAW_DATA = 10, 3, 5
-POWER_RADIUS = 6.5
 MELEE = 2
 SEEN_NOW = 2
 LIBERATOR_ZONE = 9  # the API's effect
@@ -134,11 +134,11 @@ class View:
         raw.player.camera.x, raw.player.camera.y = self._match.map.starts[p]
         raw.player.upgrade_ids.extend(np.flatnonzero(state["upgrade"][p]).tolist())
         top = int(state["top"])
-        pylons = (state["kind"][:top] == names.PYLON) & (state["alive"][:top] == 1) & (state["owner"][:top] == p)
-        for slot in np.flatnonzero(pylons & (state["progress"][:top] >= 1)).tolist():
-            source = raw.player.power_sources.add()
-            source.pos.x, source.pos.y, source.pos.z = state["x"][slot], state["y"][slot], 0.0
-            source.radius, source.tag = POWER_RADIUS, tag(state, slot)
+        kinds, mine = state["kind"][:top], (state["alive"][:top] == 1) & (state["owner"][:top] == p)
+        for name, radius in ((names.PYLON, POWER), (names.PRISM_PHASING, PRISM_POWER)):
+            for slot in np.flatnonzero((kinds == name) & mine & (state["progress"][:top] >= 1)).tolist():
+                source = raw.player.power_sources.add(radius=radius, tag=tag(state, slot))
+                source.pos.x, source.pos.y, source.pos.z = state["x"][slot], state["y"][slot], 0.0
         if state["areas"]:
             self._effects(raw)
         zones = (state["kind"][:top] == names.LIBERATOR_AG) & (state["alive"][:top] == 1)
@@ -175,8 +175,9 @@ class View:
         state = self._game.state
         deaths, ring = int(state["deaths"]), names.DEAD_RING
         for n in range(max(self._deaths, deaths - ring), deaths):
-            slot, generation = int(state["dead_slot"][n % ring]), int(state["dead_generation"][n % ring])
-            seen.observation.raw_data.event.dead_units.append(FIRST_TAG + (slot << TAG_SHIFT) + generation)
+            if state["dead_known"][self._player, n % ring]:
+                slot, generation = int(state["dead_slot"][n % ring]), int(state["dead_generation"][n % ring])
+                seen.observation.raw_data.event.dead_units.append(FIRST_TAG + (slot << TAG_SHIFT) + generation)
         self._deaths = deaths
         failures = int(state["failures"])
         for n in range(max(self._failures, failures - 256), failures):

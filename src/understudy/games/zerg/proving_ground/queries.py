@@ -81,6 +81,8 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
     unit = int(state["kind"][slot])
     if state["owner"][slot] != player or state["progress"][slot] < 1 or state["becomes"][slot]:
         return []
+    if (rules["needs_power"][unit] and not state["powered"][slot]) or _occupied(game, slot):
+        return []
     found: list[int] = []
     if rules["speed"][unit] > 0 and unit != orders.LARVA:
         found += MOVING
@@ -91,10 +93,7 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
         found.append(int(labels().gather[unit]))
         if state["carry_minerals"][slot] or state["carry_vespene"][slot]:
             found.append(int(labels().bring[unit]))
-    ready = state["spell_at"][slot] <= state["loop"]
-    for ability, energy, upgrade in SPELLS.get(unit, ()):
-        if ready and state["energy"][slot] >= energy and (not upgrade or state["upgrade"][player, upgrade]):
-            found.append(ability)
+    found += _ready_spells(game, player, slot)
     if unit in (orders.HIGH_TEMPLAR, orders.DARK_TEMPLAR):
         found.append(MERGE_TO_ARCHON)
     if rules["room"][unit]:
@@ -108,11 +107,24 @@ def _available(game: Simulation, player: int, slot: int, free: bool) -> list[int
     return found
 
 
+def _ready_spells(game: Simulation, player: int, slot: int) -> list[int]:
+    state = game.state
+    if state["spell_at"][slot] > state["loop"]:
+        return []
+    return [
+        ability
+        for ability, energy, upgrade in SPELLS.get(int(state["kind"][slot]), ())
+        if state["energy"][slot] >= energy and (not upgrade or state["upgrade"][player, upgrade])
+    ]
+
+
 def _possible(  # noqa: PLR0911 - one reason a line
     game: Simulation, player: int, slot: int, order: int, argument: int, bank: tuple[float, float]
 ) -> bool:
     state, rules = game.state, game.tables
     unit = state["kind"][slot]
+    if order == orders.LAND:
+        return True
     if order == orders.CAST:
         n = argument - FIRST_SPELL
         ready = not rules["spell_cooldown"][n] or state["spell_at"][slot] <= state["loop"]
@@ -136,7 +148,7 @@ def _possible(  # noqa: PLR0911 - one reason a line
         return False
     if unit == orders.WARP_GATE and order == orders.MAKE and state["spell_at"][slot] > state["loop"]:
         return False
-    if unit == orders.TUMOR_BURROWED and state["spent"][slot]:
+    if unit == orders.TUMOR_BURROWED and (state["spent"][slot] or state["spell_at"][slot] > state["loop"]):
         return False
     if order == orders.MORPH_INTO and _burrows(unit, argument) and not state["upgrade"][player, BURROW]:
         return False
@@ -144,6 +156,16 @@ def _possible(  # noqa: PLR0911 - one reason a line
         return False
     affordable = bank[0] >= rules["minerals"][unit, argument] and bank[1] >= rules["vespene"][unit, argument]
     return bool(affordable) and game.tech_met(player, argument)
+
+
+def _occupied(game: Simulation, slot: int) -> bool:
+    """Whether a unit is changing, or a building waits for its addon; as `kernels.orders.occupied`."""
+    state = game.state
+    if state["orders"][slot] == 0:
+        return False
+    first = state["order"][slot, 0]
+    addon = first == orders.MAKE and state["order_target"][slot, 0] >= 0
+    return bool(addon or (first == orders.MORPH_INTO and state["order_progress"][slot, 0] > 0))
 
 
 def _burrows(unit: int, product: int) -> bool:

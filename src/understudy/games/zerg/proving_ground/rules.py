@@ -24,7 +24,7 @@ from understudy.games.zerg.proving_ground.unit_data import (
 )
 from understudy.games.zerg.proving_ground.upgrade_effects import EFFECTS
 from understudy.games.zerg.proving_ground.vitals import AIR_DAMAGE, CLOAKED, CREEP_SPEED, DETECTORS, FLYING, SPLASH
-from understudy.games.zerg.starcraft import LOOPS_PER_DATA_SECOND, PROTOSS, ZERG
+from understudy.games.zerg.starcraft import LOOPS_PER_DATA_SECOND, LOOPS_PER_SECOND, PROTOSS, ZERG
 
 KINDS, UPGRADES, EFFECT_ROWS = 224, 320, 1024
 
@@ -81,6 +81,7 @@ RULES = np.dtype(
         ("counts_as", "u1", (KINDS, KINDS)),  # [building, requirement]
         ("cocoon", "i4", KINDS),  # the kind of the egg or cocoon; 0 for none
         ("researches", "u1", (KINDS, UPGRADES)),
+        ("warp_pause", "f8", KINDS),  # after it, a warp gate is ready again
         ("upgrade_minerals", "f8", UPGRADES),
         ("upgrade_vespene", "f8", UPGRADES),
         ("upgrade_time", "f8", UPGRADES),
@@ -215,6 +216,7 @@ COCOONS = {
     "OverlordTransport": "TransportOverlordCocoon",
 }
 ADDON_SIZE = 2
+WARP_PAUSE = {"Zealot": 20, "Sentry": 23, "Stalker": 23, "Adept": 20, "HighTemplar": 32, "DarkTemplar": 32}  # seconds
 ADDONS = [(host, f"{host}{addon}") for host in ("Barracks", "Factory", "Starport") for addon in ("TechLab", "Reactor")]
 BURROW, STIMPACK, PSI_STORM, BLINK_TECH = 64, 15, 52, 87  # upgrades
 # Spells. Those that stay on the ground have the number of the effect that bots see.
@@ -312,6 +314,8 @@ def _production(block: Any) -> None:
     _can_make(block, kind("CreepTumorBurrowed"), kind("CreepTumor"), BUILD, False, 0)
     block["minerals"][kind("Overlord"), kind("OverlordTransport")] = 25  # the data response has no price for it
     block["vespene"][kind("Overlord"), kind("OverlordTransport")] = 25
+    for name, seconds in WARP_PAUSE.items():
+        block["warp_pause"][kind(name)] = seconds * LOOPS_PER_SECOND
     for result, cocoon in COCOONS.items():
         block["cocoon"][kind(result)] = kind(cocoon)
     for unit in types[1:]:

@@ -102,6 +102,7 @@ STATE = np.dtype(
         ("random", "u8"),
         ("top", "i8"),  # slots below this one may be in use
         ("over", "i8"),  # 0 while the game runs
+        ("active_at", "i8"),  # the loop at which a player last gathered, made or destroyed something that counts
         ("result", "i8", 2),  # per player: 0 undecided, else the API's 1 victory, 2 defeat, 3 tie
         # Units.
         ("alive", "u1", _UNIT),
@@ -186,6 +187,7 @@ STATE = np.dtype(
         ("deaths", "i8"),
         ("dead_slot", "i4", DEAD_RING),
         ("dead_generation", "i4", DEAD_RING),
+        ("dead_known", "u1", (2, DEAD_RING)),  # whether the player owned or saw it
         ("failures", "i8"),
         ("failed_slot", "i4", 256),
         ("failed_generation", "i4", 256),

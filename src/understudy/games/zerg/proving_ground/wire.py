@@ -111,7 +111,7 @@ def ability_shown(s: Any, i: int, q: int, plain: Any, make: Any, research: Any, 
 
 @kernel
 def put_orders(
-    out: Any, at: int, s: Any, i: int, plain: Any, make: Any, research: Any, gather: Any, bring: Any, cell: Any
+    out: Any, at: int, s: Any, r: Any, i: int, plain: Any, make: Any, research: Any, gather: Any, bring: Any, cell: Any
 ) -> int:
     """Write a unit's queue of orders."""
     for q in range(s.orders[i]):
@@ -120,12 +120,12 @@ def put_orders(
             continue
         start = open_message(out, at, UNIT.orders)
         at = put_number(out, start, ORDER.ability_id, ability)
-        order, j = s.order[i, q], s.order_target[i, q]
+        order, argument, j = s.order[i, q], s.argument[i, q], s.order_target[i, q]
         if q == 0 and order == GATHER and s.phase[i] == 2:
             j = s.host[i]
         if order in (MAKE, RESEARCH, MORPH_INTO):
             at = put_float(out, at, ORDER.progress, s.order_progress[i, q], cell)
-        elif j >= 0:
+        elif j >= 0 and not (order == BUILD_AT and q == 0 and s.phase[i] == 1 and not r.gas[argument]):
             at = put_number(out, at, ORDER.target_unit_tag, tag_of(s, j))
         elif order != RETURN:
             at = put_point(out, at, ORDER.target_world_space_pos, s.order_x[i, q], s.order_y[i, q], 0.0, cell)
@@ -295,8 +295,8 @@ def put_unit(
             at = put_number(out, at, UNIT.shield_upgrade_level, levels[owner, k, 2])
     if owner == p:
         at = put_number(out, at, UNIT.is_active, 1 if s.orders[i] > 0 else 0)
-        at = put_orders(out, at, s, i, plain, make, research, gather, bring, cell)
-        if r.structure[k] and s.host[i] >= 0 and not r.townhall[k]:
+        at = put_orders(out, at, s, r, i, plain, make, research, gather, bring, cell)
+        if r.techlab_of[k] and s.host[i] >= 0:
             at = put_number(out, at, UNIT.add_on_tag, tag_of(s, s.host[i]))
         if r.townhall[k] or r.gas[k]:
             at = put_number(out, at, UNIT.assigned_harvesters, working[i])

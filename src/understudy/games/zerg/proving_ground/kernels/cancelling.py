@@ -32,7 +32,11 @@ def cancel(s: Any, r: Any, i: int) -> int:
     if n == 0:
         return ERROR
     what = s.argument[i, n - 1]
-    if s.order[i, n - 1] == MAKE:
+    if s.order[i, n - 1] == MAKE and s.order_target[i, n - 1] >= 0:
+        refund(s, p, r.minerals[k, what] * REFUND, r.vespene[k, what] * REFUND)
+        remove(s, r, s.order_target[i, n - 1])
+        drop_order(s, i, n - 1)
+    elif s.order[i, n - 1] == MAKE:
         refund(s, p, r.minerals[k, what], r.vespene[k, what])
         drop_order(s, i, n - 1)
     elif s.order[i, n - 1] == RESEARCH:

@@ -19,6 +19,7 @@ from understudy.games.zerg.proving_ground.kernels.units import (
     push_order,
     same,
     spawn,
+    vanish,
 )
 from understudy.games.zerg.proving_ground.state import (
     ARCHON,
@@ -26,6 +27,7 @@ from understudy.games.zerg.proving_ground.state import (
     DRONE,
     GATHER,
     HATCHERY,
+    MAKE,
     NOT_ENOUGH_ENERGY,
     QUEEN,
     SCV,
@@ -36,9 +38,9 @@ from understudy.games.zerg.proving_ground.state import (
 )
 from understudy.games.zerg.starcraft import TERRAN
 
-WARP_LOOPS = 112.0
+FAST_WARP, SLOW_WARP = 80.0, 256.0  # loops of a warp-in
 CANT_ALLOCATE = 37  # the game's ActionResult CouldntAllocateUnit
-TUMOR_ENERGY = 25.0
+TUMOR_ENERGY, TUMOR_PAUSE = 25.0, 304  # the price for a queen; loops until a new tumour can spread
 ADDON_X, ADDON_Y = 2.5, -0.5
 DRONE_SITE, QUEEN_SITE, GAS_SITE, BUILDER_GAP = 0.6, 1.5, 2.6, 1.2  # how near a builder goes to its site
 BUILT_SHARE = 0.9  # of health and shields that construction adds; it begins with the rest
@@ -103,7 +105,7 @@ def build(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     s.reserved_vespene[i] -= vespene
     if s.kind[i] == DRONE:
         clear_orders(s, i)
-        s.alive[i] = 0
+        vanish(s, i)
     elif s.kind[i] == SCV:
         s.phase[i], s.moving[i] = 1, 0
         s.order_target[i, 0], s.order_generation[i, 0] = b, s.generation[b]
@@ -139,6 +141,7 @@ def raise_building(s: Any, r: Any, i: int, part: float) -> None:
         return
     if k in (TUMOR, TUMOR_QUEEN):
         s.kind[i] = TUMOR_BURROWED
+        s.spell_at[i] = s.loop + TUMOR_PAUSE
     elif k == HATCHERY:
         s.larva_timer[i] = FIRST_LARVA
 
@@ -148,7 +151,7 @@ def construct(s: Any, r: Any, i: int) -> None:
     """One loop of what is built without a worker: Zerg and Protoss structures, addons, warp-ins."""
     k, part = s.kind[i], quick(s, s.owner[i])
     if not r.structure[k]:
-        raise_building(s, r, i, part / (ARCHON_LOOPS if k == ARCHON else WARP_LOOPS))
+        raise_building(s, r, i, part / (ARCHON_LOOPS if k == ARCHON else max(1.0, s.timer[i])))
     elif r.race[k] != TERRAN or s.host[i] >= 0:
         raise_building(s, r, i, part / r.time[k])
 
@@ -168,4 +171,5 @@ def add_on(s: Any, t: Any, r: Any, i: int, kind: int) -> int:
     b = spawn(s, r, kind, s.owner[i], x, y, 0.0)
     if b >= 0:
         s.host[i], s.host[b] = b, i
+        push_order(s, i, MAKE, kind, b, x, y)
     return b

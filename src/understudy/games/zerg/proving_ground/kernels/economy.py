@@ -69,7 +69,9 @@ def usable(s: Any, r: Any, p: int, j: int) -> bool:
     if j < 0 or not s.alive[j]:
         return False
     k = s.kind[j]
-    return bool(r.minerals_here[k]) or (bool(r.gas[k]) and s.owner[j] == p and s.progress[j] >= 1.0)
+    if r.minerals_here[k]:
+        return True
+    return bool(r.gas[k] and s.owner[j] == p and s.progress[j] >= 1.0 and s.contents[j] > 0.0)
 
 
 @kernel
@@ -91,7 +93,11 @@ def gather(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         return
     j = s.order_target[i, 0]
     p = s.owner[i]
-    if not same(s, j, s.order_generation[i, 0]) or not usable(s, r, p, j):
+    there = same(s, j, s.order_generation[i, 0])
+    if there and r.gas[s.kind[j]] and s.contents[j] <= 0.0:
+        pop_order(s, i)
+        return
+    if not there or not usable(s, r, p, j):
         if s.phase[i] == AT_WORK:
             s.phase[i] = TO_MINE
         j = free_field(s, r, s.x[i], s.y[i], FIELD_WITHIN)

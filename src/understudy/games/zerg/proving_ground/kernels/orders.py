@@ -21,7 +21,7 @@ from understudy.games.zerg.proving_ground.kernels.transports import (
     begin_transport,
     may_board,
 )
-from understudy.games.zerg.proving_ground.kernels.units import clear_orders, take
+from understudy.games.zerg.proving_ground.kernels.units import changing, clear_orders, take
 from understudy.games.zerg.proving_ground.spells import FIRST_SPELL, HALLUCINATED
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,
@@ -63,10 +63,13 @@ from understudy.games.zerg.proving_ground.state import (
     STIM,
     STOP,
     SUCCESS,
+    TECH_NOT_MET,
     TRANSFUSE,
     UNDER_CONSTRUCTION,
     UNLOAD,
 )
+
+MECHANICAL = 16  # the attribute's bit
 
 
 @kernel
@@ -93,8 +96,10 @@ def issue(
         return SUCCESS
     if s.progress[i] < 1.0:
         return UNDER_CONSTRUCTION
-    if s.becomes[i] or s.carrier[i]:
+    if s.becomes[i] or s.carrier[i] or occupied(s, r, i):
         return NOT_SUPPORTED
+    if r.needs_power[s.kind[i]] and not s.powered[i] and order in (MAKE, RESEARCH, MORPH_INTO):
+        return TECH_NOT_MET
     if s.buffs[i] & (1 << HALLUCINATED) and order not in (MOVE, ATTACK, PATROL, HOLD, STOP):
         return NOT_SUPPORTED
     if order == MAKE:
@@ -121,6 +126,16 @@ def issue(
 
 
 @kernel
+def occupied(s: Any, r: Any, i: int) -> bool:
+    """Whether a structure can do nothing else: it changes at a price, or an addon is being built beside it."""
+    if not r.structure[s.kind[i]] or s.orders[i] == 0:
+        return False
+    if s.order[i, 0] == MORPH_INTO:
+        return s.timer[i] <= 0.0
+    return s.order[i, 0] == MAKE and s.order_target[i, 0] >= 0
+
+
+@kernel
 def begin_merge(s: Any, i: int, queued: bool) -> int:
     """Two templars become an archon; each is told so, and they find each other."""
     if s.kind[i] not in (HIGH_TEMPLAR, DARK_TEMPLAR):
@@ -143,11 +158,20 @@ def resolve_smart(s: Any, r: Any, p: int, i: int, j: int) -> int:
             return GATHER
         if r.worker[k] and r.townhall[s.kind[j]] and s.carry_minerals[i] + s.carry_vespene[i] > 0.0:
             return RETURN
-        if k == SCV and s.owner[j] == p and s.progress[j] < 1.0 and r.structure[s.kind[j]]:
+        if k == SCV and s.owner[j] == p and repairable(s, r, p, j):
             return REPAIR
         if may_board(s, r, i, j) == SUCCESS:
             return ENTER
     return MOVE
+
+
+@kernel
+def repairable(s: Any, r: Any, p: int, j: int) -> bool:
+    """Whether an SCV has something to do at a unit: to finish it, or to repair it."""
+    k = s.kind[j]
+    if r.structure[k] and s.progress[j] < 1.0:
+        return True
+    return bool((r.structure[k] or r.attributes[k] & MECHANICAL) and s.health[j] < r.health[k] + s.health_bonus[p, k])
 
 
 @kernel
@@ -162,7 +186,7 @@ def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y
         if not (order == ATTACK and armed and j >= 0):
             return NOT_SUPPORTED
     if order == STOP:
-        if queued and s.orders[i] > 0:  # it ends the queue after the orders in it
+        if changing(s, i) or (queued and s.orders[i] > 0):  # it ends the queue after the orders in it
             return take(s, i, STOP, 0, -1, s.x[i], s.y[i], queued)
         clear_orders(s, i)
         return SUCCESS

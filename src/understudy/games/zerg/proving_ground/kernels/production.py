@@ -12,9 +12,11 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.movement import go
 from understudy.games.zerg.proving_ground.kernels.paths import nearest_walkable, walkable
 from understudy.games.zerg.proving_ground.kernels.units import (
+    clear_orders,
     pop_order,
     push_order,
     remove,
+    same,
     spawn,
     stamp,
     supply_cap,
@@ -24,6 +26,7 @@ from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.spells import CONTAMINATED
 from understudy.games.zerg.proving_ground.state import (
     ARCHON,
+    ATTACK,
     CHEAT_FAST,
     EGG,
     FAST,
@@ -129,9 +132,22 @@ def has_techlab(s: Any, r: Any, i: int) -> bool:
 
 
 @kernel
+def watch_addon(s: Any, i: int) -> None:
+    """A building does nothing else until its addon is finished."""
+    addon = s.order_target[i, 0]
+    if same(s, addon, s.order_generation[i, 0]) and s.progress[addon] < 1.0:
+        s.order_progress[i, 0] = s.progress[addon]
+    else:
+        pop_order(s, i)
+
+
+@kernel
 def train(s: Any, t: Any, r: Any, i: int) -> None:
     """One loop of a production queue."""
     if not s.powered[i] or s.buffs[i] & (1 << CONTAMINATED):
+        return
+    if s.order_target[i, 0] >= 0:
+        watch_addon(s, i)
         return
     p, lines = s.owner[i], 2 if has_reactor(s, r, i) else 1
     faster = (CHRONO_RATE if s.chrono_until[i] > s.loop else 1.0) * quick(s, p)
@@ -189,6 +205,8 @@ def morph(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     egg = s.kind[i] == EGG
     change_kind(s, r, i, kind)
     pop_order(s, i)
+    if s.orders[i] > 0 and r.speed[kind] == 0.0 and s.order[i, 0] != ATTACK:
+        clear_orders(s, i)  # what it was told meanwhile it can no longer do
     if egg:
         s.health[i] = r.health[kind] + s.health_bonus[s.owner[i], kind]
         s.energy[i] = min(MORPH_ENERGY, r.energy[kind])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
-from understudy.games.zerg.proving_ground.kernels.construction import TUMOR_ENERGY, WARP_LOOPS, add_on
+from understudy.games.zerg.proving_ground.kernels.construction import FAST_WARP, SLOW_WARP, TUMOR_ENERGY, add_on
 from understudy.games.zerg.proving_ground.kernels.placement import can_place, can_warp, geyser_at, snap
 from understudy.games.zerg.proving_ground.kernels.prices import affordable, pay
 from understudy.games.zerg.proving_ground.kernels.production import change_kind, has_reactor, has_techlab
@@ -23,6 +23,7 @@ from understudy.games.zerg.proving_ground.kernels.units import (
     take,
     tech_met,
 )
+from understudy.games.zerg.proving_ground.kernels.vision import warps_fast
 from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, BURROW, HATCH, MORPH, TRAIN, WARP
 from understudy.games.zerg.proving_ground.state import (
     BUILD_AT,
@@ -55,7 +56,6 @@ SEEN_NOW = 2
 SHAPE_LOOPS = 16.0  # of a morph without a price
 TUMOR_REACH = 10.0  # how far a tumour plants the next one
 MINE_LOOPS = 60.0  # a widow mine's burrowing, and a liberator's way into its zone
-WARP_COOLDOWN = 0.7  # share of the build time until a gate can warp again
 
 
 @kernel
@@ -64,6 +64,8 @@ def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x:
     k = s.kind[i]
     if r.how[k, kind] != BUILD or (k == TUMOR_BURROWED and s.spent[i]):
         return NOT_SUPPORTED
+    if k == TUMOR_BURROWED and s.spell_at[i] > s.loop:
+        return COOLING_DOWN
     if x < 0.0:
         return CANT_BUILD_HERE
     again = not queued and s.orders[i] == 1 and s.order[i, 0] == BUILD_AT and s.argument[i, 0] == kind
@@ -125,8 +127,6 @@ def make(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) 
     length = REACTOR_QUEUE if has_reactor(s, r, i) else QUEUE_LENGTH
     if how == TRAIN and s.orders[i] >= length:
         return QUEUE_IS_FULL
-    if how == TRAIN and not s.powered[i]:
-        return TECH_NOT_MET
     pair = 2.0 if kind == ZERGLING else 1.0
     need = r.supply[kind] * pair
     if need > 0.0 and supply_used(s, r, p) + need > supply_cap(s, r, p):
@@ -148,8 +148,10 @@ def make(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) 
         s.kind[i], s.becomes[i], s.health[i] = EGG, kind, r.health[EGG]
         push_order(s, i, MORPH_INTO, kind, -1, s.x[i], s.y[i])
     elif how == WARP:
-        spawn(s, r, kind, p, x, y, 1.0 / WARP_LOOPS)
-        s.spell_at[i] = s.loop + int(r.time[kind] * WARP_COOLDOWN)
+        new = spawn(s, r, kind, p, x, y, 1.0 / SLOW_WARP)
+        if new >= 0:
+            s.timer[new] = FAST_WARP if warps_fast(s, p, x, y) else SLOW_WARP
+        s.spell_at[i] = s.loop + int(r.warp_pause[kind])
     else:
         push_order(s, i, MAKE, kind, -1, s.x[i], s.y[i])
     return SUCCESS
@@ -187,6 +189,8 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -
     burrows = r.cloaked[kind] and not r.cloaked[k] and r.race[k] == ZERG and kind != LURKER_BURROWED
     if not tech_met(s, r, p, kind) or (burrows and not s.upgrade[p, BURROW]):
         return TECH_NOT_MET
+    if s.orders[i] > 0 and s.order[i, 0] == MORPH_INTO and s.argument[i, 0] == kind and s.order_progress[i, 0] > 0.0:
+        return SUCCESS  # it is changing already
     if r.structure[k] and s.orders[i] > 0:
         return QUEUE_IS_FULL
     more = r.supply[kind] - r.supply[k]

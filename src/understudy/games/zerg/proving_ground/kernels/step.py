@@ -88,6 +88,7 @@ HEAL_WITHIN, HEAL_REACH, HEALING, HEALTH_PER_ENERGY = 8.0, 4.0, 0.5625, 3.0  # m
 TRANSFUSE_REACH, TOUCH_REACH, TRANSFUSED = 7.0, 0.5, 125.0
 LAST_MINERALS, LAST_VESPENE = 21, 22  # spare rows of the score: the sums when the rates were last computed
 LOOPS_PER_MINUTE, SMOOTHING = 1344.0, 0.02
+STALEMATE = 4032  # loops, three minutes
 
 
 @door
@@ -341,6 +342,9 @@ def slow(s: Any, t: Any, r: Any, w: Any) -> None:
     for i in range(s.top):
         if s.alive[i] and s.owner[i] < NEUTRAL:
             recover(s, r, i, SLOW)
+            making = s.orders[i] > 0 and s.order[i, 0] in (MAKE, RESEARCH, MORPH_INTO) and s.order_progress[i, 0] > 0.0
+            if making or s.progress[i] < 1.0:
+                s.active_at = s.loop
             if s.buffs[i]:
                 end_buffs(s, r, i)
             if r.townhall[s.kind[i]]:
@@ -382,12 +386,14 @@ def rates(s: Any) -> None:
         ):
             now = (s.score[p, row] - s.score[p, last]) * LOOPS_PER_MINUTE / SLOW
             s.score[p, last] = s.score[p, row]
+            if now > 0.0:
+                s.active_at = s.loop
             s.score[p, rate] += (now - s.score[p, rate]) * SMOOTHING
 
 
 @kernel
 def judge(s: Any, r: Any) -> None:
-    """A player without structures has lost."""
+    """A player without structures has lost. Nobody wins when nothing is gathered, made or destroyed any more."""
     if s.over or s.endless:
         return
     left0, left1 = 0, 0
@@ -397,10 +403,11 @@ def judge(s: Any, r: Any) -> None:
                 left0 += 1
             elif s.owner[i] == 1:
                 left1 += 1
-    if left0 and left1:
+    stalemate = s.loop - s.active_at >= STALEMATE
+    if left0 and left1 and not stalemate:
         return
     s.over = 1
-    if left0 == left1:
+    if stalemate or left0 == left1:
         s.result[0], s.result[1] = TIE, TIE
     else:
         s.result[0], s.result[1] = (VICTORY, DEFEAT) if left0 else (DEFEAT, VICTORY)

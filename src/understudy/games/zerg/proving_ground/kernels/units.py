@@ -22,6 +22,7 @@ from understudy.games.zerg.proving_ground.state import (
     LOST_MINERALS_ARMY,
     LOST_VESPENE_ARMY,
     MAKE,
+    MORPH_INTO,
     NEUTRAL,
     NONE,
     NYDUS_NETWORK,
@@ -179,6 +180,16 @@ def remember(s: Any, p: int, i: int) -> None:
 
 
 @kernel
+def report_death(s: Any, i: int) -> None:
+    """Report a unit that is gone to its owner, and to the other player if it was in sight."""
+    at = s.deaths % DEAD_RING
+    s.dead_slot[at], s.dead_generation[at] = i, s.generation[i]
+    for p in range(2):
+        s.dead_known[p, at] = s.owner[i] == p or s.seen[p, i]
+    s.deaths += 1
+
+
+@kernel
 def remove(s: Any, r: Any, i: int) -> None:
     """Remove a unit from the game without counting a loss."""
     k = s.kind[i]
@@ -190,15 +201,17 @@ def remove(s: Any, r: Any, i: int) -> None:
         for p in range(2):
             if s.known[p, i] and not s.seen[p, i] and s.owner[i] != p:
                 remember(s, p, i)
-    at = s.deaths % DEAD_RING
-    s.dead_slot[at], s.dead_generation[at] = i, s.generation[i]
-    s.deaths += 1
+    report_death(s, i)
     if r.townhall[k]:
         for j in range(s.top):
             if s.alive[j] and s.kind[j] == LARVA and s.host[j] == i:
                 vanish(s, j)
     if s.host[i] >= 0 and k != LARVA and s.host[s.host[i]] == i:
-        s.host[s.host[i]] = -1
+        other = s.host[i]
+        s.host[other] = -1
+        if s.alive[other] and s.progress[other] < 1.0:  # an addon is not finished without its building
+            stamp(s, r, other, 0)
+            vanish(s, other)
     if s.loaded[i] > 0:
         lose_cargo(s, r, i)
     if s.carrier[i] > 0:
@@ -236,9 +249,7 @@ def another_network(s: Any, i: int) -> int:
 def vanish(s: Any, i: int) -> None:
     """Remove a unit together with another: larvae with their hatchery, passengers with their transport."""
     s.alive[i] = 0
-    at = s.deaths % DEAD_RING
-    s.dead_slot[at], s.dead_generation[at] = i, s.generation[i]
-    s.deaths += 1
+    report_death(s, i)
 
 
 @kernel
@@ -252,6 +263,7 @@ def count_loss(s: Any, r: Any, i: int, by: int) -> None:
         s.score[p, LOST_VESPENE_ARMY + group] += r.value_vespene[value]
         if by == 1 - p:
             row = KILLED_STRUCTURES if r.structure[k] else KILLED_UNITS
+            s.active_at = s.loop if r.structure[k] else s.active_at
             s.score[by, row] += r.value_minerals[value] + r.value_vespene[value]
 
 
@@ -292,6 +304,21 @@ def push_order(s: Any, i: int, order: int, argument: int, target: int, x: float,
 
 
 @kernel
+def changing(s: Any, i: int) -> bool:
+    """Whether a unit is changing its kind. Other orders wait until it has."""
+    return bool(s.orders[i] > 0 and s.order[i, 0] == MORPH_INTO and s.order_progress[i, 0] > 0.0)
+
+
+@kernel
+def drop_next_orders(s: Any, i: int) -> None:
+    """Forget all orders behind the current one, which has no price to return."""
+    give_back(s, i, s.reserved_minerals[i], s.reserved_vespene[i])
+    for q in range(1, s.orders[i]):
+        s.order[i, q] = NONE
+    s.orders[i] = 1
+
+
+@kernel
 def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
     """Put an accepted order into the queue: behind the others, or in their place. Repeating the current order changes
     nothing.
@@ -302,7 +329,10 @@ def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, 
         )
         if again and (j >= 0 or (s.order_x[i, 0] == x and s.order_y[i, 0] == y)):
             return SUCCESS
-        clear_orders(s, i)
+        if changing(s, i):
+            drop_next_orders(s, i)
+        else:
+            clear_orders(s, i)
     return SUCCESS if push_order(s, i, order, argument, j, x, y) else QUEUE_IS_FULL
 
 

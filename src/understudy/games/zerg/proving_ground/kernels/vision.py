@@ -12,7 +12,17 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.rules import SCAN, SCAN_RADIUS
 from understudy.games.zerg.proving_ground.spells import CLOAK, CREEPING, REVEALED
-from understudy.games.zerg.proving_ground.state import AREAS, CHEAT_MAP, NEUTRAL, PRISM_PHASING, PYLON, ROOF, TOWER
+from understudy.games.zerg.proving_ground.state import (
+    AREAS,
+    CHEAT_MAP,
+    NEUTRAL,
+    NEXUS,
+    PRISM_PHASING,
+    PYLON,
+    ROOF,
+    TOWER,
+    WARP_GATE,
+)
 
 TOWER_REACH = 6.25  # the square of how near a unit must be to a watch tower
 UNFINISHED_SIGHT = 5.0  # of a structure under construction
@@ -195,6 +205,21 @@ def prism_at(s: Any, p: int, x: float, y: float) -> bool:
         if s.alive[j] and s.owner[j] == p and s.kind[j] == PRISM_PHASING:
             if (s.x[j] - x) ** 2 + (s.y[j] - y) ** 2 <= PRISM_POWER * PRISM_POWER:
                 return True
+    return False
+
+
+@kernel
+def warps_fast(s: Any, p: int, x: float, y: float) -> bool:
+    """Whether units warp in fast at the point: at a warp prism, or at a pylon with a nexus or warp gate near it."""
+    if prism_at(s, p, x, y):
+        return True
+    for i in range(s.top):
+        if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0 and (s.kind[i] == NEXUS or s.kind[i] == WARP_GATE):
+            for j in range(s.top):
+                if s.alive[j] and s.owner[j] == p and s.kind[j] == PYLON and s.progress[j] >= 1.0:
+                    near = (s.x[j] - s.x[i]) ** 2 + (s.y[j] - s.y[i]) ** 2 <= POWER * POWER
+                    if near and (s.x[j] - x) ** 2 + (s.y[j] - y) ** 2 <= POWER * POWER:
+                        return True
     return False
 
 

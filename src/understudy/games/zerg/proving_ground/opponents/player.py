@@ -118,6 +118,7 @@ class ScriptedPlayer:
             if not making.any():
                 break
             founded = (ordered == names.BUILD_AT) & (state["phase"][self._mine] == 1)
+            founded |= (ordered == names.MAKE) & (state["order_target"][self._mine, q] >= 0)  # an addon
             self._count += np.bincount(state["argument"][self._mine, q][making & ~founded], minlength=KINDS)
 
     def _of(self, unit: int, idle: bool = False) -> list[int]:
