@@ -31,6 +31,7 @@ def add_commands(commands: Any) -> None:
         "--minutes", type=duration, default=20.0, metavar="M", help="maximum minutes of training per seed"
     )
     check.add_argument("--games", type=count, default=200, metavar="N", help="games of each evaluation")
+    check.add_argument("--gate", choices=("guard", "off"), default="guard", help="mode of the gate during training")
     check.set_defaults(run=_check)
 
 
@@ -53,6 +54,7 @@ def _check(options: argparse.Namespace) -> int:
             most_games=options.training_games,
             minutes=options.minutes,
             count=options.games,
+            gate=options.gate,
             say=lambda line: print(line, flush=True),
         )
     low, high = UNTRAINED

@@ -23,9 +23,12 @@ from understudy.games.zerg.opponent_memory import zerg_memory
 from understudy.games.zerg.proving_ground.compiled import compile_once
 from understudy.games.zerg.strategies import ATTACK, DEFEND, EXPAND, NAMES, STRATEGIES, Strategy
 from understudy.learner.process import BackgroundParallelLearner
+from understudy.models.gate import Gate
+from understudy.models.store import ModelStore
 from understudy.run.control import average
 from understudy.rundir import RunDir
 from understudy.sc2.opponents import OPPONENTS
+from understudy.settings import GateSettings
 
 UNTRAINED = (0.2, 0.4)  # wins of an untrained policy; the mix is chosen for this
 FRESH = 70_000_000  # first number of evaluation games; training uses lower ones
@@ -40,8 +43,13 @@ FIRST_LOOK, FINALISTS = 60, 4  # games that all fixed strategies and plans play,
 Say = Callable[[str], None]
 
 
-def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float, count: int, say: Say) -> bool:
-    """Evaluate the fixed strategies, then train and evaluate each seed; True if every seed reaches the goal."""
+def check(
+    folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float, count: int, gate: str = "guard", say: Say
+) -> bool:
+    """Evaluate the fixed strategies, then train and evaluate each seed; True if every seed reaches the goal.
+
+    `gate` is the mode of the gate during training.
+    """
     compile_once()  # otherwise every process would start to compile
     with process_pool(PLAYERS) as pool:
         fixed = fixed_strategies(pool, count, say)
@@ -49,7 +57,7 @@ def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float
         passed = []
         for seed in seeds:
             run = folder / f"seed-{seed}"
-            zerg_agent(run, seed=seed, online_training=False).close()  # creates the model
+            _create(run, seed, gate)
             untrained = evaluate(pool, Contestant("untrained", run_dir=str(run), explore=True), count)
             say(f"seed {seed}: untrained {_share(untrained)}")
             training = train(run, seed, most_games=most_games, minutes=minutes, say=say)
@@ -57,13 +65,20 @@ def check(folder: Path, seeds: Sequence[int], *, most_games: int, minutes: float
             doubt = sign_test(trained, fixed[best])
             say(
                 f"seed {seed}: {_share(trained)} after {training.games} games ({training.protocol_games} by protocol)"
-                f" in {training.seconds:.0f} s; always {best} {_share(fixed[best])}, p = {doubt:.2g}"
+                f" in {training.seconds:.0f} s, gate {gate}; always {best} {_share(fixed[best])}, p = {doubt:.2g}"
             )
             weaknesses = say_opponents(trained, fixed, say)
             low, high = UNTRAINED
             as_asked = low <= rate(untrained) <= high and rate(trained) >= GOAL and not weaknesses
             passed.append(as_asked and rate(trained) > rate(fixed[best]) and doubt < DOUBT)
     return all(passed)
+
+
+def _create(run_dir: Path, seed: int, gate: str) -> None:
+    """Create a run with an untrained model and this mode of the gate."""
+    zerg_agent(run_dir, seed=seed, online_training=False).close()
+    run = RunDir.at(run_dir)
+    Gate(run.ledger, ModelStore(run.model, run.ledger)).use(GateSettings(mode=gate))  # type: ignore[arg-type]
 
 
 def say_opponents(trained: Sequence[bool], fixed: dict[str, list[bool]], say: Say) -> list[str]:
