@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.order_queue import clear_orders
 from understudy.games.zerg.proving_ground.kernels.prices import refund
 from understudy.games.zerg.proving_ground.kernels.production import change_kind, drop_order
-from understudy.games.zerg.proving_ground.kernels.units import TUMOR_CREEP, clear_orders, remove, spawn
+from understudy.games.zerg.proving_ground.kernels.units import TUMOR_CREEP, remove, spawn
 from understudy.games.zerg.proving_ground.state import DRONE, EGG, ERROR, LARVA, MAKE, MORPH_INTO, RESEARCH, SUCCESS
 from understudy.games.zerg.starcraft import ZERG
 

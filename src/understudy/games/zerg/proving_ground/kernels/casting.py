@@ -10,17 +10,9 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.movement import go
+from understudy.games.zerg.proving_ground.kernels.order_queue import pop_order, push_order, take
 from understudy.games.zerg.proving_ground.kernels.paths import walkable
-from understudy.games.zerg.proving_ground.kernels.units import (
-    TINY,
-    destroy,
-    length,
-    pop_order,
-    push_order,
-    remove,
-    spawn,
-    take,
-)
+from understudy.games.zerg.proving_ground.kernels.units import TINY, destroy, length, remove, spawn
 from understudy.games.zerg.proving_ground.rules import (
     BILE,
     BILE_RADIUS,

@@ -6,21 +6,17 @@ from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.movement import go
-from understudy.games.zerg.proving_ground.kernels.placement import can_place, geyser_at, snap
-from understudy.games.zerg.proving_ground.kernels.prices import pay
-from understudy.games.zerg.proving_ground.kernels.production import ARCHON_LOOPS, quick
-from understudy.games.zerg.proving_ground.kernels.units import (
-    TINY,
+from understudy.games.zerg.proving_ground.kernels.order_queue import (
     clear_orders,
     fail,
     give_back,
-    length,
     pop_order,
     push_order,
-    same,
-    spawn,
-    vanish,
 )
+from understudy.games.zerg.proving_ground.kernels.placement import can_place, geyser_at, snap
+from understudy.games.zerg.proving_ground.kernels.prices import pay
+from understudy.games.zerg.proving_ground.kernels.production import ARCHON_LOOPS, quick
+from understudy.games.zerg.proving_ground.kernels.units import TINY, length, same, spawn, vanish
 from understudy.games.zerg.proving_ground.state import (
     ARCHON,
     BUILD_AT,

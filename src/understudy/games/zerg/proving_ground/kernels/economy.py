@@ -11,7 +11,8 @@ import numpy as np
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.combat import gap
 from understudy.games.zerg.proving_ground.kernels.movement import go
-from understudy.games.zerg.proving_ground.kernels.units import clear_orders, pop_order, random, remove, same, spawn
+from understudy.games.zerg.proving_ground.kernels.order_queue import clear_orders, pop_order
+from understudy.games.zerg.proving_ground.kernels.units import random, remove, same, spawn
 from understudy.games.zerg.proving_ground.state import (
     COLLECTED_MINERALS,
     COLLECTED_VESPENE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import door
-from understudy.games.zerg.proving_ground.kernels import orders, paths, placement, research, units, vision
+from understudy.games.zerg.proving_ground.kernels import orders, paths, placement, research, tech, units, vision
 
 
 @door
@@ -69,10 +69,10 @@ def finish_upgrade(states: Any, rules: Any, p: int, upgrade: int) -> None:
 @door
 def supply(states: Any, rules: Any, p: int) -> tuple[float, float]:
     """Supply used, and the cap."""
-    return units.supply_used(states[0], rules[0], p), units.supply_cap(states[0], rules[0], p)
+    return tech.supply_used(states[0], rules[0], p), tech.supply_cap(states[0], rules[0], p)
 
 
 @door
 def tech_met(states: Any, rules: Any, p: int, kind: int) -> bool:
     """Whether the player has the buildings that this kind requires."""
-    return units.tech_met(states[0], rules[0], p, kind)
+    return tech.tech_met(states[0], rules[0], p, kind)

@@ -13,6 +13,7 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.cancelling import cancel
 from understudy.games.zerg.proving_ground.kernels.casting import aim, begin_spell, cast
 from understudy.games.zerg.proving_ground.kernels.economy import usable
+from understudy.games.zerg.proving_ground.kernels.order_queue import changing, clear_orders, take
 from understudy.games.zerg.proving_ground.kernels.purchases import begin_building, begin_morph, begin_research, make
 from understudy.games.zerg.proving_ground.kernels.table_spells import begin_table_spell
 from understudy.games.zerg.proving_ground.kernels.transports import (
@@ -21,7 +22,6 @@ from understudy.games.zerg.proving_ground.kernels.transports import (
     begin_transport,
     may_board,
 )
-from understudy.games.zerg.proving_ground.kernels.units import changing, clear_orders, take
 from understudy.games.zerg.proving_ground.spells import FIRST_SPELL, HALLUCINATED
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,

@@ -10,18 +10,10 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.movement import go
+from understudy.games.zerg.proving_ground.kernels.order_queue import clear_orders, pop_order, push_order
 from understudy.games.zerg.proving_ground.kernels.paths import nearest_walkable, walkable
-from understudy.games.zerg.proving_ground.kernels.units import (
-    clear_orders,
-    pop_order,
-    push_order,
-    remove,
-    same,
-    spawn,
-    stamp,
-    supply_cap,
-    supply_used,
-)
+from understudy.games.zerg.proving_ground.kernels.tech import supply_cap, supply_used
+from understudy.games.zerg.proving_ground.kernels.units import remove, same, spawn, stamp
 from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.spells import CONTAMINATED
 from understudy.games.zerg.proving_ground.state import (

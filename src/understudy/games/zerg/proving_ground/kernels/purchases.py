@@ -10,19 +10,12 @@ import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.construction import FAST_WARP, SLOW_WARP, TUMOR_ENERGY, add_on
+from understudy.games.zerg.proving_ground.kernels.order_queue import clear_orders, push_order, take
 from understudy.games.zerg.proving_ground.kernels.placement import can_place, can_warp, geyser_at, snap
 from understudy.games.zerg.proving_ground.kernels.prices import affordable, pay
 from understudy.games.zerg.proving_ground.kernels.production import change_kind, has_reactor, has_techlab
-from understudy.games.zerg.proving_ground.kernels.units import (
-    clear_orders,
-    has_building,
-    push_order,
-    spawn,
-    supply_cap,
-    supply_used,
-    take,
-    tech_met,
-)
+from understudy.games.zerg.proving_ground.kernels.tech import has_building, supply_cap, supply_used, tech_met
+from understudy.games.zerg.proving_ground.kernels.units import spawn
 from understudy.games.zerg.proving_ground.kernels.vision import warps_fast
 from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, BURROW, HATCH, MORPH, TRAIN, WARP
 from understudy.games.zerg.proving_ground.state import (

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.order_queue import pop_order
 from understudy.games.zerg.proving_ground.kernels.production import CHRONO_RATE, quick
-from understudy.games.zerg.proving_ground.kernels.units import pop_order
 from understudy.games.zerg.proving_ground.spells import CONTAMINATED
 from understudy.games.zerg.proving_ground.upgrade_effects import (
     ARMOR,

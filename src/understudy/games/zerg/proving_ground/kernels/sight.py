@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import door
-from understudy.games.zerg.proving_ground.kernels.units import supply_cap, supply_used
+from understudy.games.zerg.proving_ground.kernels.tech import supply_cap, supply_used
 from understudy.games.zerg.proving_ground.rules import KINDS
 from understudy.games.zerg.proving_ground.state import (
     ATTACK,

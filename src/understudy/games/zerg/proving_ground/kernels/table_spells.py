@@ -12,17 +12,10 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.casting import add_area, wound
 from understudy.games.zerg.proving_ground.kernels.combat import burst
 from understudy.games.zerg.proving_ground.kernels.movement import go
+from understudy.games.zerg.proving_ground.kernels.order_queue import pop_order, push_order, take
 from understudy.games.zerg.proving_ground.kernels.paths import walkable
-from understudy.games.zerg.proving_ground.kernels.units import (
-    has_building,
-    length,
-    pop_order,
-    push_order,
-    remove,
-    same,
-    spawn,
-    take,
-)
+from understudy.games.zerg.proving_ground.kernels.tech import has_building
+from understudy.games.zerg.proving_ground.kernels.units import length, remove, same, spawn
 from understudy.games.zerg.proving_ground.rules import FORCE
 from understudy.games.zerg.proving_ground.spells import (
     BOMB,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.games.zerg.proving_ground.compiled import door
-from understudy.games.zerg.proving_ground.kernels.units import supply_cap, supply_used
+from understudy.games.zerg.proving_ground.kernels.tech import supply_cap, supply_used
 from understudy.games.zerg.proving_ground.spells import HALLUCINATED
 from understudy.games.zerg.proving_ground.state import LARVA, WARP_GATE
 

@@ -12,10 +12,11 @@ from understudy.games.zerg.proving_ground.compiled import kernel
 from understudy.games.zerg.proving_ground.kernels.combat import gap
 from understudy.games.zerg.proving_ground.kernels.construction import ADDON_X, ADDON_Y
 from understudy.games.zerg.proving_ground.kernels.movement import go
+from understudy.games.zerg.proving_ground.kernels.order_queue import clear_orders, fail, pop_order, take
 from understudy.games.zerg.proving_ground.kernels.paths import nearest_walkable
 from understudy.games.zerg.proving_ground.kernels.placement import can_place, snap
 from understudy.games.zerg.proving_ground.kernels.production import change_kind
-from understudy.games.zerg.proving_ground.kernels.units import clear_orders, fail, length, pop_order, same, take
+from understudy.games.zerg.proving_ground.kernels.units import length, same
 from understudy.games.zerg.proving_ground.map_parts import SIZE
 from understudy.games.zerg.proving_ground.rules import MORPH
 from understudy.games.zerg.proving_ground.state import (

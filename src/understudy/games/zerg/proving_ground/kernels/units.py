@@ -1,4 +1,4 @@
-"""Creating and removing units; orders, tech and supply of a player."""
+"""Creating and removing units."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from understudy.games.zerg.proving_ground.compiled import kernel
+from understudy.games.zerg.proving_ground.kernels.order_queue import clear_orders, give_back
 from understudy.games.zerg.proving_ground.map_parts import SIZE
-from understudy.games.zerg.proving_ground.spells import HALLUCINATED, SUPPLIED
+from understudy.games.zerg.proving_ground.spells import HALLUCINATED
 from understudy.games.zerg.proving_ground.state import (
     BUNKER,
-    CHEAT_FOOD,
-    CHEAT_TECH,
     DEAD_RING,
     EGG,
     GHOSTS,
@@ -21,21 +20,12 @@ from understudy.games.zerg.proving_ground.state import (
     LARVA,
     LOST_MINERALS_ARMY,
     LOST_VESPENE_ARMY,
-    MAKE,
-    MORPH_INTO,
     NEUTRAL,
-    NONE,
     NYDUS_NETWORK,
     NYDUS_WORM,
-    QUEUE,
-    QUEUE_IS_FULL,
     SLOTS,
-    SPENT_MINERALS,
-    SPENT_VESPENE,
     STRUCTURES_VALUE,
-    SUCCESS,
     UNITS_VALUE,
-    ZERGLING,
 )
 
 TINY = 1e-9  # less than any length that matters; keeps a division by a length finite
@@ -44,9 +34,6 @@ XORSHIFT, MANTISSA = (13, 7, 17), 53  # of the random numbers: shifts, bits of a
 FIRST_SHARE = 0.1  # of health and shields when construction begins
 STRUCTURE_ENERGY, UNIT_ENERGY = 50.0, 25.0  # at first
 LONG_AGO = -9999  # loop of the last hit of a unit that was never hit
-NO_SUPPLY_LIMIT, MOST_SUPPLY = 10000.0, 200.0
-EXTRA_SUPPLY = 8.0  # of a depot with extra supplies
-FAILURES = 256  # that the state holds until they are reported
 TUMOR_CREEP = 10.0  # the creep radius that only tumours have
 
 
@@ -81,34 +68,6 @@ def stamp(s: Any, r: Any, i: int, value: int) -> None:
     for y in range(max(0, y0), min(SIZE, y0 + high)):
         for x in range(max(0, x0), min(SIZE, x0 + wide)):
             s.occupied[y, x] = value
-
-
-@kernel
-def give_back(s: Any, i: int, minerals: float, vespene: float) -> None:
-    """Return the price of a build order that did not start."""
-    p = s.owner[i]
-    s.reserved_minerals[i] -= minerals
-    s.reserved_vespene[i] -= vespene
-    s.minerals[p] += minerals
-    s.vespene[p] += vespene
-    s.score[p, SPENT_MINERALS] -= minerals
-    s.score[p, SPENT_VESPENE] -= vespene
-
-
-@kernel
-def clear_orders(s: Any, i: int) -> None:
-    """Forget all orders of a unit; the price of build orders that have not started is returned."""
-    if s.reserved_minerals[i] > 0.0 or s.reserved_vespene[i] > 0.0:
-        give_back(s, i, s.reserved_minerals[i], s.reserved_vespene[i])
-    s.orders[i] = 0
-    for q in range(QUEUE):
-        s.order[i, q] = NONE
-    s.phase[i] = 0
-    s.timer[i] = 0.0
-    s.target[i] = -1
-    s.way_goal[i] = -1
-    s.moving[i] = 0
-    s.busy_until[i] = 0
 
 
 @kernel
@@ -272,127 +231,3 @@ def destroy(s: Any, r: Any, i: int, by: int) -> None:
     """Kill a unit and count it for its killer (2: nobody)."""
     count_loss(s, r, i, by)
     remove(s, r, i)
-
-
-@kernel
-def pop_order(s: Any, i: int) -> None:
-    """The first order is done; the next one moves up."""
-    n = s.orders[i]
-    for q in range(1, n):
-        s.order[i, q - 1], s.argument[i, q - 1] = s.order[i, q], s.argument[i, q]
-        s.order_target[i, q - 1], s.order_generation[i, q - 1] = s.order_target[i, q], s.order_generation[i, q]
-        s.order_x[i, q - 1], s.order_y[i, q - 1] = s.order_x[i, q], s.order_y[i, q]
-        s.order_progress[i, q - 1] = s.order_progress[i, q]
-    if n > 0:
-        s.orders[i] = n - 1
-        s.order[i, n - 1] = NONE
-    s.phase[i], s.target[i], s.way_goal[i], s.moving[i] = 0, -1, -1, 0
-    s.timer[i] = 0.0
-
-
-@kernel
-def push_order(s: Any, i: int, order: int, argument: int, target: int, x: float, y: float) -> bool:
-    """Append an order; False when the queue is full."""
-    n = s.orders[i]
-    if n >= QUEUE:
-        return False
-    s.order[i, n], s.argument[i, n], s.order_target[i, n] = order, argument, target
-    s.order_generation[i, n] = s.generation[target] if target >= 0 else 0
-    s.order_x[i, n], s.order_y[i, n], s.order_progress[i, n] = x, y, 0.0
-    s.orders[i] = n + 1
-    return True
-
-
-@kernel
-def changing(s: Any, i: int) -> bool:
-    """Whether a unit is changing its kind. Other orders wait until it has."""
-    return bool(s.orders[i] > 0 and s.order[i, 0] == MORPH_INTO and s.order_progress[i, 0] > 0.0)
-
-
-@kernel
-def drop_next_orders(s: Any, i: int) -> None:
-    """Forget all orders behind the current one, which has no price to return."""
-    give_back(s, i, s.reserved_minerals[i], s.reserved_vespene[i])
-    for q in range(1, s.orders[i]):
-        s.order[i, q] = NONE
-    s.orders[i] = 1
-
-
-@kernel
-def take(s: Any, i: int, order: int, argument: int, j: int, x: float, y: float, queued: bool) -> int:
-    """Put an accepted order into the queue: behind the others, or in their place. Repeating the current order changes
-    nothing.
-    """
-    if not queued:
-        again = (
-            s.orders[i] == 1 and s.order[i, 0] == order and s.argument[i, 0] == argument and s.order_target[i, 0] == j
-        )
-        if again and (j >= 0 or (s.order_x[i, 0] == x and s.order_y[i, 0] == y)):
-            return SUCCESS
-        if changing(s, i):
-            drop_next_orders(s, i)
-        else:
-            clear_orders(s, i)
-    return SUCCESS if push_order(s, i, order, argument, j, x, y) else QUEUE_IS_FULL
-
-
-@kernel
-def has_building(s: Any, r: Any, p: int, kind: int) -> bool:
-    """Whether the player has this building, or one that counts as it, finished."""
-    for i in range(s.top):
-        if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0 and r.counts_as[s.kind[i], kind]:
-            return True
-    return False
-
-
-@kernel
-def tech_met(s: Any, r: Any, p: int, kind: int) -> bool:
-    """Whether the player has all buildings that this kind requires."""
-    if s.cheats[p] & CHEAT_TECH:
-        return True
-    for q in range(2):
-        need = r.needs[kind, q]
-        if need and not has_building(s, r, p, need):
-            return False
-    return True
-
-
-@kernel
-def supply_used(s: Any, r: Any, p: int) -> float:
-    """Supply of all units, those in eggs and those being trained."""
-    used = 0.0
-    for i in range(s.top):
-        if not s.alive[i] or s.owner[i] != p or s.buffs[i] & (1 << HALLUCINATED):
-            continue
-        k = s.kind[i]
-        if s.becomes[i]:
-            used += r.supply[s.becomes[i]] * (2.0 if s.becomes[i] == ZERGLING and k == EGG else 1.0)
-        else:
-            used += r.supply[k]
-        for q in range(s.orders[i]):
-            if s.order[i, q] == MAKE and s.order_progress[i, q] > 0.0:
-                used += r.supply[s.argument[i, q]]
-    return used
-
-
-@kernel
-def supply_cap(s: Any, r: Any, p: int) -> float:
-    """Supply that standing structures and overlords provide, at most 200; no limit with the debug switch."""
-    if s.cheats[p] & CHEAT_FOOD:
-        return NO_SUPPLY_LIMIT
-    cap = 0.0
-    for i in range(s.top):
-        if s.alive[i] and s.owner[i] == p and s.progress[i] >= 1.0:
-            cap += r.provides[s.kind[i]]
-            if s.buffs[i] & (1 << SUPPLIED):
-                cap += EXTRA_SUPPLY
-    return min(cap, MOST_SUPPLY)
-
-
-@kernel
-def fail(s: Any, i: int, order: int, argument: int, result: int) -> None:
-    """Report a failed order in the player's next observation."""
-    at = s.failures % FAILURES
-    s.failed_slot[at], s.failed_generation[at], s.failed_order[at] = i, s.generation[i], order
-    s.failed_argument[at], s.failed_result[at] = argument, result
-    s.failures += 1
