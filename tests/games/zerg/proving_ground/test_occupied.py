@@ -7,12 +7,13 @@ import pytest
 from games.zerg.proving_ground.scenes import new_game, rich, slots
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.queries import _available
+from understudy.games.zerg.proving_ground.rules import WARP_GATE_TECH
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.unit_data import kind
 from understudy.games.zerg.starcraft import PROTOSS, TERRAN, TIE, ZERG
 
 HERE = 84.0
-HALT = 3660
+HALT, MORPH_TO_WARP_GATE = 3660, 1518
 
 
 def barracks_with_addon_under_way() -> tuple[Simulation, int, int]:
@@ -74,7 +75,7 @@ def test_a_unit_that_changes_is_not_interrupted() -> None:
         game.step(2)
         assert game.order(0, tank, names.MOVE, x=HERE + 10, y=HERE) == names.SUCCESS
     game.order(0, tank, names.STOP)
-    game.step(20)
+    game.step(60)
     assert slots(game, "SiegeTankSieged") == [tank]
     assert game.state["orders"][tank] == 0
     assert game.state["x"][tank] == HERE
@@ -134,3 +135,19 @@ def test_three_minutes_in_which_nothing_is_gathered_made_or_destroyed_end_in_a_t
     game.step(600)
     assert game.over
     assert game.state["result"].tolist() == [TIE, TIE]
+
+
+def test_a_gateway_becomes_a_warp_gate_after_the_research_and_back() -> None:
+    game = new_game(PROTOSS, ZERG)
+    game.spawn(kind("Pylon"), 0, HERE, HERE)
+    gate = game.spawn(kind("Gateway"), 0, HERE + 3.5, HERE + 0.5)
+    assert MORPH_TO_WARP_GATE not in _available(game, 0, gate, False)
+    assert game.order(0, gate, names.MORPH_INTO, kind("WarpGate")) == names.TECH_NOT_MET
+    game.finish_upgrade(0, WARP_GATE_TECH)
+    assert MORPH_TO_WARP_GATE in _available(game, 0, gate, False)
+    for there in ("WarpGate", "Gateway"):
+        assert game.order(0, gate, names.MORPH_INTO, kind(there)) == names.SUCCESS
+        game.step(158)
+        assert game.state["kind"][gate] != kind(there)
+        game.step(4)
+        assert game.state["kind"][gate] == kind(there)

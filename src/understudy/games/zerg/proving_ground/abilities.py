@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import state as orders
 from understudy.games.zerg.proving_ground import unit_data
+from understudy.games.zerg.proving_ground.forms import MOVABLE, SHAPES
 from understudy.games.zerg.proving_ground.rules import (
     BILE,
     BLINK,
@@ -18,7 +19,6 @@ from understudy.games.zerg.proving_ground.rules import (
     FUNGAL,
     KINDS,
     MORPH,
-    MOVABLE,
     NOT_MADE,
     SCAN,
     STORM,
@@ -58,31 +58,6 @@ _FOR_ALL: dict[int, tuple[int, ...]] = {
 }
 _MERGE = (1766, 1767)
 _SPELLS = {399: SCAN, 1442: BLINK, 3687: BLINK, 1036: STORM, 74: FUNGAL, 2338: BILE}
-# Changes of shape: from, to, the ability, and the ability back.
-_SHAPES = [
-    ("SiegeTank", "SiegeTankSieged", 388, 390),
-    ("SupplyDepot", "SupplyDepotLowered", 556, 558),
-    ("VikingFighter", "VikingAssault", 403, 405),
-    ("WarpPrism", "WarpPrismPhasing", 1528, 1530),
-    ("Gateway", "WarpGate", 1518, 1520),
-    ("Overseer", "OverseerSiegeMode", 3743, 3745),
-    ("Observer", "ObserverSiegeMode", 3741, 3739),
-    ("WidowMine", "WidowMineBurrowed", 2095, 2097),
-    ("Hellion", "HellionTank", 1998, 1978),
-    ("Thor", "ThorAP", 2362, 2364),
-    ("Liberator", "LiberatorAG", 2558, 2560),
-    ("LurkerMP", "LurkerMPBurrowed", 2108, 2110),
-    ("Drone", "DroneBurrowed", 1378, 1380),
-    ("Zergling", "ZerglingBurrowed", 1390, 1392),
-    ("Baneling", "BanelingBurrowed", 1374, 1376),
-    ("Queen", "QueenBurrowed", 1433, 1435),
-    ("Roach", "RoachBurrowed", 1386, 1388),
-    ("Ravager", "RavagerBurrowed", 2340, 2342),
-    ("Hydralisk", "HydraliskBurrowed", 1382, 1384),
-    ("Infestor", "InfestorBurrowed", 1444, 1446),
-    ("SwarmHostMP", "SwarmHostBurrowedMP", 2014, 2016),
-    ("Ultralisk", "UltraliskBurrowed", 1512, 1514),
-]
 _ADDONS = {"Barracks": (421, 422), "Factory": (454, 455), "Starport": (487, 488)}
 _GENERIC_TECHLAB, _GENERIC_REACTOR, _GENERIC_TUMOR = 3682, 3683, 3691
 _WORKER_ABILITIES = {"SCV": (295, 296), "Probe": (298, 299), "Drone": (1183, 1184), "MULE": (166, 167)}
@@ -132,7 +107,7 @@ def _commands_by_kind() -> dict[tuple[int, int], list[SimulationOrder]]:  # noqa
             if command not in known:
                 known.append(command)
 
-    for a, b, there, back in _SHAPES:
+    for a, b, there, back in SHAPES:
         add(kind(a), there, SimulationOrder(orders.MORPH_INTO, kind(b)))
         add(kind(b), back, SimulationOrder(orders.MORPH_INTO, kind(a)))
     for n, spell in enumerate(SPELLS):

@@ -33,9 +33,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def cache_folder() -> Path:
     """The folder for the machine code of these sources and tables, on this path, for this Python and processor."""
     here = Path(__file__).parent
-    frozen = [
-        here / f"{name}.py" for name in ("rules", "state", "vitals", "unit_data", "wire", "upgrade_effects", "spells")
-    ]
+    tables = ("rules", "forms", "state", "vitals", "unit_data", "wire", "upgrade_effects", "spells")
+    frozen = [here / f"{name}.py" for name in tables]
     frozen.append(Path(starcraft.__file__))
     return code_folder("kernels", OPTIONS, [*frozen, *here.glob("kernels/*.py"), *here.glob("data/*.tsv")], here)
 

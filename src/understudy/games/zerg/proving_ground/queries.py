@@ -10,7 +10,7 @@ from understudy.games.zerg.proving_ground.abilities import abilities_of, labels,
 from understudy.games.zerg.proving_ground.input_checks import in_turns, point_on_map
 from understudy.games.zerg.proving_ground.kernels.construction import TUMOR_ENERGY
 from understudy.games.zerg.proving_ground.observation import slot_of
-from understudy.games.zerg.proving_ground.rules import BLINK_TECH, BURROW, PSI_STORM, STIMPACK
+from understudy.games.zerg.proving_ground.rules import BLINK_TECH, BURROW, PSI_STORM, STIMPACK, WARP_GATE_TECH
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.spells import BEAM, FIRST_SPELL, SWITCH_OFF, SWITCH_ON
 from understudy.games.zerg.proving_ground.unit_data import unit_types
@@ -147,6 +147,8 @@ def _possible(  # noqa: PLR0911 - one reason a line
     if rules["techlab"][unit, argument] and not _has_techlab(game, slot):
         return False
     if unit == orders.WARP_GATE and order == orders.MAKE and state["spell_at"][slot] > state["loop"]:
+        return False
+    if argument == orders.WARP_GATE and order == orders.MORPH_INTO and not state["upgrade"][player, WARP_GATE_TECH]:
         return False
     if unit == orders.TUMOR_BURROWED and (state["spent"][slot] or state["spell_at"][slot] > state["loop"]):
         return False

@@ -13,6 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.games.zerg.proving_ground import unit_data
+from understudy.games.zerg.proving_ground.forms import (
+    ADDONS,
+    COCOONS,
+    MORPHS,
+    MOVABLE,
+    SHAPE_LOOPS,
+    SHAPE_SECONDS,
+    SHAPES,
+)
 from understudy.games.zerg.proving_ground.spells import BUFF_IDS, BUFFS, MOST_SPELLS, SPELLS
 from understudy.games.zerg.proving_ground.unit_data import (
     AIR_WEAPON,
@@ -23,7 +32,25 @@ from understudy.games.zerg.proving_ground.unit_data import (
     kind,
 )
 from understudy.games.zerg.proving_ground.upgrade_effects import EFFECTS
-from understudy.games.zerg.proving_ground.vitals import AIR_DAMAGE, CLOAKED, CREEP_SPEED, DETECTORS, FLYING, SPLASH
+from understudy.games.zerg.proving_ground.vitals import (
+    ADDON_SIZE,
+    AIR_DAMAGE,
+    CLOAKED,
+    CREEP_RADIUS,
+    CREEP_SPEED,
+    DETECTORS,
+    FLYING,
+    FOOTPRINTS,
+    FREE_OF_CREEP,
+    GAS_BUILDINGS,
+    NOT_ARMY,
+    ROOM,
+    SPLASH,
+    TOWNHALLS,
+    UNPOWERED,
+    WARP_PAUSE,
+    WORKERS,
+)
 from understudy.games.zerg.starcraft import LOOPS_PER_DATA_SECOND, LOOPS_PER_SECOND, PROTOSS, ZERG
 
 KINDS, UPGRADES, EFFECT_ROWS = 224, 320, 1024
@@ -81,6 +108,7 @@ RULES = np.dtype(
         ("counts_as", "u1", (KINDS, KINDS)),  # [building, requirement]
         ("cocoon", "i4", KINDS),  # the kind of the egg or cocoon; 0 for none
         ("researches", "u1", (KINDS, UPGRADES)),
+        ("shape_loops", "f8", KINDS),  # how long a change of shape without a price takes
         ("warp_pause", "f8", KINDS),  # after it, a warp gate is ready again
         ("upgrade_minerals", "f8", UPGRADES),
         ("upgrade_vespene", "f8", UPGRADES),
@@ -121,104 +149,7 @@ Rules = NDArray[Any]
 # Armed units are attacked first, then workers, then the rest.
 PUT_OFF_WORKER, PUT_OFF_UNARMED, PUT_OFF_STRUCTURE, PUT_OFF_LARVA = 3.0, 18.0, 30.0, 60.0
 
-WORKERS = {"SCV", "Drone", "Probe", "MULE"}
-TOWNHALLS = {"CommandCenter", "OrbitalCommand", "PlanetaryFortress", "Nexus", "Hatchery", "Lair", "Hive"}
-GAS_BUILDINGS = {"Refinery", "RefineryRich", "Assimilator", "AssimilatorRich", "Extractor", "ExtractorRich"}
-UNPOWERED = {"Nexus", "Pylon", "Assimilator", "AssimilatorRich"}
-FREE_OF_CREEP = {"Hatchery", "Extractor", "NydusCanal"}
-CREEP_RADIUS = {
-    "Hatchery": 12.0,
-    "Lair": 12.0,
-    "Hive": 12.0,
-    "CreepTumorBurrowed": 10.0,
-    "CreepTumor": 10.0,
-    "CreepTumorQueen": 10.0,
-    "NydusCanal": 10.0,
-}
-FOOTPRINTS = {
-    "CreepTumor": 1,
-    "CreepTumorQueen": 1,
-    "CreepTumorBurrowed": 1,
-    "Lair": 5,
-    "Hive": 5,
-    "OrbitalCommand": 5,
-    "PlanetaryFortress": 5,
-    "WarpGate": 3,
-    "SupplyDepotLowered": 2,
-    "GreaterSpire": 2,
-    "XelNagaTower": 2,
-    "DestructibleRock6x6": 6,
-}
-NOT_ARMY = {"Overlord", "Overseer", "OverlordTransport", "Larva", "Egg", "Queen"}
-MORPHS = [
-    ("Hatchery", "Lair"),
-    ("Lair", "Hive"),
-    ("Spire", "GreaterSpire"),
-    ("Zergling", "Baneling"),
-    ("Roach", "Ravager"),
-    ("Hydralisk", "LurkerMP"),
-    ("Corruptor", "BroodLord"),
-    ("Overlord", "Overseer"),
-    ("Overlord", "OverlordTransport"),
-    ("OverlordTransport", "Overseer"),
-    ("CommandCenter", "OrbitalCommand"),
-    ("CommandCenter", "PlanetaryFortress"),
-    ("Gateway", "WarpGate"),
-]
-# Free changes of shape, there and back.
-SHAPES = [
-    ("SiegeTank", "SiegeTankSieged"),
-    ("SupplyDepot", "SupplyDepotLowered"),
-    ("VikingFighter", "VikingAssault"),
-    ("WidowMine", "WidowMineBurrowed"),
-    ("LurkerMP", "LurkerMPBurrowed"),
-    ("Hellion", "HellionTank"),
-    ("Thor", "ThorAP"),
-    ("Liberator", "LiberatorAG"),
-    ("WarpPrism", "WarpPrismPhasing"),
-    ("Overseer", "OverseerSiegeMode"),
-    ("Observer", "ObserverSiegeMode"),
-    ("Drone", "DroneBurrowed"),
-    ("Zergling", "ZerglingBurrowed"),
-    ("Baneling", "BanelingBurrowed"),
-    ("Queen", "QueenBurrowed"),
-    ("Roach", "RoachBurrowed"),
-    ("Ravager", "RavagerBurrowed"),
-    ("Hydralisk", "HydraliskBurrowed"),
-    ("Infestor", "InfestorBurrowed"),
-    ("SwarmHostMP", "SwarmHostBurrowedMP"),
-    ("Ultralisk", "UltraliskBurrowed"),
-]
-# Structures that move: standing, moving, the abilities to leave and to settle. Settling needs a place.
-MOVABLE = (
-    ("CommandCenter", "CommandCenterFlying", 417, 419),
-    ("OrbitalCommand", "OrbitalCommandFlying", 1522, 1524),
-    ("Barracks", "BarracksFlying", 452, 554),
-    ("Factory", "FactoryFlying", 485, 520),
-    ("Starport", "StarportFlying", 518, 522),
-    ("SpineCrawler", "SpineCrawlerUprooted", 1725, 1729),
-    ("SporeCrawler", "SporeCrawlerUprooted", 1727, 1731),
-)
-ROOM = {
-    "Bunker": 4,
-    "Medivac": 8,
-    "OverlordTransport": 8,
-    "WarpPrism": 8,
-    "NydusNetwork": 255,
-    "NydusCanal": 255,
-}
-COCOONS = {
-    "Baneling": "BanelingCocoon",
-    "Ravager": "RavagerCocoon",
-    "LurkerMP": "LurkerMPEgg",
-    "BroodLord": "BroodLordCocoon",
-    "Overseer": "OverlordCocoon",
-    "OverlordTransport": "TransportOverlordCocoon",
-}
-ADDON_SIZE = 2
-WARP_PAUSE = {"Zealot": 20, "Sentry": 23, "Stalker": 23, "Adept": 20, "HighTemplar": 32, "DarkTemplar": 32}  # seconds
-ADDONS = [(host, f"{host}{addon}") for host in ("Barracks", "Factory", "Starport") for addon in ("TechLab", "Reactor")]
-BURROW, STIMPACK, PSI_STORM, BLINK_TECH = 64, 15, 52, 87  # upgrades
+BURROW, STIMPACK, PSI_STORM, BLINK_TECH, WARP_GATE_TECH = 64, 15, 52, 87, 84  # upgrades
 # Spells. Those that stay on the ground have the number of the effect that bots see.
 STORM, SCAN, BILE, FUNGAL, BLINK, FORCE = 1, 6, 11, 101, 102, 103
 STORM_RADIUS, SCAN_RADIUS, BILE_RADIUS, FUNGAL_RADIUS = 1.5, 13.0, 0.5, 2.25
@@ -302,11 +233,7 @@ def _production(block: Any) -> None:
         _can_make(block, producer, product, _how(block, producer, product, morphs), row.techlab, row.required_building)
     for a, b in MORPHS:
         _can_make(block, kind(a), kind(b), MORPH, False, 0)
-    for a, b in SHAPES:
-        for source, result in ((a, b), (b, a)):
-            block["how"][kind(source), kind(result)] = MORPH
-    for standing, moving, _, _ in MOVABLE:
-        block["how"][kind(standing), kind(moving)] = MORPH
+    _changes(block)
     for host, addon in ADDONS:
         _can_make(block, kind(host), kind(addon), ADDON, False, 0)
         block["techlab_of" if addon.endswith("TechLab") else "reactor_of"][kind(host)] = kind(addon)
@@ -323,6 +250,18 @@ def _production(block: Any) -> None:
         for alias in unit.tech_alias:
             if alias in kinds:
                 block["counts_as"][unit.kind, kinds[alias]] = 1
+
+
+def _changes(block: Any) -> None:
+    """Changes of shape without a price, and flight."""
+    for a, b, _, _ in SHAPES:
+        for source, result in ((a, b), (b, a)):
+            block["how"][kind(source), kind(result)] = MORPH
+    block["shape_loops"] = SHAPE_LOOPS
+    for name, seconds in SHAPE_SECONDS.items():
+        block["shape_loops"][kind(name)] = seconds * LOOPS_PER_SECOND
+    for standing, moving, _, _ in MOVABLE:
+        block["how"][kind(standing), kind(moving)] = MORPH
 
 
 def _how(block: Any, producer: int, product: int, morphs: set[tuple[int, int]]) -> int:

@@ -1,4 +1,4 @@
-"""Unit data that the game's data response lacks: health, shields, energy, radius, and some weapons.
+"""Unit data that the game's data response lacks: health, shields, energy, radius, some weapons, sizes and roles.
 
 One line a unit: name, health, shields, energy, radius. Names are those of units.tsv.
 """
@@ -165,3 +165,44 @@ CREEP_SPEED: dict[str, float] = {
     "Drone": 1.0,
     "Broodling": 1.0,
 }
+
+# What units and structures are.
+WORKERS = {"SCV", "Drone", "Probe", "MULE"}
+TOWNHALLS = {"CommandCenter", "OrbitalCommand", "PlanetaryFortress", "Nexus", "Hatchery", "Lair", "Hive"}
+GAS_BUILDINGS = {"Refinery", "RefineryRich", "Assimilator", "AssimilatorRich", "Extractor", "ExtractorRich"}
+UNPOWERED = {"Nexus", "Pylon", "Assimilator", "AssimilatorRich"}
+FREE_OF_CREEP = {"Hatchery", "Extractor", "NydusCanal"}
+CREEP_RADIUS = {
+    "Hatchery": 12.0,
+    "Lair": 12.0,
+    "Hive": 12.0,
+    "CreepTumorBurrowed": 10.0,
+    "CreepTumor": 10.0,
+    "CreepTumorQueen": 10.0,
+    "NydusCanal": 10.0,
+}
+FOOTPRINTS = {
+    "CreepTumor": 1,
+    "CreepTumorQueen": 1,
+    "CreepTumorBurrowed": 1,
+    "Lair": 5,
+    "Hive": 5,
+    "OrbitalCommand": 5,
+    "PlanetaryFortress": 5,
+    "WarpGate": 3,
+    "SupplyDepotLowered": 2,
+    "GreaterSpire": 2,
+    "XelNagaTower": 2,
+    "DestructibleRock6x6": 6,
+}
+NOT_ARMY = {"Overlord", "Overseer", "OverlordTransport", "Larva", "Egg", "Queen"}
+ROOM = {
+    "Bunker": 4,
+    "Medivac": 8,
+    "OverlordTransport": 8,
+    "WarpPrism": 8,
+    "NydusNetwork": 255,
+    "NydusCanal": 255,
+}
+ADDON_SIZE = 2
+WARP_PAUSE = {"Zealot": 20, "Sentry": 23, "Stalker": 23, "Adept": 20, "HighTemplar": 32, "DarkTemplar": 32}  # seconds

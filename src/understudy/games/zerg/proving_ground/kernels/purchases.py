@@ -17,7 +17,7 @@ from understudy.games.zerg.proving_ground.kernels.production import change_kind,
 from understudy.games.zerg.proving_ground.kernels.tech import has_building, supply_cap, supply_used, tech_met
 from understudy.games.zerg.proving_ground.kernels.units import spawn
 from understudy.games.zerg.proving_ground.kernels.vision import warps_fast
-from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, BURROW, HATCH, MORPH, TRAIN, WARP
+from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, BURROW, HATCH, MORPH, TRAIN, WARP, WARP_GATE_TECH
 from understudy.games.zerg.proving_ground.state import (
     BUILD_AT,
     CANT_BUILD_HERE,
@@ -39,16 +39,14 @@ from understudy.games.zerg.proving_ground.state import (
     SUCCESS,
     TECH_NOT_MET,
     TUMOR_BURROWED,
-    WIDOW_MINE_BURROWED,
+    WARP_GATE,
     ZERGLING,
 )
 from understudy.games.zerg.starcraft import ZERG
 
 QUEUE_LENGTH, REACTOR_QUEUE = 5, 8
 SEEN_NOW = 2
-SHAPE_LOOPS = 16.0  # of a morph without a price
 TUMOR_REACH = 10.0  # how far a tumour plants the next one
-MINE_LOOPS = 60.0  # a widow mine's burrowing, and a liberator's way into its zone
 
 
 @kernel
@@ -182,6 +180,8 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -
     burrows = r.cloaked[kind] and not r.cloaked[k] and r.race[k] == ZERG and kind != LURKER_BURROWED
     if not tech_met(s, r, p, kind) or (burrows and not s.upgrade[p, BURROW]):
         return TECH_NOT_MET
+    if kind == WARP_GATE and not s.upgrade[p, WARP_GATE_TECH] and not s.cheats[p] & CHEAT_TECH:
+        return TECH_NOT_MET
     if s.orders[i] > 0 and s.order[i, 0] == MORPH_INTO and s.argument[i, 0] == kind and s.order_progress[i, 0] > 0.0:
         return SUCCESS  # it is changing already
     if r.structure[k] and s.orders[i] > 0:
@@ -199,7 +199,7 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -
     if r.structure[kind] and r.flying[kind] and s.host[i] >= 0:
         s.host[s.host[i]], s.host[i] = -1, -1  # a building that lifts off leaves its addon
     if free:
-        s.timer[i] = MINE_LOOPS if kind in (WIDOW_MINE_BURROWED, LIBERATOR_AG) else SHAPE_LOOPS
+        s.timer[i] = r.shape_loops[kind]
     s.was[i] = k
     if r.cocoon[kind] and not free:
         change_kind(s, r, i, r.cocoon[kind])

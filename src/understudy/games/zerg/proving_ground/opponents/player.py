@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from understudy.games.zerg.proving_ground.opponents.army import OpponentArmy
 from understudy.games.zerg.proving_ground.opponents.places import find_place
 from understudy.games.zerg.proving_ground.opponents.plans import LATE_ARMY, LATE_GOALS, PLANS, OpponentPlan
 from understudy.games.zerg.proving_ground.opponents.skill import SKILLS, Skill
+from understudy.games.zerg.proving_ground.opponents.workers import OpponentWorkers
 from understudy.games.zerg.proving_ground.rules import ADDON, BUILD, HATCH, KINDS, MORPH, TRAIN, rules
 from understudy.games.zerg.proving_ground.simulation import TOWNHALL, WORKER, Simulation
 from understudy.games.zerg.proving_ground.state import SUCCESS
@@ -25,9 +25,9 @@ from understudy.games.zerg.proving_ground.unit_data import kind
 from understudy.games.zerg.starcraft import PROTOSS, RANDOM_BUILD, TERRAN, ZERG
 
 SUPPLY = {ZERG: "Overlord", TERRAN: "SupplyDepot", PROTOSS: "Pylon"}
-WORKERS_MIND, WORKER_PRICE = 9.0, 50.0
+WORKERS_MIND = 9.0  # how near intruders are that workers fight
 ALARM, ALARM_PACE = 16, 32  # loops since a hit; loops between two turns while somebody attacks
-FIELD_WITHIN, GROUND_UP_TO, GAS_SHARE = 10.0, 150.0, 0.4
+FIELD_WITHIN, GROUND_UP_TO = 10.0, 150.0
 SAVE_UP_TO = 500.0  # minerals; with more, the army is not kept waiting for a goal
 LATE = 2688  # loops after the latest time of the first attack
 DONE, SKIP, WAIT = "done", "skip", "wait"
@@ -60,6 +60,7 @@ class ScriptedPlayer:
             kind(TOWNHALL[self._race]),
             kind(SUPPLY[self._race]),
         )
+        self._workers = OpponentWorkers(game, player, self._worker)
         self._army = OpponentArmy(game, player, plan, skill)
         self._late_at = self._army.latest_start + LATE
         self._next = self._next_alarm = 0
@@ -79,12 +80,12 @@ class ScriptedPlayer:
         self._next_alarm = loop + ALARM_PACE
         if not in_time:
             intruders, away = self._army.intruders(self._mine, self._kinds)
-            self._pull_workers(intruders[away <= WORKERS_MIND])
+            self._workers.resist(self._mine, self._kinds, intruders[away <= WORKERS_MIND])
             return
         self._next = loop + self._skill.pace
-        self._employ_workers()
+        self._workers.employ(self._mine, self._kinds)
         intruders, away = self._army.intruders(self._mine, self._kinds)
-        self._pull_workers(intruders[away <= WORKERS_MIND])
+        self._workers.resist(self._mine, self._kinds, intruders[away <= WORKERS_MIND])
         self._spend()
         self._inject()
         self._army.command(self._mine, self._kinds, intruders)
@@ -132,77 +133,6 @@ class ScriptedPlayer:
             fits &= state["orders"][slots] == 0
         chosen: list[int] = slots[fits].tolist()
         return chosen
-
-    def _employ_workers(self) -> None:
-        """Idle workers mine; every gas building gets three, as long as most workers mine minerals."""
-        game, state = self._game, self._game.state
-        for slot in self._of(self._worker, idle=True):
-            field = self._field_near(slot)
-            if field >= 0:
-                game.order(self._player, slot, names.GATHER, target=field)
-        workers = self._mine[self._kinds == self._worker]
-        jobs = state["order_target"][workers, 0]
-        in_gas = workers[(state["order"][workers, 0] == names.GATHER) & (game.tables["gas"][state["kind"][jobs]] == 1)]
-        room = int(len(workers) * GAS_SHARE) - len(in_gas)
-        for slot in in_gas[: max(0, -room)]:
-            game.order(self._player, int(slot), names.GATHER, target=self._field_near(int(slot)))
-        for gas in self._mine[game.tables["gas"][self._kinds] == 1]:
-            wants = state["progress"][gas] >= 1 and state["assigned"][gas] < 3 and state["contents"][gas] > 0
-            worker = self._nearest_worker(float(state["x"][gas]), float(state["y"][gas])) if wants and room > 0 else -1
-            if worker >= 0:
-                room -= 1
-                game.order(self._player, worker, names.GATHER, target=int(gas))
-
-    def _pull_workers(self, intruders: Any) -> None:
-        """Workers fight intruders that the army cannot handle, and return to work afterwards."""
-        game, state = self._game, self._game.state
-        workers = self._mine[self._kinds == self._worker]
-        enemy = float(game.tables["value_minerals"][state["kind"][intruders]].sum())
-        own = float(game.tables["value_minerals"][self._kinds[game.tables["army"][self._kinds] == 1]].sum())
-        if len(intruders) and enemy > own:
-            wanted = int((enemy - own) / WORKER_PRICE * 1.3) + 1
-            fighting = int((state["order"][workers, 0] == names.ATTACK).sum())
-            x, y = float(state["x"][intruders[0]]), float(state["y"][intruders[0]])
-            nearest = workers[np.argsort(np.hypot(state["x"][workers] - x, state["y"][workers] - y))]
-            for worker in nearest[: max(0, min(wanted, len(workers) - 2) - fighting)]:
-                if state["order"][worker, 0] == names.GATHER:
-                    game.order(self._player, int(worker), names.ATTACK, x=x, y=y)
-        else:
-            for worker in workers[state["order"][workers, 0] == names.ATTACK]:
-                game.order(self._player, int(worker), names.STOP)
-
-    def _field_near(self, slot: int) -> int:
-        """The mineral field with the most room at one of the player's bases."""
-        state, rules = self._game.state, self._game.tables
-        top = int(state["top"])
-        fields = np.flatnonzero((state["alive"][:top] == 1) & (rules["minerals_here"][state["kind"][:top]] == 1))
-        halls = [i for i in self._mine[rules["townhall"][self._kinds] == 1] if state["progress"][i] >= 1]
-        if not len(fields) or not halls:
-            return -1
-        dx = state["x"][fields][:, None] - state["x"][halls][None]
-        dy = state["y"][fields][:, None] - state["y"][halls][None]
-        cost = (
-            np.hypot(dx, dy).min(axis=1) * 10
-            + 25 * state["assigned"][fields]
-            + np.hypot(state["x"][fields] - state["x"][slot], state["y"][fields] - state["y"][slot])
-        )
-        best = int(fields[int(np.argmin(cost))])
-        state["assigned"][best] += 1
-        return best
-
-    def _nearest_worker(self, x: float, y: float) -> int:
-        """A worker that mines minerals and is not on its way home, closest to a point; -1 for none."""
-        state = self._game.state
-        workers = self._mine[self._kinds == self._worker]
-        order, target = state["order"][workers, 0], state["order_target"][workers, 0]
-        mines = (state["orders"][workers] == 0) | (
-            (order == names.GATHER) & (self._game.tables["minerals_here"][state["kind"][target]] == 1)
-        )
-        free = workers[mines & (state["alive"][workers] == 1)]
-        if not len(free):
-            return -1
-        way = np.hypot(state["x"][free] - x, state["y"][free] - y) + 6 * (state["carry_minerals"][free] > 0)
-        return int(free[int(np.argmin(way))])
 
     def _spend(self) -> None:
         """Supply first, then the plan's goals in order, then the army."""
@@ -300,7 +230,7 @@ class ScriptedPlayer:
         place = self._place_for(unit)
         if place is None:
             return False
-        worker = self._nearest_worker(*place)
+        worker = self._workers.nearest(self._mine, self._kinds, *place)
         if worker < 0:
             return False
         done = self._game.order(self._player, worker, names.BUILD_AT, unit, x=place[0], y=place[1])
