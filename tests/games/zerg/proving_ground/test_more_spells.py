@@ -10,9 +10,9 @@ from s2clientprotocol import raw_pb2
 
 from games.zerg.proving_ground.scenes import new_game, rich
 from games.zerg.proving_ground.test_casting import caster, order_of, stage
-from understudy.games.zerg.proving_ground import queries
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.kernels.tally import ARMY_COUNT, COLUMNS, SUPPLY_CAP, SUPPLY_USED, tally
+from understudy.games.zerg.proving_ground.offers import available
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.unit_data import kind
 from understudy.games.zerg.proving_ground.wire import UnitWriter
@@ -30,7 +30,7 @@ def sums(game: Simulation) -> Any:
 
 
 def offered(game: Simulation, slot: int, ability: int) -> bool:
-    return ability in queries._available(game, 0, slot, False)
+    return ability in available(game, 0, slot, False)
 
 
 def cast(game: Simulation, slot: int, ability: int, **target: Any) -> int:

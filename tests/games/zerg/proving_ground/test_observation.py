@@ -12,7 +12,7 @@ from games.zerg.proving_ground.clients import client_in_game, command, own
 from games.zerg.proving_ground.scenes import new_game, rich, slots
 from understudy.games.zerg.proving_ground import state as names
 from understudy.games.zerg.proving_ground.observation import tag
-from understudy.games.zerg.proving_ground.queries import _available
+from understudy.games.zerg.proving_ground.offers import available
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.unit_data import kind
 from understudy.games.zerg.proving_ground.wire import UnitWriter
@@ -115,11 +115,11 @@ def test_a_new_tumour_rests_before_it_spreads() -> None:
     game.step(10)
     assert game.state["kind"][tumour] == kind("CreepTumorBurrowed")
     spread = {"x": x + 9, "y": y + 5}
-    assert SPREAD_CREEP not in _available(game, 0, tumour, False)
+    assert SPREAD_CREEP not in available(game, 0, tumour, False)
     assert game.order(0, tumour, names.BUILD_AT, kind("CreepTumor"), **spread) == names.COOLING_DOWN
     game.step(304)
     game.state["creep_grid"][:] = 1
-    assert SPREAD_CREEP in _available(game, 0, tumour, False)
+    assert SPREAD_CREEP in available(game, 0, tumour, False)
     assert game.order(0, tumour, names.BUILD_AT, kind("CreepTumor"), **spread) == names.SUCCESS
 
 

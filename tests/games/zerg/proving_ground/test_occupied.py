@@ -6,7 +6,7 @@ import pytest
 
 from games.zerg.proving_ground.scenes import new_game, rich, slots
 from understudy.games.zerg.proving_ground import state as names
-from understudy.games.zerg.proving_ground.queries import _available
+from understudy.games.zerg.proving_ground.offers import available
 from understudy.games.zerg.proving_ground.rules import WARP_GATE_TECH
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.unit_data import kind
@@ -29,7 +29,7 @@ def test_a_building_waits_for_its_addon() -> None:
     game, barracks, lab = barracks_with_addon_under_way()
     assert game.order(0, barracks, names.MAKE, kind("Marine")) == names.NOT_SUPPORTED
     assert game.order(0, barracks, names.MORPH_INTO, kind("BarracksFlying")) == names.NOT_SUPPORTED
-    assert _available(game, 0, barracks, False) == []
+    assert available(game, 0, barracks, False) == []
     assert game.state["order_progress"][barracks, 0] == pytest.approx(game.state["progress"][lab], abs=0.01)
     game.step(600)
     assert game.state["orders"][barracks] == 0
@@ -62,7 +62,7 @@ def test_a_command_center_that_becomes_an_orbital_command_trains_nobody() -> Non
     assert game.order(0, hall, names.MORPH_INTO, kind("OrbitalCommand")) == names.SUCCESS
     game.step(4)
     assert game.order(0, hall, names.MAKE, kind("SCV")) == names.NOT_SUPPORTED
-    assert _available(game, 0, hall, False) == []
+    assert available(game, 0, hall, False) == []
     assert game.order(0, hall, names.CANCEL) == names.SUCCESS
     assert game.order(0, hall, names.MAKE, kind("SCV")) == names.SUCCESS
 
@@ -91,7 +91,7 @@ def test_without_power_nothing_is_made() -> None:
     game.step(16)
     assert game.order(0, gate, names.MAKE, kind("Zealot"), x=HERE, y=HERE + 3) == names.TECH_NOT_MET
     assert game.order(0, forge, names.RESEARCH, 39) == names.TECH_NOT_MET
-    assert _available(game, 0, gate, False) == []
+    assert available(game, 0, gate, False) == []
     game.spawn(kind("Pylon"), 0, x, y)
     game.step(16)
     assert game.order(0, gate, names.MAKE, kind("Zealot"), x=HERE, y=HERE + 3) == names.SUCCESS
@@ -141,10 +141,10 @@ def test_a_gateway_becomes_a_warp_gate_after_the_research_and_back() -> None:
     game = new_game(PROTOSS, ZERG)
     game.spawn(kind("Pylon"), 0, HERE, HERE)
     gate = game.spawn(kind("Gateway"), 0, HERE + 3.5, HERE + 0.5)
-    assert MORPH_TO_WARP_GATE not in _available(game, 0, gate, False)
+    assert MORPH_TO_WARP_GATE not in available(game, 0, gate, False)
     assert game.order(0, gate, names.MORPH_INTO, kind("WarpGate")) == names.TECH_NOT_MET
     game.finish_upgrade(0, WARP_GATE_TECH)
-    assert MORPH_TO_WARP_GATE in _available(game, 0, gate, False)
+    assert MORPH_TO_WARP_GATE in available(game, 0, gate, False)
     for there in ("WarpGate", "Gateway"):
         assert game.order(0, gate, names.MORPH_INTO, kind(there)) == names.SUCCESS
         game.step(158)

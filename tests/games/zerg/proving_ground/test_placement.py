@@ -122,13 +122,13 @@ def test_units_are_warped_in_where_there_is_power_and_room_and_not_during_the_co
 
 
 def test_a_warp_gate_offers_its_units_only_when_it_is_ready() -> None:
-    from understudy.games.zerg.proving_ground.queries import _available  # noqa: PLC0415 - what the API answers with
+    from understudy.games.zerg.proving_ground.offers import available  # noqa: PLC0415 - what the API answers with
 
     game, gate = warp_gate()
     warp_ins = {ability for ability, meant in abilities_of(kind("WarpGate")) if meant.order == names.MAKE}
     x, y = round(game.map.starts[0][0]) + 6.5, round(game.map.starts[0][1]) + 4.5
-    assert warp_ins & set(_available(game, 0, gate, False))
+    assert warp_ins & set(available(game, 0, gate, False))
     game.order(0, gate, names.MAKE, kind("Stalker"), x=x, y=y)
-    assert not warp_ins & set(_available(game, 0, gate, False))
+    assert not warp_ins & set(available(game, 0, gate, False))
     game.step(600)
-    assert warp_ins & set(_available(game, 0, gate, False))
+    assert warp_ins & set(available(game, 0, gate, False))

@@ -102,7 +102,7 @@ def _commands_by_kind() -> dict[tuple[int, int], list[SimulationOrder]]:  # noqa
     types, kinds, table = unit_data.unit_types(), unit_data.kinds_by_id(), {}  # type: ignore[var-annotated]
 
     def add(producer: int, ability: int, command: SimulationOrder) -> None:
-        for name in {ability, generic.get(ability, ability)} - {0}:
+        for name in dict.fromkeys((ability, generic.get(ability, ability))):  # the exact one first
             known = table.setdefault((producer, name), [])
             if command not in known:
                 known.append(command)
@@ -122,9 +122,9 @@ def _commands_by_kind() -> dict[tuple[int, int], list[SimulationOrder]]:  # noqa
             for name in (ability, general):
                 add(kind(host), name, SimulationOrder(orders.MAKE, kind(f"{host}{addon}")))
     tumor, queen_tumor = kind("CreepTumor"), kind("CreepTumorQueen")
-    for name in (_GENERIC_TUMOR, 1733):
+    for name in (1733, _GENERIC_TUMOR):
         add(kind("CreepTumorBurrowed"), name, SimulationOrder(orders.BUILD_AT, tumor))
-    for name in (_GENERIC_TUMOR, 1694):
+    for name in (1694, _GENERIC_TUMOR):
         add(kind("Queen"), name, SimulationOrder(orders.BUILD_AT, queen_tumor))
     for row in unit_data.production():
         if row.producer not in kinds:
@@ -161,13 +161,14 @@ def command_for(unit_kind: int, ability_id: int, done: Container[int] = ()) -> S
 
 @cache
 def abilities_of(unit_kind: int) -> tuple[tuple[int, SimulationOrder], ...]:
-    """The exact abilities a kind has for making, researching and morphing."""
-    known = {ability.ability_id: ability for ability in unit_data.abilities()}
-    return tuple(
-        (ability, commands[0])
-        for (producer, ability), commands in sorted(_commands_by_kind().items())
-        if producer == unit_kind and ability in known and len(commands) == 1
-    )
+    """The abilities a kind has for making, researching and morphing, and its spells; for each only the exact one."""
+    known = {ability.ability_id for ability in unit_data.abilities()}
+    exact: dict[SimulationOrder, int] = {}
+    for (producer, ability), commands in _commands_by_kind().items():
+        one = len(commands) == 1 or commands[0].order == orders.CAST
+        if producer == unit_kind and ability in known and one:
+            exact.setdefault(commands[0], ability)
+    return tuple(sorted((ability, command) for command, ability in exact.items()))
 
 
 @cache

@@ -101,7 +101,8 @@ SPELLS: tuple[Spell, ...] = (
     Spell((2552, 3689), ("LurkerMPBurrowed",), 0, 0, 0, SELF, OWN, SWITCH_OFF, buff=HOLDS_FIRE),
     Spell((4126,), ("Nexus",), 50, 1344, 13, UNIT, OWN, CHARGE, amount=100),
     Spell((4128, 32, 1624), ("Bunker",), 0, 0, 0, SELF, OWN, SALVAGE),
-    Spell((3757, 142, 3686), ("Nexus", "Mothership"), 50, 2912, 500, POINT, OWN, RECALL, radius=2.5),
+    Spell((3757, 3686), ("Nexus",), 50, 2912, 500, POINT, OWN, RECALL, radius=2.5),
+    Spell((142, 3686), ("Mothership",), 50, 2912, 500, POINT, OWN, RECALL, radius=2.5),
     Spell((255,), ("OrbitalCommand",), 50, 0, 500, UNIT, OWN, BUFF, loops=FOREVER, buff=SUPPLIED),
     Spell((1819,), ("Zealot",), 0, 160, 4, UNIT, ENEMY, RUSH, loops=56, buff=BOOSTED, upgrade=86),
     Spell((2700, 3687), ("DarkTemplar",), 0, 336, 8, POINT, 0, JUMP, upgrade=141),
@@ -128,7 +129,7 @@ SPELLS: tuple[Spell, ...] = (
         for ability, number, unit in HALLUCINATIONS
     ),
     Spell((1042,), ("Carrier",), 0, 0, 0, SELF, OWN, NOTHING),
-    Spell((4113, 3707), ("ShieldBattery",), 0, 0, 0, SELF, OWN, NOTHING),
+    Spell((4113, 3765), ("ShieldBattery",), 0, 0, 0, SELF, OWN, NOTHING),
     Spell((2081, 2082), ("Baneling",), 0, 0, 0, SELF, OWN, NOTHING),
     Spell((26, 3684), ("SCV",), 0, 0, 0, SELF, OWN, NOTHING),
     Spell((28, 3684), ("Drone",), 0, 0, 0, SELF, OWN, NOTHING),

@@ -183,6 +183,7 @@ _SINGLE = [
     Effect(66, "Zergling", SPEED, 1.75),
     Effect(65, "Zergling", COOLDOWN, 0.714),
     Effect(2, "Roach", SPEED, 0.75),
+    Effect(3, "RoachBurrowed", SPEED, 2.0),
     Effect(134, "Hydralisk", RANGE, 1.0),
     Effect(135, "Hydralisk", SPEED, 0.5625),
     Effect(75, "Baneling", SPEED, 0.453),

@@ -201,6 +201,7 @@ ROOM = {
     "Medivac": 8,
     "OverlordTransport": 8,
     "WarpPrism": 8,
+    "WarpPrismPhasing": 8,
     "NydusNetwork": 255,
     "NydusCanal": 255,
 }

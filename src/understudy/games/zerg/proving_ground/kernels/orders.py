@@ -178,7 +178,7 @@ def repairable(s: Any, r: Any, p: int, j: int) -> bool:
 def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y: float, queued: bool) -> int:
     """Orders without a price."""
     k = s.kind[i]
-    if r.speed[k] == 0.0 or k in (LARVA, EGG):
+    if s.speed[p, k] == 0.0 or k in (LARVA, EGG):
         armed = r.damage[k, 0] > 0.0 or r.damage[k, 1] > 0.0
         if order == STOP and armed and not queued:
             clear_orders(s, i)
