@@ -16,6 +16,8 @@ import pytest
 
 from understudy.cli import command_line, main
 from understudy.games.zerg.training_run import main as run_with_training
+from understudy.ledger.connection import Ledger
+from understudy.rundir import RunDir
 
 U, RUN = "understudy", "run_with_training"
 
@@ -29,7 +31,7 @@ class Mistake(NamedTuple):
     variable: tuple[str, str] = ("", "")
 
 
-# In the folder of the test: a run `my_run`, a text `notes.txt`, and settings in `bad.toml` and `typo.toml`.
+# In the folder of the test: a run `my_run`, texts in `notes.txt` and `texts`, links that lead nowhere, wrong settings.
 MISTAKES = [
     Mistake("understudy", ("COMMAND", "understudy --help")),
     Mistake("understudy lern", ("no command 'lern'", "did you mean learn?")),
@@ -45,7 +47,7 @@ MISTAKES = [
     Mistake("understudy dashboard my_rnu", ("no run at", "did you mean my_run?"), 1),
     Mistake("understudy pause nowhere/my_run", ("no run at", "no folder"), 1),
     Mistake("understudy models my_rnu", ("no run at", "did you mean my_run?"), 1),
-    Mistake("understudy models my_run --rollback 99", ("No model has been published",), 1),
+    Mistake("understudy models my_run --rollback 99", ("Version 99 is not kept", "kept: none"), 1),
     Mistake("understudy models my_run --rollback zero", ("'zero' is not a whole number of at least 1",)),
     Mistake("understudy models my_run --average -4", ("'-4' is not a whole number of at least 1",)),
     Mistake("understudy export my_run", ("--tensorboard --csv --onnx is required",)),
@@ -68,7 +70,11 @@ MISTAKES = [
     ),
     Mistake("understudy selfplay tictactoe --training.learning-rate fast", ("must be a number", "0.0006"), 1),
     Mistake("understudy selfplay tictactoe --network.hidden 9999999999", ("at least 1 and at most 65536",), 1),
-    Mistake("understudy selfplay tictactoe --network.policy mpl", ("nearest known one is 'mlp'",), 1),
+    Mistake(
+        "understudy selfplay tictactoe --network.policy mpl",
+        ("'mpl' is no choice", "possible: mlp, conv, transformer"),
+        1,
+    ),
     Mistake("understudy selfplay tictactoe --settings no.toml", ("There is no settings file no.toml",), 1),
     Mistake("understudy selfplay tictactoe --settings bad.toml", ("bad.toml cannot be read",), 1),
     Mistake("understudy selfplay tictactoe --settings typo.toml", ("nearest known one is 'gamma'",), 1),
@@ -125,6 +131,48 @@ MISTAKES = [
     Mistake("understudy proving-ground play nothing.py", ("nothing.py is not a file", "BotAI"), 1),
     Mistake("understudy proving-ground serve --port 70000", ("'70000' is not a port", "65535")),
     Mistake("understudy proving-ground play b.py --difficulty Esay", ("did you mean Easy?",)),
+    Mistake("understudy help lern", ("no command 'lern'", "did you mean learn?")),
+    Mistake("understudy learn my_run/models", ("my_run/models is a folder of the run", "Name that run"), 1),
+    Mistake("understudy learn my_run/data/buffer --once --new", ("is a folder of the run",), 1),
+    Mistake("understudy monitor my_run/models", ("is a folder of the run",), 1),
+    Mistake("understudy selfplay tictactoe --run-dir my_run/models --updates 1", ("is a folder of the run",), 1),
+    Mistake("understudy learn texts --once", ("texts is not a run", "--new"), 1),
+    Mistake("understudy pause texts", ("texts is not a run",), 1),
+    Mistake("understudy dashboard texts", ("texts is not a run",), 1),
+    Mistake("understudy learn nowhere_link --once", ("is a link to nowhere", "Mend or remove it"), 1),
+    Mistake("understudy doctor ring", ("is a link to ring",), 1),
+    Mistake("understudy learn notes.txt/run --new --once", ("notes.txt/run cannot be", "Choose another"), 1),
+    Mistake("understudy learn my_run --settings my_run", ("my_run is a folder. Name a file.",), 1),
+    Mistake("understudy learn my_run --settings windows.toml", ("windows.toml", "line 2", "'single quotes'"), 1),
+    Mistake("understudy learn my_run --settings utf16.toml", ("not UTF-8 text", "Save it as UTF-8"), 1),
+    Mistake("understudy learn my_run --settings twice.toml", ("twice.toml cannot be read", "line 3"), 1),
+    Mistake("understudy learn my_run", ("names a section", "UNDERSTUDY_LEARNER_"), 1, ("UNDERSTUDY_LEARNER", "5")),
+    Mistake("understudy learn my_run", ("'5 games'; it must be a whole number",), 1, ("NUM_INSTANCES", "5 games")),
+    Mistake("understudy gate my_run promote", ("needs a version",), 1),
+    Mistake("understudy gate my_run promote one", ("A version is a whole number, not 'one'",), 1),
+    Mistake("understudy gate my_run mode strickt", ("possible: off, guard, strict",), 1),
+    Mistake("understudy export my_run --csv out.csv", ("'out.csv' is one argument too many",)),
+    Mistake("understudy note my_run hello world", ("'world' is one argument too many",)),
+    Mistake("understudy selfplay tictactoe:3x3 --updates 1", ("tictactoe takes nothing after a colon",), 1),
+    Mistake("understudy selfplay os:path --updates 1", ("os:path is no game", "GameSpec"), 1),
+    Mistake("understudy selfplay :: --updates 1", ("'::' names no module", "package.module:NAME"), 1),
+    Mistake("understudy selfplay .game:SPEC --updates 1", ("names no module",), 1),
+    Mistake("understudy selfplay gym --updates 1", ("Name the environment", "--env ID"), 1),
+    Mistake("understudy selfplay tictactoe --backend rya", ("did you mean ray?",)),
+    Mistake("understudy selfplay tictactoe --parallel.league-share 2", ("at least 0 and at most 0.9",), 1),
+    Mistake("understudy sync my_run s3://", ("names no bucket", "s3://BUCKET/PREFIX"), 1),
+    Mistake("understudy sync my_run s3://key:word@games", ("must not hold", "environment"), 1),
+    Mistake("understudy sync my_run my_run --once", ("is a run directory", "Name another folder"), 1),
+    Mistake("understudy machines my_run", ("is a run directory",), 1),
+    Mistake("understudy replays . --run-dir new_run", ("no replay (.SC2Replay) in",), 1),
+    Mistake("understudy init notes.txt/bot --race Zerg", ("part of this path is a file", "Choose another"), 1),
+    Mistake("understudy init 1bot --race Zerg", ("begin it with a letter",), 1),
+    Mistake("understudy validate notes.txt", ("notes.txt is 9 bytes long, too short for an .npz",), 1),
+    Mistake("understudy usi my_run", ("my_run is not a regular file",), 1),
+    Mistake("understudy analyse nothing.kif", ("nothing.kif cannot be read",), 1),
+    Mistake("understudy tune my_run --over training.gama=0.9:1", ("did you mean gamma?",), 1),
+    Mistake("understudy tune my_run --over training.gamma", ("an example:",), 1),
+    Mistake("understudy proving-ground watch nothing", ("is not a recording", "--record"), 1),
     Mistake("run_with_training --games -1", ("'-1' is not a whole number of at least 0",)),
     Mistake("run_with_training --gmaes 3", ("no flag --gmaes", "did you mean --games?")),
     Mistake("run_with_training --map Automaton", ("no map 'Automaton'", "takes a number"), 1),
@@ -140,10 +188,21 @@ MISTAKES = [
 def test_a_mistake_gets_a_message_that_says_what_to_do(
     mistake: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "my_run" / "models").mkdir(parents=True)
+    RunDir.at(tmp_path / "my_run").create()
+    Ledger(tmp_path / "my_run" / "understudy.sqlite").close()
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "letter.txt").write_text("not a run")
+    if os.name == "posix":
+        (tmp_path / "nowhere_link").symlink_to("nowhere")
+        (tmp_path / "ring").symlink_to("ring")
+    elif "is a link" in mistake.said[0]:
+        pytest.skip("links need a permission here")
     (tmp_path / "notes.txt").write_text("not a run")
     (tmp_path / "bad.toml").write_text("[training\n")
     (tmp_path / "typo.toml").write_text("[training]\ngama = 0.9\n")
+    (tmp_path / "windows.toml").write_text('[replays]\ndirectory = "C:\\Users\\me"\n')
+    (tmp_path / "utf16.toml").write_text("[training]\n", encoding="utf-16")
+    (tmp_path / "twice.toml").write_text("[training]\ngamma = 0.9\ngamma = 0.8\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SC2PATH", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))

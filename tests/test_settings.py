@@ -61,6 +61,20 @@ def test_a_file_as_somebody_may_write_it_is_refused_with_what_to_do(tmp_path: Pa
         load_settings(file, {})
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need a permission there")
+def test_a_file_that_is_a_link_to_nowhere_is_not_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "understudy.toml").symlink_to("moved.toml")
+    with pytest.raises(SettingsError, match=r"no settings file understudy\.toml: it is a link to moved\.toml"):
+        load_settings()
+
+
+def test_blanks_around_a_variable_are_left_out() -> None:
+    given = {"UNDERSTUDY_GATE_MODE": " strict ", "UNDERSTUDY_LEARNER_VERBOSE": " no ", "NUM_INSTANCES": "2 "}
+    settings = load_settings(environment=given)
+    assert (settings.gate.mode, settings.learner.verbose, settings.learner.max_workers) == ("strict", False, 2)
+
+
 def test_a_file_may_come_from_an_editor_of_windows(tmp_path: Path) -> None:
     file = tmp_path / "understudy.toml"
     file.write_bytes(b"\xef\xbb\xbf[training]\r\ngamma = 0.5\r\n")
@@ -128,7 +142,7 @@ def test_unknown_variables_and_flags_name_the_nearest_too() -> None:
         ("training.gamma", "1.01", "at least 0 and at most 1"),
         ("training.gamma", "nan", "must be a number"),
         ("learner.verbose", "perhaps", "must be true or false"),
-        ("network.policy", "transformr", "nearest known one is 'transformer'"),
+        ("network.policy", "transformr", "possible: .*transformer"),
         ("network.hidden", "64,x", "must be a list of whole numbers"),
         ("network.hidden", "64,0", "must be at least 1"),
     ],

@@ -178,6 +178,12 @@ def test_a_ledger_knows_when_its_file_is_another_one(run: RunDir) -> None:
             ledger.require_in_place()
 
 
+def test_more_memory_than_there_is_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = ["--run-dir", str(tmp_path / "run"), "--updates", "1", "--parallel.batch-size", "100000000000"]
+    assert main(["selfplay", "tictactoe", *more]) == 1
+    assert "There is not enough memory: Unable to allocate" in capsys.readouterr().err
+
+
 def _with_hangup(handler: str, *arguments: str) -> list[str]:
     """A command line of understudy that starts with this handler of SIGHUP."""
     code = (

@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
+    if given[:1] == ["help"]:
+        given = [*given[1:], "--help"]
     if given and given[0] in (programs := _programs()):
         return int(resolve(programs[given[0]][0])(given[1:]))
     options = command_line().parse_args(given)

@@ -119,7 +119,9 @@ def explained(error: OSError) -> str:
     if error.errno == errno.ENOENT and error.filename is None and _nowhere():
         return "The current folder no longer exists. Change to another one, then repeat the command."
     sentence = _EXPLAINED.get(error.errno or 0)
-    return str(error) if sentence is None else sentence.format(error.filename or "A file", error.strerror)
+    if sentence is None:
+        return f"{error.filename}: {error.strerror}." if error.filename and error.strerror else str(error)
+    return sentence.format(error.filename or "A file", error.strerror)
 
 
 _QUOTA = "{} cannot be written: {}. Free some of this user's quota, then repeat the command."
@@ -132,6 +134,8 @@ _EXPLAINED = {
     errno.ENOSPC: "{} cannot be written: the disk is full. Make room on it, then repeat the command.",
     errno.EFBIG: _QUOTA,
     getattr(errno, "EDQUOT", errno.EFBIG): _QUOTA,  # not on Windows
+    errno.ENOTDIR: "{} cannot be used: a part of this path is a file. Choose another path.",
+    errno.EISDIR: "{} is a folder. Name a file.",
     errno.ENAMETOOLONG: "The name {} is too long. Choose a shorter one.",
     errno.EMFILE: _DESCRIPTORS,
     errno.ENFILE: _DESCRIPTORS,

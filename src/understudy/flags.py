@@ -184,12 +184,21 @@ def add_run_dir(command: argparse.ArgumentParser, flag: str = "run_dir") -> None
 
 
 def existing_run(folder: str) -> RunDir:
-    """The run in this folder; RunDirError with the most similar name if the folder does not exist."""
+    """The run in this folder, which may be empty yet; RunDirError with the nearest name if there is none."""
     run = RunDir.at(folder)
     if run.root.is_dir():
+        run.require_outermost()
+        if not any(path.exists() for path in (run.ledger, run.models, run.buffer, run.logs)) and any(
+            run.root.iterdir()
+        ):
+            raise RunDirError(f"{run.root} is not a run: it has other files, and no data, models or logs.")
         return run
     if run.root.exists():
         raise RunDirError(f"{run.root} is a file. Name the folder of a run.")
+    if run.root.is_symlink():
+        raise RunDirError(
+            f"{run.root} is a link to {run.root.readlink()}, where there is no folder. Mend or remove it."
+        )
     raise RunDirError(f"There is no run at {run.root}{_runs_near(run.root)} A bot with RLAgent(run_dir=...) makes one.")
 
 
@@ -235,6 +244,12 @@ def exit_code(command: Callable[[], int]) -> int:
         if (library := missing_library(error)) is None:
             raise
         print(f"understudy: the library {library!r} is missing. {how_to_install(library)}", file=sys.stderr)
+        return 1
+    except MemoryError as error:
+        print(
+            f"understudy: There is not enough memory: {error}. Ask for less of it, or end other programs.",
+            file=sys.stderr,
+        )
         return 1
     except KeyboardInterrupt:
         return 130

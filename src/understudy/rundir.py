@@ -172,6 +172,17 @@ class RunDir:
         """Every folder of a run, parents first."""
         return (self.root, self.buffer, self.live, self.archive, self.rejected, self.models, self.versions, self.logs)
 
+    @property
+    def outer(self) -> RunDir | None:
+        """The run that this folder is a part of, such as RUN for RUN/models."""
+        around = (RunDir(parent) for parent in self.root.parents)
+        return next((run for run in around if self.root in run.folders and run.ledger.exists()), None)
+
+    def require_outermost(self) -> None:
+        """Raise RunDirError if this folder is a part of a run: a run within a run is a slip of the hand."""
+        if (outer := self.outer) is not None:
+            raise RunDirError(f"{self.root} is a folder of the run {outer.root}. Name that run.")
+
     def mend(self) -> None:
         """Recreate removed folders if the ledger exists; otherwise the whole run was moved or deleted."""
         if self.ledger.exists() and not (self.live.is_dir() and self.models.is_dir()):
@@ -179,6 +190,7 @@ class RunDir:
 
     def create(self) -> None:
         """Create missing folders, and check that all are writable."""
+        self.require_outermost()
         for folder in self.folders:
             try:
                 make_folder(folder)

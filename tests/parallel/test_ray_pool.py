@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from parallel.small import Counting, make_model, player_spec, settings
-from understudy.errors import SettingsError
+from understudy.errors import SettingsError, WorkersFailed
 from understudy.games.saved import unpack
 from understudy.models.store import ModelStore
 from understudy.parallel.loop import TrainingLoopManager
@@ -284,6 +284,15 @@ def test_without_room_worker_processes_of_this_machine_play(cluster: Any, monkey
     assert loop.stats.mode == "parallel"
     assert loop.workers is not None
     assert "losses" not in loop.workers.get_parallel_stats()  # no Ray
+
+
+@on_ray
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999", "nowhere.invalid:6379"])
+def test_an_address_where_nothing_answers_is_said_at_once(address: str) -> None:
+    from understudy.parallel.ray_cluster import _require_answer  # noqa: PLC0415 - needs Ray
+
+    with pytest.raises(WorkersFailed, match=r"No Ray cluster answers at .*ray start"):
+        _require_answer(address)
 
 
 @on_ray

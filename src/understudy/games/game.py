@@ -5,6 +5,7 @@ Games have one player, or two players with opposite rewards (zero-sum).
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -116,9 +117,25 @@ def open_game(name: str, matches: int) -> Game:
 
     Each worker process opens its own matches by this name.
     """
-    game: Game = _factory(name)(matches, *filter(None, [argument_of(name)]))
+    factory, argument = _factory(name), argument_of(name)
+    arguments = (matches, argument) if argument else (matches,)
+    if not _takes(factory, arguments):
+        if argument:
+            raise SettingsError(f"The game {name.removesuffix(f':{argument}')} takes nothing after a colon.")
+        raise SettingsError(f"{name} is no game: it must be a GameSpec or a function of the number of matches.")
+    game: Game = factory(*arguments)
     _check_attributes(game, matches)
     return game
+
+
+def _takes(factory: Any, arguments: tuple[object, ...]) -> bool:
+    try:
+        inspect.signature(factory).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # a built-in function that does not tell
+        pass
+    return True
 
 
 def _check_attributes(game: Game, matches: int) -> None:

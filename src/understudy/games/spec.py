@@ -186,6 +186,8 @@ def resolve(reference: Reference) -> Any:
     if not isinstance(reference, str):
         return reference
     module, _, name = reference.partition(":")
+    if not module or module.startswith("."):
+        raise SettingsError(f"{reference!r} names no module; write package.module:NAME.")
     try:
         return functools.reduce(getattr, name.split("."), import_here(module))
     except ModuleNotFoundError as error:

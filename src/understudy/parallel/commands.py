@@ -89,10 +89,11 @@ def _selfplay(options: argparse.Namespace) -> int:
         raise SettingsError("Name a game to play, or a Gymnasium environment with --env ID.")
     if options.imports and options.env is None:
         raise SettingsError("--import goes with --env: it names a package that registers Gymnasium environments.")
-    game = options.game or ":".join(["gym", *options.imports, options.env])  # a name is all that workers get
+    game = (
+        options.game if options.env is None else ":".join(["gym", *options.imports, options.env])
+    )  # a name is all that workers get
     settings = load_settings(options.settings, flags=flags(options), defaults=default_settings(game))
-    if options.env is not None:
-        open_game(game, 1).close()  # an environment that cannot be made leaves no run behind
+    open_game(game, 1).close()  # what cannot be played leaves no run behind
     settings = dataclasses.replace(settings, parallel=_parallel_of(options, settings.parallel))
     run = RunDir.at(options.run_dir)
     run.create()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from understudy.errors import WorkersFailed
 CONTROL = "control"
 """The concurrency group of an actor that answers while it plays."""
 _COLOURS = re.compile(r"\x1b\[\d*m")
+_ANSWER_SECONDS = 5.0
 _TOKEN = "If its nodes authenticate by a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too."
 
 
@@ -21,6 +23,8 @@ def join_cluster(address: str) -> bool:
     """Join the cluster, or start Ray here without an address; False if this process has done that before."""
     if ray.is_initialized():
         return False
+    if address:
+        _require_answer(address)
     try:
         if address:
             ray.init(address=address, log_to_driver=False)
@@ -31,6 +35,20 @@ def join_cluster(address: str) -> bool:
             raise WorkersFailed(f"The Ray cluster at {address} cannot be joined: {error}. {_TOKEN}") from error
         raise WorkersFailed(f"Ray cannot be started: {error}.") from error
     return True
+
+
+def _require_answer(address: str) -> None:
+    """Ray itself would try for more than a minute. What is no HOST:PORT is left to Ray."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and port.isdecimal()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise WorkersFailed(
+            f"No Ray cluster answers at {address}: {why}. Is `ray start --head` running there?"
+        ) from error
 
 
 def kill(actor: Any) -> None:

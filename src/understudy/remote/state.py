@@ -76,14 +76,19 @@ class SyncState(Ledger):
             db.executemany("INSERT OR REPLACE INTO remote_facts VALUES (?, ?)", list(facts.items()))
 
     def join(self, url: str) -> str:
-        """This run's name in the bucket, generated the first time. A run belongs to only one bucket."""
+        """This run's name in the bucket, generated the first time. A run belongs to the first bucket that answers."""
         known = self.fact("url")
         if known and known != url:
             raise RemoteError(f"This run is synchronised with {known}, not with {url}. Use another run directory.")
-        if not known:
+        if not self.fact("machine"):
             host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")[:32] or "machine"
-            self.remember(url=url, machine=f"{host}-{os.urandom(4).hex()}")
+            self.remember(machine=f"{host}-{os.urandom(4).hex()}")
         return self.fact("machine")
+
+    def has_answered(self, url: str) -> None:
+        """The bucket at this URL has taken something: the run belongs to it from now on."""
+        if not self.fact("url"):
+            self.remember(url=url)
 
     # ---- this machine's games on their way up -----------------------------------------------------------------------
 

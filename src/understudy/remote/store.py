@@ -22,6 +22,8 @@ _CLOUDS = ("s3", "gs", "az")
 
 def open_store(url: str) -> Store:
     """The store at a URL or in a folder; SettingsError if the URL is not understood."""
+    if not url:
+        raise SettingsError("The name of the bucket is empty. Name a folder, or a bucket such as s3://BUCKET/PREFIX.")
     if "://" not in url:
         return _folder(Path(url), url)
     parts = urlsplit(url)
@@ -36,6 +38,8 @@ def open_store(url: str) -> Store:
         return _folder(Path(url2pathname(f"//{host}{parts.path}" if host else parts.path)), url)
     if scheme == "memory":
         return memory_store(parts.netloc)
+    if scheme in _CLOUDS and not parts.netloc:
+        raise SettingsError(f"{url!r} names no bucket: write {scheme}://BUCKET/PREFIX.")
     if scheme in _CLOUDS:
         from understudy.remote.cloud import open_cloud  # noqa: PLC0415 - needs the extra `remote`
 

@@ -284,6 +284,7 @@ class Sync:
                 }
             ),
         )
+        self.state.has_answered(self._url)
 
     def facts(self) -> dict[str, Any]:
         """The work so far, for people."""

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import SettingsError
+from understudy.errors import SettingsError, explained
 from understudy.games.spec import registered_games
 from understudy.settings.defaults import CORE_SECTIONS, Settings, sections
 from understudy.settings.fields import convert, fields_of, known_name, parse, sane_value
@@ -98,16 +98,21 @@ def _field_of(section: str, key: str, where: str) -> dataclasses.Field[Any]:
 
 def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str, Any, str]]:
     path = Path(FILE_NAME if file is None else file)
-    if file is None and not path.exists():
+    if file is None and not os.path.lexists(path):  # a link to nowhere is an error
         return
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # Windows editors add a mark
+        text = path.read_text(encoding="utf-8-sig")  # Windows editors add a mark
+        document = tomllib.loads(text)
     except FileNotFoundError:
-        raise SettingsError(f"There is no settings file {path}.") from None
+        link = f": it is a link to {path.readlink()}" if path.is_symlink() else ""
+        raise SettingsError(f"There is no settings file {path}{link}.") from None
     except UnicodeDecodeError:
-        raise SettingsError(f"The settings file {path} is not UTF-8 text. Save it as UTF-8, without BOM.") from None
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"The settings file {path} cannot be read: {error}") from error
+        raise SettingsError(f"The settings file {path} is not UTF-8 text. Save it as UTF-8.") from None
+    except OSError as error:
+        raise SettingsError(f"The settings cannot be read. {explained(error)}") from error
+    except tomllib.TOMLDecodeError as error:
+        hint = " Write paths of Windows with / or in 'single quotes'." if "\\" in text else ""
+        raise SettingsError(f"The settings file {path} cannot be read: {error}.{hint}") from error
     for section, entries in document.items():
         homes = [name for name, kind in sections().items() if section in (f.name for f in fields_of(kind))]
         if homes and section not in sections():
@@ -127,6 +132,8 @@ def _environment_values(environment: Mapping[str, str] | None) -> Iterator[tuple
     for variable, text in sorted(given.items()):
         if variable.startswith(ENVIRONMENT_PREFIX):
             section, _, key = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
+            if not key and section in sections():
+                raise SettingsError(f"{variable} names a section; name one of its settings: {variable}_…")
             yield known_name(section, sections(), variable, "section"), key, text, variable
 
 

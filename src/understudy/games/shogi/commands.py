@@ -79,7 +79,7 @@ def _add_make_book(commands: Any) -> None:
 def _add_match(commands: Any) -> None:
     match = commands.add_parser("match", help="play a match: two players of shogi, or runs of any game")
     match.add_argument(
-        "first", metavar="FIRST", help=f"{WHO}; or RUN_DIR, RUN_DIR@VERSION … of any game, as in the arena"
+        "first", metavar="FIRST", help=f"{WHO}; or RUN_DIR or RUN_DIR@VERSION of any game, as in the arena"
     )
     match.add_argument("second", metavar="SECOND", help="the same")
     match.add_argument("--game", metavar="GAME", help="of runs that do not say which game they play")

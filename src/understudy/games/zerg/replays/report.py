@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import RunDirError
-from understudy.games.zerg.replays.jobs import ReplayJobs, require_reader
+from understudy.games.zerg.replays.jobs import ReplayJobs, replay_files, require_reader
 from understudy.games.zerg.replays.ledger import ReplayTable
 from understudy.jobs.dispatch import Dispatcher
 from understudy.ledger.connection import Ledger
@@ -28,6 +28,8 @@ _LINE_SECONDS = 5.0  # seconds between two progress lines without a terminal
 def analyse_folder(folder: Path, run: RunDir, settings: Settings) -> int:
     """Analyse every new replay of a folder and return an exit code; Ctrl-C keeps the results so far."""
     require_reader()
+    if not run.ledger.exists() and next(replay_files(folder), None) is None:
+        raise RunDirError(f"There is no replay (.SC2Replay) in {folder}.")
     run.create()
     began = time.perf_counter()
     with Ledger(run.ledger) as ledger:
