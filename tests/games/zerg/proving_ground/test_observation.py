@@ -94,8 +94,8 @@ def test_workers_leave_an_exhausted_geyser_and_are_not_sent_to_it() -> None:
     geyser = min(
         slots(game, "VespeneGeyser", names.NEUTRAL), key=lambda j: abs(game.state["x"][j] - game.map.starts[0][0])
     )
-    place = {"x": float(game.state["x"][geyser]), "y": float(game.state["y"][geyser])}
-    assert game.order(0, drones[0], names.BUILD_AT, kind("Extractor"), **place) == names.SUCCESS
+    x, y = float(game.state["x"][geyser]), float(game.state["y"][geyser])
+    assert game.order(0, drones[0], names.BUILD_AT, kind("Extractor"), x=x, y=y) == names.SUCCESS
     game.step(900)
     extractor = slots(game, "Extractor")[0]
     assert game.order(0, drones[1], names.GATHER, target=extractor) == names.SUCCESS
@@ -114,13 +114,12 @@ def test_a_new_tumour_rests_before_it_spreads() -> None:
     tumour = game.spawn(kind("CreepTumorQueen"), 0, x + 5.5, y + 5.5, 0.999)
     game.step(10)
     assert game.state["kind"][tumour] == kind("CreepTumorBurrowed")
-    spread = {"x": x + 9, "y": y + 5}
     assert SPREAD_CREEP not in available(game, 0, tumour, False)
-    assert game.order(0, tumour, names.BUILD_AT, kind("CreepTumor"), **spread) == names.COOLING_DOWN
+    assert game.order(0, tumour, names.BUILD_AT, kind("CreepTumor"), x=x + 9, y=y + 5) == names.COOLING_DOWN
     game.step(304)
     game.state["creep_grid"][:] = 1
     assert SPREAD_CREEP in available(game, 0, tumour, False)
-    assert game.order(0, tumour, names.BUILD_AT, kind("CreepTumor"), **spread) == names.SUCCESS
+    assert game.order(0, tumour, names.BUILD_AT, kind("CreepTumor"), x=x + 9, y=y + 5) == names.SUCCESS
 
 
 def test_a_right_click_of_an_scv_repairs_what_is_damaged() -> None:
