@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from understudy.models.contest import Contest, challenger, line_on_stage
+from understudy.models.contest import challenger, line_on_stage
 from understudy.models.evidence import SequentialTest
 
 ERROR = 0.05

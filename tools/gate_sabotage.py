@@ -3,13 +3,13 @@
     python tools/gate_sabotage.py                       # every sabotage in guard and strict, a few minutes
     python tools/gate_sabotage.py --kinds reversed --modes guard --seeds 3 --bots 2 --clock
 
-A bot plays a small game and trains online. After 300 good games its learner is sabotaged for 400 games; then
-everything is right again for 300 games. With `--bots 2`, two bots of one run play at the same time. With `--clock`, the
-clock jumps by up to twelve hours, forwards or back, every ten games. The kind `world` changes the game instead, for good: what is on stage must
-follow. Results of games stay true, as on a ladder. What bots load is evaluated every ten games. Games that the line
-played are bad if what bots load is then more than 5 points worse than before the sabotage; the champion's control
-games are not. Exits with 1 if a run has more than 60 bad games (guard) or any (strict), or has not recovered at the
-end.
+A bot plays a small game and trains online. After 300 good games its learner is sabotaged for 400 games; then the next
+300 games are normal again. With `--bots 2`, two bots of one run play at the same time. With `--clock`, the clock jumps
+by up to twelve hours, forwards or back, every ten games. The kind `world` permanently changes the game instead, and the
+version on stage must adapt. Results of games stay true, as on a ladder. The model that bots load is evaluated every ten
+games. Games that the line played are bad if that model is more than 5 points worse than before the sabotage; the
+champion's control games are not. Exits with 1 if a run has more than 60 bad games (guard) or any (strict), or has not
+recovered at the end.
 """
 
 from __future__ import annotations

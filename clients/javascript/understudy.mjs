@@ -105,7 +105,7 @@ export class Game {
     return this.understudy.ask("reward", { game: this.id, seq: ++this.seq, reward });
   }
 
-  /** End the game. `finalState` is for a game that was cut rather than finished. */
+  /** End the game. `finalState` is for a game that was cut off rather than finished. */
   end(result = "Unknown", { reward = 0, finalState, about = {} } = {}) {
     const message = { game: this.id, seq: ++this.seq, result, reward, about };
     if (finalState) message.final_state = Array.from(finalState);

@@ -137,7 +137,7 @@ def test_a_match_of_a_run_is_played_with_what_is_on_stage(run: RunDir, capsys: p
     assert "4/4 games" in out
     assert f"{run.root.name} v{ModelStore(run.model, run.ledger).kept_versions()[-1]}" in out
     assert main(["match", str(run.root), "random", "--clock", "10"]) == 1
-    assert "--clock and --save are for two players of shogi" in capsys.readouterr().err
+    assert "--clock and --save cannot be used" in capsys.readouterr().err
 
 
 def test_a_game_of_one_player_is_compared_by_its_evaluator(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:

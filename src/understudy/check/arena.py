@@ -58,9 +58,9 @@ def run_arena(options: argparse.Namespace) -> int:
 
 
 def run_match(options: argparse.Namespace) -> int:
-    """Two contestants, one of them a run at least: an arena of two, in which a run plays with what is on stage."""
+    """Play an arena of two contestants, at least one of them a run, which plays the version on stage."""
     if options.clock or options.save:
-        raise SettingsError("--clock and --save are for two players of shogi; here a run directory plays.")
+        raise SettingsError("--clock and --save cannot be used when a run directory plays.")
     names = (f"{name}@stage" if Path(name).is_dir() else name for name in (options.first, options.second))
     games = options.games or (_MATCH_GAMES if options.sprt is None else _MOST_MATCH_GAMES)
     asked = {"game": options.game, "pairing": "all", "anchor": [], "workers": os.cpu_count() or 1, "sprt": options.sprt}
