@@ -226,9 +226,11 @@ class RLAgent:
 
     def _leave_game(self) -> None:
         self._unsaved.save()
-        if self._game is not None:
-            self._game.journal.close()
-            self._game = None
+        game, self._game = self._game, None
+        if game is not None:
+            game.journal.close()
+            if self._stage is not None and self._record:
+                self._stage.report_left(game.journal.meta.id)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse copy and pickle: two agents would write into one journal."""

@@ -202,6 +202,9 @@ def test_the_game_of_a_dead_bot_is_salvaged_by_the_next_bot(tmp_path: Path) -> N
                 agent.observe_reward(1.0)
             if number < 2:
                 agent.end_episode("Victory")
+        assert agent._game is not None
+        agent._game.journal.close()  # as when its process is killed
+        agent._game = None
     assert len(list(orphans(place.live))) == 1  # no learner runs here
     with GateLedger(place.ledger) as ledger, ledger.transaction() as db:
         db.execute("UPDATE gate_games SET began = began - 3600")

@@ -6,8 +6,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from understudy.agent import RLAgent
+from understudy.errors import RunDirError
 from understudy.files.locks import FileLock
 from understudy.ledger.gate import GateLedger
 from understudy.models.gate import Gate
@@ -113,11 +115,41 @@ def test_what_was_chosen_for_the_run_stays_when_a_bot_has_default_settings(tmp_p
     assert state.settings.mode == "strict"
 
 
+def kill(agent: RLAgent) -> None:
+    """What is left of a game when its process is killed: a journal that nobody holds."""
+    assert agent._game is not None
+    agent._game.journal.close()
+    agent._game = None
+
+
+def test_a_game_that_is_left_before_its_end_counts_as_lost_at_once(tmp_path: Path) -> None:
+    with bot(tmp_path, online_training=True) as agent:
+        play(agent)
+        for _ in range(2):
+            agent.begin_episode(opponent_id="somebody")
+            agent.select_action(STATE)
+        assert [score for _, _, score in gate_games(tmp_path)] == [0.0, None]
+    assert [score for _, _, score in gate_games(tmp_path)] == [0.0, 0.0]
+
+
+def test_without_its_ledger_a_bot_plays_what_is_on_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RunDirError("The disk is full.")
+
+    with bot(tmp_path, "strict", online_training=True) as agent:
+        for _ in range(5):
+            play(agent)
+        assert agent.model_version > 1
+        monkeypatch.setattr(Gate, "appoint", broken)
+        assert play(agent) == 1
+
+
 def test_a_game_whose_bot_died_counts_as_lost(tmp_path: Path) -> None:
     with bot(tmp_path, online_training=True) as agent:
         play(agent)
         agent.begin_episode(opponent_id="somebody")
         agent.select_action(STATE)
+        kill(agent)
     run = RunDir.at(tmp_path)
     (journal,) = run.live.glob("*.journal")
     held = FileLock(journal)

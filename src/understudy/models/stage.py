@@ -26,7 +26,8 @@ from understudy.settings import GateSettings, Settings, StorageSettings
 
 logger = logging.getLogger(__name__)
 
-_LOOK_EVERY = 50  # games, between two looks for games whose bot has died
+_CRASHED = Played(score("", crashed=True), -math.inf)
+_LOOK_EVERY = 10  # games, between two looks for games whose bot has died
 _NO_RESULT = "Unknown"  # of a game whose bot died
 
 
@@ -50,14 +51,20 @@ class Stage:
         A game that does not count (`counts`) takes no part in a comparison; it is played with what is on stage.
         """
         try:
-            if not counts:
-                return line if not self._store.separate else self._version(line, None)
-            self._open()
-            self._gate.appoint(partial(self._refusal, line))
-            part = self._gate.assign(meta.id, meta.opponent_id, appoint=False)
-            return line if part.role == "line" else self._version(line, part.version)
+            if counts:
+                self._open()
+                self._gate.appoint(partial(self._refusal, line))
+                part = self._gate.assign(meta.id, meta.opponent_id, appoint=False)
+                return line if part.role == "line" else self._version(line, part.version)
         except (ModelError, OSError, RunDirError) as error:
-            logger.warning("The gate cannot be asked who plays (%s); version %d plays.", error, line.version)
+            logger.warning("The gate cannot be asked who plays (%s); the model on stage plays.", error)
+        return self._on_stage(line)
+
+    def _on_stage(self, line: LiveModel) -> LiveModel:
+        try:
+            return self._version(line, None) if self._store.separate else line
+        except (ModelError, OSError) as error:
+            logger.warning("The model on stage cannot be loaded (%s); version %d plays.", error, line.version)
             return line
 
     def report(self, episode: Episode) -> None:
@@ -68,8 +75,15 @@ class Stage:
 
     def report_unusable(self, game: str, result: str) -> None:
         """Give the result of a game that cannot be learned from: a model that breaks its games must not profit."""
+        self._report(game, Played(score(result), -math.inf))
+
+    def report_left(self, game: str) -> None:
+        """Say that a game was left before its end: it counts as crashed."""
+        self._report(game, _CRASHED)
+
+    def _report(self, game: str, played: Played) -> None:
         try:
-            self._gate.record(game, Played(score(result), -math.inf))
+            self._gate.record(game, played)
         except (OSError, RunDirError) as error:
             logger.warning("The result of game %s was not recorded: %s", game, error)
 
@@ -94,7 +108,7 @@ class Stage:
                 result = path.name.split("_")[3]
                 if result != _NO_RESULT:
                     return Played(score(result))
-        return Played(score("", crashed=True), -math.inf)
+        return _CRASHED
 
     def _refusal(self, line: LiveModel, version: int, champion: int) -> str | None:
         """Why recorded games speak against a version that wants to be challenger; None if they do not."""
