@@ -1,9 +1,10 @@
-"""The arguments of `understudy arena`."""
+"""The arguments of `understudy arena`, and runs as players of `understudy match`."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import Any
 
 from understudy.flags import count
@@ -58,6 +59,26 @@ def add_command(commands: Any) -> None:
         help="games played at the same time (default: one per core)",
     )
     arena.set_defaults(run=_run)
+
+
+def add_runs_to_match(commands: Any) -> None:
+    """Let runs of any game be players of `understudy match`, which is a command of one game."""
+    match = commands.choices.get("match")
+    if match is None:
+        return
+    game_runs = match.get_default("run")
+    match.add_argument(
+        "--game",
+        metavar="GAME",
+        help="with a player that is a run of any game (RUN_DIR, RUN_DIR@VERSION …, as in the arena): the game",
+    )
+
+    def run(options: argparse.Namespace) -> int:
+        if any(Path(name.partition("@")[0]).is_dir() for name in (options.first, options.second)):
+            return int(resolve("understudy.check.arena:run_match")(options))
+        return int(game_runs(options))
+
+    match.set_defaults(run=run)
 
 
 def _run(options: argparse.Namespace) -> int:

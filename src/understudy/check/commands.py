@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.check.arena_command import add_command as add_arena
+from understudy.check.arena_command import add_runs_to_match
 from understudy.flags import add_run_dir, count, count_or_zero, existing_run
 from understudy.games.spec import registered_games
 
@@ -61,6 +62,7 @@ def add_commands(commands: Any, main: Callable[[list[str]], int]) -> None:
     validate.set_defaults(run=_validate)
     _add_evaluate(commands)
     add_arena(commands)
+    add_runs_to_match(commands)
 
 
 def _add_evaluate(commands: Any) -> None:

@@ -17,7 +17,8 @@ from understudy.jobs.queue import JobOutcome
 from understudy.learner.gate_games import FIRST, GateGames
 from understudy.ledger.jobs import MOST_ATTEMPTS, Job, JobLedger, Kind
 from understudy.models.intervals import Z95, wilson
-from understudy.models.store import ModelStore, Signature
+from understudy.models.model_files import Signature
+from understudy.models.store import ModelStore
 from understudy.settings import EvaluationSettings
 
 

@@ -22,7 +22,8 @@ from understudy.experience.spool import Spool, WaitingGame
 from understudy.learner.model_check import trouble_with
 from understudy.learning.trust_region import worthwhile_batch
 from understudy.models.live import LiveModel, trained_by
-from understudy.models.store import ModelStore, Signature
+from understudy.models.model_files import Signature
+from understudy.models.store import ModelStore
 from understudy.settings import LearnerSettings
 
 logger = logging.getLogger(__name__)

@@ -24,30 +24,25 @@ from typing import Any
 
 import numpy as np
 
-from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing, NonFiniteError
+from understudy.errors import AlreadyLearned, ModelDamaged, ModelMissing
 from understudy.files.atomic import remove_if_there, write_content
 from understudy.ledger.connection import Ledger, LedgerGame, Outcome
 from understudy.ledger.gate import pinned
 from understudy.models.carry_over import fitted
+from understudy.models.model_files import ModelFiles, Signature
 from understudy.models.publish_lock import publishing, turn
 from understudy.models.staged_file import StagedFile
 from understudy.models.state import ModelState, read_model, rebase, to_bytes
 
 logger = logging.getLogger(__name__)
 
-Signature = tuple[int, int, int]
 
-
-class ModelStore:
+class ModelStore(ModelFiles):
     """The models of one run. Any number of processes may read; publishers exclude one another."""
 
     def __init__(self, model: Path, ledger: Path, *, keep: int = 20) -> None:
-        self.model = model
-        """What bots load."""
+        super().__init__(model)
         self._staged = StagedFile(model)
-        self.line = model.with_name(f"{model.stem}.line.npz")
-        """The newest version, while it is kept off the stage."""
-        self.folder = model.parent / "versions"
         self._ledger_path = ledger
         self._lock_path = model.parent / "publish.lock"
         self._turn_path = model.parent / "online.lock"
@@ -56,77 +51,9 @@ class ModelStore:
         """Of the newest model when it was last seen to be this run's own."""
 
     @property
-    def newest(self) -> Path:
-        """The file of the newest version: what is trained further."""
-        return self.line if self.line.exists() else self.model
-
-    @property
-    def separate(self) -> bool:
-        """Whether what bots load is kept apart from the newest version."""
-        return self.line.exists()
-
-    @property
     def stage_changed(self) -> bool:
         """Whether the file on stage, kept apart, is another one than this process last saw the gate put there."""
         return self.separate and not self._staged.looks_unchanged()
-
-    def signature(self) -> Signature | None:
-        """Something cheap to get that differs whenever another version has been published; None without a model."""
-        for path in (self.line, self.model):
-            try:
-                stat = path.stat()
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            return stat.st_mtime_ns, stat.st_size, stat.st_ino
-        return None
-
-    def load(self, *, playable: bool = False) -> ModelState:
-        """Load the newest version; if its file is damaged, the newest one that can be read, saying so.
-
-        With `playable`, a file with NaN or infinity counts as damaged: a bot cannot play with it.
-        """
-        read = _read_playable if playable else read_model
-        try:
-            return read(self.newest)
-        except ModelDamaged as damage:
-            for version in reversed(self.kept_versions()):
-                try:
-                    state = read(self.version_path(version))
-                except (ModelDamaged, ModelMissing):
-                    continue
-                logger.warning("%s Version %d is used in its place.", damage, version)
-                return state
-            raise
-
-    def load_version(self, version: int) -> ModelState:
-        """Load one kept version."""
-        try:
-            return read_model(self.version_path(version))
-        except ModelMissing:
-            kept = self.kept_versions()
-            span = f"{kept[0]} to {kept[-1]}" if kept else "none"
-            raise ModelMissing(f"Version {version} is not kept in {self.folder} (kept: {span}).") from None
-
-    def stored(self, version: int | None) -> tuple[Path, ModelState]:
-        """The file of a kept version, or of what bots load (None), and what is in it."""
-        if version is None:
-            return self.model, read_model(self.model)
-        return self.version_path(version), self.load_version(version)
-
-    def _fitting(self, version: int, head: ModelState | None) -> ModelState:
-        """A kept version, with the features and actions of the head."""
-        old = self.load_version(version)
-        return old if head is None else fitted(old, head)
-
-    def version_path(self, version: int) -> Path:
-        """Where a version is kept."""
-        return self.folder / f"{version:06d}.npz"
-
-    def kept_versions(self) -> list[int]:
-        """The versions that can be rolled back to, oldest first."""
-        if not self.folder.is_dir():
-            return []
-        return sorted(int(file.stem) for file in self.folder.glob("*.npz") if file.stem.isdecimal())
 
     def create(self, state: ModelState) -> ModelState:
         """Publish a run's first model, unless somebody was quicker: the model that is there is returned."""
@@ -315,6 +242,11 @@ class ModelStore:
         with self._publishing() as ledger:
             return self._head(ledger)
 
+    def _fitting(self, version: int, head: ModelState | None) -> ModelState:
+        """A kept version, with the features and actions of the head."""
+        old = self.load_version(version)
+        return old if head is None else fitted(old, head)
+
     def _publishing(self) -> AbstractContextManager[Ledger]:
         self.folder.mkdir(parents=True, exist_ok=True)
         return publishing(self._lock_path, self._ledger_path)
@@ -404,12 +336,3 @@ class ModelStore:
             write_content(self.newest, to_bytes(state))
             return state
         return None
-
-
-def _read_playable(path: Path) -> ModelState:
-    state = read_model(path)
-    try:
-        state.require_finite()
-    except NonFiniteError as error:
-        raise ModelDamaged(f"{path} cannot be played: {error}".partition(";")[0] + ".") from None
-    return state

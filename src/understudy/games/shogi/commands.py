@@ -17,7 +17,6 @@ from understudy.games.shogi.clock import TOLERANCE
 from understudy.games.shogi.handicaps import HANDICAP_NAMES
 from understudy.games.shogi.levels import FULL
 from understudy.games.shogi.opponents import WHO
-from understudy.games.spec import resolve
 
 _PASSWORD = "UNDERSTUDY_CSA_PASSWORD"
 
@@ -77,12 +76,9 @@ def _add_make_book(commands: Any) -> None:
 
 
 def _add_match(commands: Any) -> None:
-    match = commands.add_parser("match", help="play a match: two players of shogi, or runs of any game")
-    match.add_argument(
-        "first", metavar="FIRST", help=f"{WHO}; or RUN_DIR or RUN_DIR@VERSION of any game, as in the arena"
-    )
+    match = commands.add_parser("match", help="play a shogi match between two players, or a match of two runs")
+    match.add_argument("first", metavar="FIRST", help=WHO)
     match.add_argument("second", metavar="SECOND", help="the same")
-    match.add_argument("--game", metavar="GAME", help="of runs that do not say which game they play")
     match.add_argument(
         "--games", type=count, metavar="N", help="number of games (default: 20; with --sprt, the maximum: 2000)"
     )
@@ -268,8 +264,6 @@ def _csa(options: argparse.Namespace) -> int:
 
 
 def _match(options: argparse.Namespace) -> int:
-    if any(Path(name.partition("@")[0]).is_dir() for name in (options.first, options.second)):
-        return int(resolve("understudy.check.arena:run_match")(options))
     from understudy.games.shogi.match import run_match
 
     return run_match(options)
