@@ -69,7 +69,6 @@ OPEN_TO_GAMES = {
         "parallel.rollout",
         "parallel.standings",
     ),  # self-play from a program of the game's own
-    "check.arena",  # a match between runs, asked for by a game's command
     *("run.control", "run.ladder_zip", "run.lock", "run.log", "run.status"),
     *("watch.formats", "watch.ledger_reading", "watch.metrics", "watch.snapshot"),  # pages of the dashboard
     *(f"watch.dashboard.{part}" for part in ("charts", "markup", "overview", "parts", "runs", "words")),

@@ -175,7 +175,7 @@ def test_a_map_of_unknown_names_is_refused(model: ModelState) -> None:
         carried_over(model, FEATURES, ACTIONS, {"golld": "gold2"})
     with pytest.raises(SettingsError, match="no feature or action 'minerals'"):
         carried_over(model, FEATURES, ACTIONS, {"gold": "minerals"})
-    with pytest.raises(ModelMismatch, match="another list of features: none of its names"):
+    with pytest.raises(ModelMismatch, match="another list of features: it has none of the present names"):
         carried_over(model, ("a", "b"), ACTIONS)
-    with pytest.raises(ModelMismatch, match="None of the actions"):
+    with pytest.raises(ModelMismatch, match="None of the model's actions"):
         carried_over(model, FEATURES, ("LEFT", "RIGHT"))

@@ -361,7 +361,7 @@ def test_a_machine_without_room_for_workers_runs_sequentially(
     monkeypatch.setattr(shared, "_require_room", no_room)
     loop = TrainingLoopManager(BANDIT, settings(enabled=True), seed=1)
     assert loop.run(updates=2).mode == "sequential"
-    assert "bytes of shared memory cannot be had: [Errno 28] only 7 bytes are free" in caplog.text
+    assert "bytes of shared memory cannot be allocated: [Errno 28] only 7 bytes are free" in caplog.text
 
 
 def test_a_poisoned_batch_is_refused_and_the_model_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,6 @@ def test_more_cpus_than_there_are(
 ) -> None:
     monkeypatch.setattr("understudy.parallel.ray_pool._ROOM_SECONDS", 1.0)
     loop = train("tictactoe", worker_cpus=64.0)
-    assert "no room for a worker: each needs 64 CPU" in caplog.text
+    assert "no free resources for a worker: each needs 64 CPU" in caplog.text
     assert loop.stats.mode == "parallel"  # on this machine
     assert "losses" not in loop.workers.get_parallel_stats()  # type: ignore[union-attr]

@@ -1,1 +1,1 @@
-"""The learner that works beside a live bot, in a process of its own."""
+"""The learner that works beside a live bot, in a separate process."""

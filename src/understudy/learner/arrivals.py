@@ -1,4 +1,4 @@
-"""When games come: whether the buffer has changed, and when to stop waiting for more games."""
+"""The arrival of games: whether the buffer has changed, and when to stop waiting for more games."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 _LEAST_SECONDS = 2.0
-_GAPS = 4.0  # times the usual time between two games
-_REMEMBERED = 4.0  # games
-_TICK_SECONDS = 0.04  # that two changes may share a modification time
+_GAPS = 4.0  # multiples of the usual time between two games
+_REMEMBERED = 4.0  # games over which that time is averaged
+_TICK_SECONDS = 0.04  # two changes within this time may have the same modification time
 
 
 class Arrivals:
-    """Notes when games come, to tell a bot that plays slowly from one that has stopped."""
+    """Records when games arrive, to distinguish a slow bot from one that has stopped."""
 
     def __init__(self, now: float) -> None:
         self._last = now
@@ -21,7 +21,7 @@ class Arrivals:
         self._gap = 0.0
 
     def ended(self, waiting: int, now: float) -> bool:
-        """Whether no game has come for much longer than usual, and some wait. To be asked often."""
+        """Whether games are waiting and none has arrived for much longer than usual. Call it often."""
         new, self._waiting = waiting - self._waiting, waiting
         if new > 0:
             self._gap += ((now - self._last) / new - self._gap) / _REMEMBERED

@@ -1,4 +1,4 @@
-"""The command `understudy learn`: its arguments, and how it is asked to end."""
+"""The command `understudy learn`: its arguments, and how it is asked to stop."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from understudy.settings import given_settings, learner_sections, load_settings
 if TYPE_CHECKING:
     from understudy.run.lock import StopRequest
 
-_PARENT_SECONDS = 2.0  # after SIGTERM, until the parent has said how to end
-_OTHER_MACHINE_SECONDS = 1.0  # between two looks at whether it has ended
+_PARENT_SECONDS = 2.0  # after SIGTERM, time for the parent to say how to stop
+_OTHER_MACHINE_SECONDS = 1.0  # between two checks whether it has ended
 
 
 def add_commands(command: Callable[..., Any]) -> None:
-    """Add `learn`; `command` makes a command for a run."""
+    """Add `learn`; `command` creates a command for a run."""
     learn = command("learn", _learn, "learn from the games of a run, until Ctrl-C")
     learn.add_argument("--new", action="store_true", help="create the run directory if it does not exist")
     learn.add_argument("--wait", action="store_true", help="if another learner uses the run, wait until it ends")
@@ -64,7 +64,7 @@ def _learn(options: argparse.Namespace) -> int:
 
 
 def _be_the_only_machine(run: RunDir, request: StopRequest, *, wait: bool) -> None:
-    """On a network drive a lock may hold on one machine only: nobody learns while another one sends heartbeats."""
+    """On a network drive a lock may hold on only one machine: do not learn while another machine sends heartbeats."""
     from understudy.machine.file_systems import network_kind
     from understudy.run.status import is_alive, read_status
 
@@ -89,8 +89,8 @@ def _run_for_learning(folder: str) -> RunDir:
 
 
 def _stop_with_parent(request: StopRequest, parent: int) -> None:
-    """Obey "stop" and "drain" on standard input; end of input means that the parent has exited."""
-    # A service manager sends SIGTERM to every process. What the parent asks for comes soon after it and counts.
+    """Obey "stop" and "drain" on standard input; the end of the input means that the parent has exited."""
+    # A service manager sends SIGTERM to every process. The parent's request follows shortly and takes precedence.
     patience = threading.Timer(_PARENT_SECONDS, request.stop)
     patience.daemon = True
 
@@ -106,7 +106,7 @@ def _stop_with_parent(request: StopRequest, parent: int) -> None:
         patience.cancel()
         request.stop(drain=command == "drain")
 
-    def watch() -> None:  # a child that the parent forked may hold the pipe open after the parent's death
+    def watch() -> None:  # a child forked by the parent may keep the pipe open after the parent's death
         while os.getppid() == parent:
             if request.event.wait(1.0):
                 return

@@ -1,7 +1,7 @@
 """Simulated games for the gate: champion and candidate play the same new games, and the gate counts the differences.
 
-Each comparison uses games that nobody has played before. A champion that was lucky in some games would otherwise look
-better than every candidate.
+Each comparison uses new games; otherwise a champion that was lucky in some games would look better than every
+candidate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from understudy.models.gate import Gate, SimulatedPair
 from understudy.models.store import ModelStore
 from understudy.settings import EvaluationSettings
 
-FIRST = 1_000_000  # number of the first of these games; evaluations of single versions have lower ones
+FIRST = 1_000_000  # number of the first of these games; evaluations of single versions use lower numbers
 _LOOK_SECONDS = 0.5
 _POINTS = {"W": 1.0, "T": 0.5, "L": 0.0}
 
@@ -26,11 +26,11 @@ class _Pair:
     wanted: SimulatedPair
     first: int
     results: dict[int, str] = field(default_factory=dict)
-    """What each version that is done has won."""
+    """The results of each version that has finished."""
 
     @property
     def next_version(self) -> int | None:
-        """Who has to play now; None when both have."""
+        """The version that plays next; None when both have played."""
         both = (self.wanted.candidate, self.wanted.champion)
         return next((version for version in both if version not in self.results), None)
 
@@ -48,7 +48,7 @@ class GateGames:
         self._next_look = 0.0
 
     def next_job(self) -> Job | None:
-        """The next few games of one of the two; None while nothing is compared."""
+        """The next few games of one of the two versions; None while there is no comparison."""
         if self._pair is None:
             if time.monotonic() < self._next_look:
                 return None
@@ -67,14 +67,14 @@ class GateGames:
         return Job("evaluate", f"{version}:{pair.first}", name, self._settings.function, argument, *limits)
 
     def settle(self, version: int, first: int, results: str | None, seconds: float) -> None:
-        """Take in what a version won; None if it could not play. Games of a pair that is given up do not count."""
+        """Record a version's results; None if it could not play. A pair that is given up does not count."""
         if results is None:
             self._unplayable.add(version)
             self._pair = None
             return
         self._ledger.record_evaluation(version, self._name, first, results, seconds)
         pair = self._pair
-        if pair is None or pair.first != first:  # of a learner before this one
+        if pair is None or pair.first != first:  # a job of an earlier learner
             return
         pair.results[version] = results
         if pair.next_version is None:

@@ -1,4 +1,4 @@
-"""What the learner does about the gate: it sets the mode, and logs every decision."""
+"""The learner's part in the gate: it sets the mode and logs every decision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TITLES = {"demoted": "Gate: Taken Off", "unplayed": "Gate: Refused"}
 
 
 class GateMessages:
-    """The gate of one run, as its learner sees it. `settings` other than the defaults change the gate of the run."""
+    """The gate of a run, as its learner uses it. `settings` other than the defaults change the gate of the run."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class GateMessages:
         self._gate = Gate(run.ledger, store)
         self._in_use = False
         self._next_look = 0.0
-        self._told: int | None = None  # the number of the last event that was reported
+        self._told: int | None = None  # the number of the last event that was logged
         self._report: dict[str, Any] | None = None
 
     def look(self) -> dict[str, Any] | None:
@@ -49,7 +49,7 @@ class GateMessages:
         return self._report
 
     def look_again(self) -> None:
-        """Something has changed: the next look reads the report again."""
+        """The next `look` must read the report again, because something has changed."""
         self._next_look = 0.0
 
     def _use(self) -> bool:

@@ -1,4 +1,4 @@
-"""Did training help? The model that bots load and the untrained one play the same games, at the end of a session."""
+"""Did training help? At the end of a session, the model that bots load and the untrained one play the same games."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _MissingGames:
         self.trouble: str | None = None
 
     def look(self, *, idle: bool) -> list[Job]:
-        """All jobs, once."""
+        """Return all jobs, once."""
         new, self._new = self._new, []
         return new
 
@@ -49,14 +49,14 @@ class _MissingGames:
         return True
 
     def close(self) -> None:
-        """Nothing is left to be done."""
+        """Nothing to do."""
 
 
 def compare_with_first(run: RunDir, settings: Settings, say: Callable[[str], None], seconds: float) -> str | None:
-    """One sentence: what bots load against the version that the run began with, on the same games.
+    """A sentence that compares the model that bots load with the run's first version, on the same games.
 
-    Games that the learner has evaluated already are not played again. After `seconds`, or with Ctrl-C, the games that
-    both have played by then count. None if the run has no evaluator or no gate.
+    Games that the learner has already evaluated are not repeated. After `seconds`, or after Ctrl-C, only the games that
+    both have played count. None if the run has no evaluator or no gate.
     """
     store = ModelStore(run.model, run.ledger)
     state, report = Gate(run.ledger, store).look(), gate_report(run.ledger)
@@ -98,7 +98,7 @@ def _play(
     jobs = [job for version in versions for job in _missing(settings, store, ledger, version)]
     if not jobs:
         return None
-    jobs.sort(key=lambda job: int(job.key.split(":")[1]))  # the same games first, if time is short
+    jobs.sort(key=lambda job: int(job.key.split(":")[1]))  # the same games first, in case time runs out
     cores = dataclasses.replace(settings.learner, max_workers=os.cpu_count() or 1)
     work = _MissingGames(jobs, ledger)
     total = sum(int(job.argument["games"]) for job in jobs)

@@ -1,4 +1,4 @@
-"""What the learner writes into its log and onto the terminal while it works."""
+"""What the learner writes to its log and terminal while it works."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from understudy.rundir import RunDir
 logger = logging.getLogger(__name__)
 
 _STATE_LOG_SECONDS = 60.0
-_LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not push everything else out of the log
+_LOGGED_REJECTIONS = 5  # of one pass: a thousand bad files must not displace everything else in the log
 
 
 class LearnerLog:
@@ -34,14 +34,14 @@ class LearnerLog:
             say(text)
 
     def entry(self, title: str, facts: Mapping[str, str]) -> None:
-        """An entry that is worth having, but not worth stopping for."""
+        """Write an entry; an error here must not stop the learner."""
         try:
             append_entry(self._run.log, title, facts, time.time())
         except OSError as error:
             logger.debug("Not logged: %s (%s)", title, error)
 
     def state(self, state: RunState, stats: Statistics) -> None:
-        """Log a state; one that comes and goes, as on a crowded machine, at most once a minute."""
+        """Log a state. A state that changes often, as on a busy machine, is logged at most once a minute."""
         now = time.monotonic()
         if now < self._state_logged_at.get(state, -math.inf) + _STATE_LOG_SECONDS:
             return
@@ -50,12 +50,12 @@ class LearnerLog:
         append_entry(self._run.log, f"State: {state}", facts, time.time())
 
     def skipped(self, facts: Mapping[str, str]) -> None:
-        """Games were archived unlearned."""
+        """Report games that were archived without learning."""
         self.say(f"Not learned from: {'; '.join(facts.values())}.")
         self.entry("Games Skipped", facts)
 
     def rejections(self, ledger: Ledger, count: int) -> None:
-        """The last files that could not be used."""
+        """Log the latest files that could not be used."""
         for name, reason in ledger.rejections(newest=min(count, _LOGGED_REJECTIONS)):
             self.entry("File Rejected", {"File": name, "Reason": reason})
         if count > _LOGGED_REJECTIONS:

@@ -1,9 +1,9 @@
-"""The learner's loop, as it runs in a process of its own: games in, model versions out.
+"""The learner's loop, as it runs in a separate process: games in, model versions out.
 
     salvage → take a batch → train → publish with the games it consumed → archive → report, and again
 
-Worker processes beside it evaluate versions and do the background work of games. Each pass can be killed anywhere; the
-ledger says on the next start where to go on.
+Worker processes beside it evaluate versions and do the background work of games. A pass may be killed at any point; on
+the next start, the ledger says where to continue.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from understudy.run.state import Activity
 from understudy.rundir import RunDir
 from understudy.settings import LearnerSettings, Settings
 
-_WATCH_SECONDS = 0.02  # a look at the buffer's modification time costs a microsecond
-_LOOK_SECONDS = 0.1  # between two looks at workers and game during a batch
+_WATCH_SECONDS = 0.02  # checking the buffer's modification time takes a microsecond
+_LOOK_SECONDS = 0.1  # between two checks of workers and game during a batch
 _PAUSE_SECONDS = 0.2
 _BACKLOG_BATCHES = 4
-_FINISH_SECONDS = 1.0  # that archiving a surplus, or salvaging games, may take at a time
-_ROOM_SECONDS = 5.0  # between two looks at how much the buffer holds
-_ROOM_SHARE = 50  # a look at a very full one may cost a fiftieth of the time
+_FINISH_SECONDS = 1.0  # at a time, for archiving a surplus or salvaging games
+_ROOM_SECONDS = 5.0  # between two checks of the buffer's size
+_ROOM_SHARE = 50  # a check of a very full buffer may take at most a fiftieth of the time
 _HANGS_SECONDS = 30.0  # without a turn of the loop, after a request to stop
-_TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or gone
+_TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or missing
 
 
 class LearnerLoop:
-    """Learns from the games of one run until asked to stop. The caller holds the run's lock."""
+    """Learns from the games of a run until asked to stop. The caller holds the run's lock."""
 
     def __init__(
         self,
@@ -94,17 +94,17 @@ class LearnerLoop:
             evaluation=evaluation,
             gate=GateMessages(run, self._store, settings.gate, self._log.say, self._log.entry),
         )
-        self._to_recover = True  # the first pass begins with what was left behind
+        self._to_recover = True  # the first pass repairs what was left behind
         self._next_look = 0.0
         self._next_room_check = 0.0
 
     @property
     def stats(self) -> Statistics:
-        """The figures."""
+        """The statistics."""
         return self._board.stats
 
     def run(self, request: StopRequest) -> bool:
-        """Learn until asked to stop; what is under way is finished. False if trouble outside was left at the end."""
+        """Learn until asked to stop; work in progress is finished. False if an external problem remained at the end."""
         self._board.begin()
         self._log.say(f"Watching {self._run.buffer}")
         try:
@@ -125,7 +125,7 @@ class LearnerLoop:
         return self._board.trouble is None and stats.model_trouble is None and not self._training.short_of_memory
 
     def _beat(self, request: StopRequest) -> None:
-        """Once a second, in another thread. A loop that hangs cannot end by itself; a kill loses nothing."""
+        """Called once a second in another thread. A loop that hangs cannot end by itself; killing it loses nothing."""
         self._board.beat()
         if request.event.is_set() and self._board.loop_seconds > _HANGS_SECONDS:
             self._log.say(f"The learner has hung for {self._board.loop_seconds:.0f} s and is ended. Nothing is lost.")
@@ -143,11 +143,11 @@ class LearnerLoop:
             pass
 
     def _something_left(self) -> bool:
-        """Whether a batch or a job still waits for a place, and nothing is wrong."""
+        """Whether a batch or a job still waits to run, and there is no problem."""
         return (self._schedule.ready or self._jobs.busy) and self._board.trouble is None
 
     def _pass(self, request: StopRequest, at_least: int | None = None) -> bool:
-        """Once through the loop, with `at_least` games or else a whole batch; False if there was nothing to do."""
+        """One pass of the loop, with `at_least` games or else a whole batch; False if there was nothing to do."""
         self._board.turned()
         try:
             self._ledger.require_in_place()
@@ -155,9 +155,9 @@ class LearnerLoop:
                 self._recover()
             self._keep_bounds()
             salvaged = self._spool.salvage(_FINISH_SECONDS)
-            if self._spool.waiting < (at_least or self._games_needed()):  # else the last scan found enough
+            if self._spool.waiting < (at_least or self._games_needed()):  # otherwise the last scan found enough
                 self._spool.scan()
-            # Only a model that is loaded tells how many games make a batch.
+            # The size of a batch is known only once the model is loaded.
             can_train = self._train and self._has_model()
             self._schedule.ready = can_train and self._spool.waiting >= (at_least or self._games_needed())
             hurry = request.event.is_set()
@@ -167,10 +167,10 @@ class LearnerLoop:
                 worked |= self._take_and_learn(request)
             self._board.collect(self._spool)
             if self.stats.state.activity not in (Activity.RUNNING, Activity.TRAINING):
-                self._spool.clock.count_from(time.monotonic())  # no game gets too old while the learner has to wait
+                self._spool.clock.count_from(time.monotonic())  # games do not age while the learner has to wait
             return worked or not salvaged
         except RunReplaced as error:
-            say(f"The learner ends: {error} Start it again.")
+            say(f"The learner stops: {error} Start it again.")
             self._board.trouble = f"{error}"
             request.stop()
         except (OSError, RunDirError) as error:
@@ -182,7 +182,7 @@ class LearnerLoop:
         return False
 
     def _take_and_learn(self, request: StopRequest) -> bool:
-        """Train on the next batch; False if none of the games that wait can be learned from."""
+        """Train on the next batch; False if none of the waiting games can be learned from."""
         batch = self._training.next_batch()
         if batch:
             with self._schedule.batch():
@@ -199,7 +199,7 @@ class LearnerLoop:
         return bool(batch)
 
     def _between_steps(self, request: StopRequest) -> bool:
-        """Between two steps of a batch workers go on, and the game goes first. True if the batch is to end here."""
+        """Called between two steps of a batch, to serve workers and yield to the game. True if the batch must end."""
         if time.monotonic() >= self._next_look:
             self._serve_jobs(0.0)
             while self._jobs.hold is Hold.GAME and not request.event.is_set():
@@ -214,7 +214,7 @@ class LearnerLoop:
         self._board.collect_jobs()
 
     def _wait(self, request: StopRequest, seen: float) -> None:
-        """Until a game comes, the time for another look, or the end."""
+        """Wait for a game, the next scheduled look, or the end."""
         deadline = time.monotonic() + self._settings.poll_seconds
         while not request.event.is_set() and time.monotonic() < deadline:
             try:
@@ -225,7 +225,7 @@ class LearnerLoop:
                 return
 
     def _stand_still(self, request: StopRequest) -> None:
-        """During a pause nothing is begun; what workers were at is taken in. No game gets too old by it."""
+        """During a pause, start nothing; outcomes of workers are recorded, and games do not age."""
         self._board.turned()
         self._spool.clock.count_from(time.monotonic())
         try:
@@ -236,7 +236,7 @@ class LearnerLoop:
             self._trouble(request, f"{error}")
 
     def _obey(self, request: StopRequest) -> bool:
-        """Do what `control.json` asks; True while it asks for a pause."""
+        """Execute requests from `control.json`; True while a pause is requested."""
         asked = self._orders.look()
         if self._orders.asked_to_stop():
             self._log.say(f"Asked to stop by {asked.by}.")
@@ -246,7 +246,7 @@ class LearnerLoop:
         return asked.paused
 
     def _recover(self) -> None:
-        """Repair what a kill, or an error of the disk, left inconsistent between ledger, models and games."""
+        """Repair inconsistencies between ledger, models and games after a kill or a disk error."""
         self._run.create()
         self._spool.recover()
         self._store.recover()
@@ -255,7 +255,7 @@ class LearnerLoop:
         self._to_recover = False
 
     def _keep_bounds(self) -> None:
-        """Look now and then whether more games wait than the disk is to hold."""
+        """Check from time to time whether the buffer exceeds its limits."""
         began = time.monotonic()
         if began >= self._next_room_check:
             done = self._spool.make_room(_FINISH_SECONDS)
@@ -275,20 +275,20 @@ class LearnerLoop:
         return found and not self._training.broken
 
     def _judge_model(self) -> None:
-        """While the model cannot learn, games wait, and everybody is told."""
+        """Check the model. While it cannot learn, games wait, and the problem is reported."""
         if self._model_report.look(self._training):
             self._board.count_error(self._training.trouble or "")
         self.stats.model_trouble = self._model_report.trouble
 
     def _start_work(self, names: Sequence[str], settings: Settings) -> dict[str, Work]:
-        """The background work of games that was asked for, by name."""
+        """Start the requested background work of games, by name."""
         found = {
             name: resolve(all_work()[name].start)(self._run, self._ledger, settings, self._log.say) for name in names
         }
         return {name: work for name, work in found.items() if work is not None}
 
     def _close_jobs(self) -> None:
-        """End the workers; what they have finished is recorded, what they have not is done by the next learner."""
+        """End the workers. Finished jobs are recorded; the next learner does the unfinished ones."""
         try:
             self._jobs.close()
             self._board.collect_jobs()
@@ -296,12 +296,12 @@ class LearnerLoop:
             self._board.count_error(f"{error}")
 
     def _trouble(self, request: StopRequest, message: str) -> None:
-        """Something outside of the learner is wrong: report it, keep everything, and try again in a while."""
+        """Report an external problem, keep everything, and try again later."""
         self._board.show_trouble(message, _TROUBLE_SECONDS)
         self._to_recover = True
         request.event.wait(_TROUBLE_SECONDS)
 
 
 def _backlog(settings: LearnerSettings) -> int:
-    """With more games than this waiting, batches grow; 0 = they never do."""
+    """The number of waiting games beyond which batches grow; 0 = never."""
     return _BACKLOG_BATCHES * settings.batch_games if settings.batch_decisions else 0

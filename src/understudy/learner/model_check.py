@@ -1,4 +1,4 @@
-"""Whether a model can learn at all: who is to blame when an update is not finite, the model or the games."""
+"""Whether a model can learn at all: if an update is not finite, is the model at fault or the games?"""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _DECISIONS = 8
 
 
 def trouble_with(model: LiveModel) -> str | None:
-    """What is wrong with the model, whatever games it is given; None if it can learn from an ordinary game.
+    """What is wrong with the model, independent of its games; None if it can learn from an ordinary game.
 
-    What was trained since its base is forgotten.
+    Training since its base version is discarded.
     """
     try:
         model.base.require_finite()
     except NonFiniteError as error:
         return f"{error}".partition(";")[0]
     try:
-        model.trainer.update([ordinary_game(model)], deadline=time.monotonic())  # one step, however many are usual
+        model.trainer.update([ordinary_game(model)], deadline=time.monotonic())  # a single step, whatever is usual
     except NonFiniteError as error:
         return f"even on an ordinary game it gives {error}".partition(":")[0]
     finally:
@@ -34,7 +34,7 @@ def trouble_with(model: LiveModel) -> str | None:
 
 
 def ordinary_game(model: LiveModel) -> Episode:
-    """A short game that nothing speaks against: states of spread 1, small rewards."""
+    """A short, unremarkable game: states with standard deviation 1, small rewards."""
     expected = model.expected
     actions = np.arange(_DECISIONS) % expected.n_actions
     return Episode(
@@ -46,7 +46,7 @@ def ordinary_game(model: LiveModel) -> Episode:
 
 
 def newest_sound_version(store: ModelStore, before: int) -> int | None:
-    """The newest version that is kept, earlier than `before`, and can learn; None if there is none."""
+    """The newest kept version before `before` that can learn; None if there is none."""
     for version in reversed(store.kept_versions()):
         try:
             if version < before and trouble_with(LiveModel(store.load_version(version))) is None:

@@ -1,4 +1,4 @@
-"""What the learner reports when its model is found to be broken, and when it is sound again."""
+"""What the learner reports when its model is broken, and when it is usable again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from understudy.run.log import say
 
 
 class ModelReport:
-    """The trouble with the model, if there is any, with what to do about it. Said once, then shown."""
+    """The problem with the model, if there is one, and what to do about it. It is logged once, then shown."""
 
     def __init__(self, root: Path, store: ModelStore, log: Callable[[str, Mapping[str, str]], None]) -> None:
         self._root = root
@@ -22,7 +22,7 @@ class ModelReport:
         """`what` and `advice`."""
 
     def look(self, training: Training) -> bool:
-        """Bring it up to date; True if there is trouble that was not there before."""
+        """Update the state; True if there is a new problem."""
         what = training.trouble
         if what is None:
             if self.trouble is not None:
@@ -34,7 +34,7 @@ class ModelReport:
             return False
         version = newest_sound_version(self._store, training.version or 0)
         command = f"understudy models {self._root} --rollback {'VERSION' if version is None else version}"
-        advice = f"Go back to a version that can: `{command}`. Games wait meanwhile; the learner goes on by itself."
+        advice = f"Go back to a version that can: `{command}`. Until then games wait; the learner continues by itself."
         self.trouble = {"what": what, "advice": advice}
         say(f"{what} {advice}")
         self._log("Model Broken", {"What": what, "What To Do": advice})

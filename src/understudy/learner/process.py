@@ -1,6 +1,6 @@
 """BackgroundParallelLearner: starts, watches and ends the learner process from inside a bot.
 
-The learner is a process of its own, at low priority and with one BLAS thread, because a thread in the bot's process
+The learner is a separate process, at low priority and with one BLAS thread, because a thread in the bot's process
 delays the bot's decisions. It notices the death of its parent by the end of its standard input.
 """
 
@@ -33,16 +33,16 @@ from understudy.settings import LearnerSettings, Settings, as_flags, learner_sec
 _START_SECONDS = 60.0
 _MOST_DEATHS = 6  # in a row
 _FIRST_PAUSE = 1.0  # seconds before the first restart; doubled each time
-_LONG_LIFE_SECONDS = 600.0  # a process that lived this long was not a hopeless one
+_LONG_LIFE_SECONDS = 600.0  # a process that ran for this long does not count as a failed start
 _ASKED_TO_END = (0, 130, LearnerBusy.exit_code, -signal.SIGINT, -signal.SIGTERM)
 
 
 class BackgroundParallelLearner:
     """Learns from the games in a run directory, in the background, until `stop` or the end of this process.
 
-    Any further setting of the learner (batch_games, poll_seconds, cpu_threshold …) is taken by its name. What is given
-    here wins over `settings`, and both win over understudy.toml. If another learner holds the run, this one waits and
-    takes over after it (`if_busy="exit"`: start() raises LearnerBusy). A learner process that dies is started again.
+    Any other setting of the learner (batch_games, poll_seconds, cpu_threshold …) is accepted by name. Arguments
+    override `settings`, and both override understudy.toml. If another learner holds the run, this one waits and takes
+    over after it (`if_busy="exit"`: start() raises LearnerBusy). A learner process that dies is restarted.
     """
 
     def __init__(
@@ -102,13 +102,13 @@ class BackgroundParallelLearner:
         return learns
 
     def stop(self, *, drain: bool = False, timeout: float = 60.0) -> dict[str, Any]:
-        """Let the learner finish what is under way (`drain`: all that waits), and return its statistics."""
+        """Let the learner finish its work in progress (`drain`: everything that waits), and return its statistics."""
         self._stopping.set()
         process, self._process = self._process, None
         if process is None:
             return self.get_stats()
         if process.stdin is not None:
-            with contextlib.suppress(OSError, ValueError):  # it has ended already
+            with contextlib.suppress(OSError, ValueError):  # it has already ended
                 process.stdin.write(b"drain\n" if drain else b"stop\n")
             process.stdin.close()
         else:
@@ -123,7 +123,7 @@ class BackgroundParallelLearner:
         return self.get_stats()
 
     def get_stats(self) -> dict[str, Any]:
-        """The learner's figures, as it last wrote them (at most a second ago while it runs)."""
+        """The learner's statistics, as it last wrote them (at most a second ago while it runs)."""
         status = read_status(self.run_dir.status)
         stats = Statistics(max_workers=self.settings.learner.max_workers, state=RunState(Activity.STOPPED)).as_dict()
         stats.update({name: status[name] for name in stats if name in status})
@@ -136,20 +136,20 @@ class BackgroundParallelLearner:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Learn from all that waits, then end; after an exception, end at once."""
+        """Learn from all waiting games, then stop; after an exception, stop at once."""
         self.stop(drain=kind is None)
 
     def _started(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             self._command(),
             stdin=subprocess.DEVNULL if self._outlive_parent else subprocess.PIPE,
-            bufsize=0,  # a command is sent when it is written
+            bufsize=0,  # commands are sent as soon as they are written
             env={**os.environ, **ONE_BLAS_THREAD, "PYTHONPATH": _with_this_package(os.environ.get("PYTHONPATH"))},
             **apart(),
         )
 
     def _watch(self, process: subprocess.Popen[bytes], stopping: threading.Event) -> None:
-        """Start the process again when it dies, in a thread that otherwise sleeps. Give up when it keeps dying."""
+        """Restart the process when it dies, from a thread that otherwise sleeps. Give up when it keeps dying."""
         deaths = 0
         while True:
             started = time.monotonic()
@@ -174,7 +174,7 @@ class BackgroundParallelLearner:
             process = self._started()
             self._process = process
             self._restarts += 1
-            if stopping.is_set():  # stop() came in between and may not know this process
+            if stopping.is_set():  # stop() was called meanwhile and may not know this process
                 process.terminate()
                 self._process = None
                 return
@@ -200,7 +200,7 @@ class BackgroundParallelLearner:
             if status.get("pid") == process.pid:
                 return True
             if self._if_busy == "wait" and status.get("heartbeat") not in (None, before.get("heartbeat")):
-                return False  # another learner's heart beats: ours waits for it
+                return False  # another learner is alive: ours waits for it
             time.sleep(0.01)
         raise LearnerFailed(f"The learner process did not report within {_START_SECONDS:g} s.")
 
@@ -208,7 +208,7 @@ class BackgroundParallelLearner:
 def _with_arguments(settings: Settings | None, given: Mapping[str, Any]) -> tuple[Settings, set[str]]:
     """The settings with the arguments in their sections, and the names (`section.name`) that no file may change.
 
-    Training settings that were not given stay the model's own.
+    Training settings that were not given keep the model's own values.
     """
     result = settings or Settings()
     kinds = sections()
@@ -239,6 +239,6 @@ def _how_it_ended(code: int) -> str:
 
 
 def _with_this_package(path: str | None) -> str:
-    """PYTHONPATH with the folder of this package first: inside a bot's zip it is not installed."""
+    """PYTHONPATH with this package's folder first, because inside a bot's zip it is not installed."""
     here = str(Path(__file__).resolve().parents[2])
     return here if not path else os.pathsep.join([here, path])

@@ -71,7 +71,7 @@ def status_report(stats: Mapping[str, Any]) -> str:
 
 
 def _work(stats: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """A section for each kind of background work of a game."""
+    """A section for each kind of a game's background work."""
     return {
         work.title: {
             **{shown: stats[figure] for figure, shown in work.figures.values()},
@@ -82,7 +82,7 @@ def _work(stats: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def statistics_table(stats: Mapping[str, Any]) -> str:
-    """The figures that a runner prints every few games."""
+    """The statistics that a runner prints every few games."""
     facts = {
         **{shown: stats[figure] for work in all_work().values() for figure, shown in work.figures.values()},
         "Models Trained": stats["models_trained"],
@@ -105,19 +105,19 @@ def statistics_table(stats: Mapping[str, Any]) -> str:
 
 
 def number(value: float | None, form: str = "{:.4f}") -> str:
-    """A figure, or a dash where there is none yet."""
+    """A number, or a dash if there is none yet."""
     return "-" if value is None else form.format(value)
 
 
 def load(readings: Mapping[str, float | None]) -> str:
-    """How busy the machine is with other things, as far as it was measured."""
+    """How busy other programs keep the machine, as far as it was measured."""
     names = {"cpu": "CPU", "memory": "memory", "gpu_memory": "GPU memory"}
     known = [f"{names[name]} {value:.0f} %" for name, value in readings.items() if value is not None]
     return ", ".join(known) or "-"
 
 
 def jobs(counts: Mapping[str, int]) -> str:
-    """Jobs by kind and state, as far as there are any: "train 12 done; analyse 3 waiting, 1 running"."""
+    """Jobs by kind and state, without zeros: "train 12 done; analyse 3 waiting, 1 running"."""
     kinds: dict[str, list[str]] = {}
     for name, count in counts.items():
         kind, _, state = name.partition(" ")
@@ -132,7 +132,7 @@ def workers(states: Sequence[str]) -> str:
 
 
 def evaluation(facts: Mapping[str, Any]) -> str:
-    """How good the model is, and whether it is better than the one evaluated before."""
+    """How good the model is, and whether it is better than the one evaluated before it."""
     alone = (
         f"version {facts['version']} won {facts['win_rate']:.0%} of {facts['games']} games"
         f" ({facts['low']:.0%} to {facts['high']:.0%})"
@@ -146,7 +146,7 @@ def evaluation(facts: Mapping[str, Any]) -> str:
 
 
 def skipped(games: Mapping[str, int]) -> str:
-    """Games archived unlearned, by reason."""
+    """Games archived without learning, by reason."""
     return f" ({', '.join(f'{count} {reason}' for reason, count in games.items())})" if games else ""
 
 

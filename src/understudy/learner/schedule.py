@@ -1,6 +1,6 @@
-"""When the next batch begins. Training is the learner process's own work; jobs are done by worker processes beside it.
+"""When the next batch begins. Training runs in the learner process itself; jobs run in worker processes beside it.
 
-Both together never use more than `learner.max_workers` processes.
+Together they never use more than `learner.max_workers` processes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from understudy.learner.arrivals import Arrivals
 from understudy.machine.resources import Hold
 from understudy.settings import Settings
 
-_BATCHES_IN_A_ROW = 4  # while jobs wait and none of them runs
-_TURN_SECONDS = 10.0  # that a batch waits for a job to start; a worker may be unable to
+_BATCHES_IN_A_ROW = 4  # while jobs are waiting and none is running
+_TURN_SECONDS = 10.0  # longest time a batch waits for a job to start; a worker may fail to start
 
 
 class Schedule:
-    """How many games a batch waits for, and whether the machine and the jobs let it begin.
+    """How many games a batch waits for, and whether the machine and the jobs allow it to begin.
 
-    `worthwhile` says how many games the model learns from best.
+    `worthwhile` is the number of games from which the model learns best.
     """
 
     def __init__(self, settings: Settings, jobs: Dispatcher, worthwhile: Callable[[], int]) -> None:
@@ -31,16 +31,16 @@ class Schedule:
         self._worthwhile = worthwhile
         self._jobs = jobs
         self._arrivals = Arrivals(time.monotonic())
-        self._held_since: float | None = None  # since when the load delays a batch
+        self._held_since: float | None = None  # when the load began to delay a batch
         self._last_batch = 0.0  # its duration in seconds
         self._in_a_row = 0
-        self._turn_since: float | None = None  # since when it is the jobs' turn
+        self._turn_since: float | None = None  # when the jobs' turn began
         self.ready = False
-        """Whether enough games for a batch wait."""
+        """Whether enough games for a batch are waiting."""
         self.running = False
 
     def wanted(self, learned: int) -> int:
-        """Games of a whole batch, after `learned` games. Early on, small batches teach most; later, large ones do."""
+        """The size of a whole batch, after `learned` games. Early on, small batches teach most; later, large ones."""
         least, growth = self._settings.min_batch_games, self._settings.batch_growth
         if growth:
             least = max(least, 1)
@@ -48,7 +48,7 @@ class Schedule:
         return least or min(self._worthwhile(), self._most_games)
 
     def needed(self, learned: int, waiting: int) -> int:
-        """Games to begin with: a whole batch, or one if no more games seem to come."""
+        """Games needed to begin: a whole batch, or one if no more games seem to come."""
         return 1 if self._arrivals.ended(waiting, time.monotonic()) else self.wanted(learned)
 
     @property
@@ -57,14 +57,14 @@ class Schedule:
         return int(self.running or (self.ready and not self._jobs_turn()))
 
     def may_begin(self, *, hurry: bool = False) -> bool:
-        """Whether a batch is ready, a place is free, and the machine allows it. In a hurry the load does not count."""
+        """Whether a batch is ready, a place is free, and the machine allows it. With `hurry` the load is ignored."""
         if not self.ready or self._jobs.workers.running >= self._jobs.most or (self._jobs_turn() and not hurry):
             return False
         return hurry or not self._held()
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Around one batch."""
+        """Context manager around one batch."""
         self._held_since, self._turn_since = None, None
         self.running, self.ready = True, False
         self._in_a_row += 1
@@ -78,8 +78,9 @@ class Schedule:
     def _held(self) -> bool:
         """Whether the load delays a batch.
 
-        The game goes first for any length of time. CPU and memory may always be in use by others: for them a batch
-        waits as long as the last one took, so that training takes at most half of the time on a busy machine.
+        The game takes precedence for any length of time. Other programs may use CPU and memory all the time, so for
+        them a batch waits only as long as the last batch took. So training takes at most half of the time on a busy
+        machine.
         """
         hold = self._jobs.hold
         if hold is None:
@@ -91,7 +92,7 @@ class Schedule:
         return hold is Hold.GAME or waited < min(self._patience, self._last_batch)
 
     def _jobs_turn(self) -> bool:
-        """Whether a job goes before the next batch: several batches in a row left no place for any."""
+        """Whether a job must run before the next batch, because several batches in a row left no place for one."""
         if self._jobs.workers.running:
             self._in_a_row = 0
         turn = self._in_a_row >= _BATCHES_IN_A_ROW and self._jobs.waiting > 0 and self._jobs.allowed > 0

@@ -1,4 +1,4 @@
-"""Games that are archived unlearned: counted by reason, and said. Nothing is dropped silently."""
+"""Games that are archived without learning: counted by reason, and reported. Nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from understudy.experience.skipped import WHY
 from understudy.experience.spool import Passed
 
-_LOG_SECONDS = 60.0  # between two entries: skipping that goes on must not push everything else out of the log
+_LOG_SECONDS = 60.0  # between two log entries: continued skipping must not displace everything else in the log
 
 
 class Skips:
-    """What was skipped since the last entry in the log."""
+    """The skipped games since the last log entry."""
 
     def __init__(self, report: Callable[[Mapping[str, str]], None]) -> None:
         self._report = report
@@ -22,7 +22,7 @@ class Skips:
         self._said_at = -math.inf
 
     def note(self, passed: Passed) -> Counter[str]:
-        """Count what left the buffer unlearned, say it now or soon, and return the games by reason."""
+        """Count games that left the buffer without learning, report them now or soon, and return them by reason."""
         skipped = Counter({"too old": passed.too_old, "too stale": passed.too_stale, "no room": passed.no_room})
         self._unsaid += skipped
         if self._unsaid and time.monotonic() >= self._said_at + _LOG_SECONDS:

@@ -1,4 +1,4 @@
-"""What the learner has done, as its users ask for it."""
+"""The learner's statistics, as users read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from understudy.run.state import Activity, RunState
 
 @dataclass(slots=True)
 class Statistics:
-    """The learner's figures. Totals are of the whole run, restarts included; `errors` is of this process."""
+    """The learner's statistics. Totals cover the whole run, restarts included; `errors` covers this process."""
 
     state: RunState = field(default_factory=lambda: RunState(Activity.STARTING))
     files_processed: int = 0
@@ -26,12 +26,12 @@ class Statistics:
     errors: int = 0
     last_error: str | None = None
     files_skipped_old: int = 0
-    """Archived unlearned, for whatever reason."""
+    """Games archived without learning, for any reason."""
     skipped: dict[str, int] = field(default_factory=dict)
-    """The same by reason, as far as status.json remembers."""
+    """The same by reason, as far as status.json has it."""
     skipped_at: float | None = None
     outliers: list[Mapping[str, Any]] = field(default_factory=list)
-    """Features with values far outside of their range, in the last batch that had any: feature, value and game."""
+    """Features with values far outside their range, in the last batch that had any: feature, value and game."""
     outliers_at: float | None = None
     files_rejected: int = 0
     games_salvaged: int = 0
@@ -49,7 +49,7 @@ class Statistics:
     started_at: float = 0.0
     state_since: float | None = None
     loop_seconds: float = 0.0
-    """Since the loop last turned. The heartbeat goes on in its own thread while the loop hangs."""
+    """Seconds since the last turn of the loop. The heartbeat is another thread and continues while the loop hangs."""
     work: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_work_figures(), 0))
     """Figures of the background work of games, by the name that get_stats() shows."""
     jobs: dict[str, int] = field(default_factory=dict)
@@ -58,13 +58,13 @@ class Statistics:
     resources: dict[str, float | None] = field(default_factory=dict)
     evaluation: dict[str, Any] | None = None
     gate: dict[str, Any] | None = None
-    """Who is on stage and the evidence, see models/gate_report.py; None before there is a model."""
+    """Which version is on stage, and the evidence; see models/gate_report.py. None before there is a model."""
     model_trouble: dict[str, str] | None = None
-    """`what` and `advice` while the model cannot learn, and games are left where they are."""
+    """`what` and `advice` while the model cannot learn and games are left in the buffer."""
 
     @classmethod
     def of_run(cls, ledger: Ledger) -> Statistics:
-        """What earlier processes have done, according to the ledger."""
+        """Totals of earlier processes, from the ledger."""
         totals = ledger.totals("learner")
         outcomes = ledger.games_by_outcome()
         return cls(
@@ -81,7 +81,7 @@ class Statistics:
         )
 
     def add_batch(self, games: int, samples: int, loss: float, seconds: float, at: float) -> None:
-        """Count one batch that was published; the average loss is over all batches."""
+        """Count one published batch; the average loss is over all batches."""
         self.files_processed += games
         self.total_samples += samples
         self.avg_loss = ((self.avg_loss or 0.0) * self.batches_trained + loss) / (self.batches_trained + 1)
@@ -98,12 +98,12 @@ class Statistics:
             self.skipped_at = at
 
     def add_outliers(self, outliers: Sequence[Mapping[str, Any]], at: float) -> None:
-        """Keep what the last batch that had any had."""
+        """Store the outliers of a batch, if it had any."""
         if outliers:
             self.outliers, self.outliers_at = list(outliers), at
 
     def remember(self, before: Mapping[str, Any]) -> None:
-        """Go on with what only an earlier status.json knows."""
+        """Take over values that only an earlier status.json has."""
         self.skipped, self.skipped_at = dict(before.get("skipped") or {}), before.get("skipped_at")
         self.outliers, self.outliers_at = list(before.get("outliers") or []), before.get("outliers_at")
         self.work |= {name: before[name] for name in self.work if isinstance(before.get(name), int)}

@@ -1,4 +1,4 @@
-"""What others see of the learner: its statistics and state, in `status.json`, in the log and on the terminal."""
+"""The learner's statistics and state for others: in `status.json`, in the log and on the terminal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_MEMORY = "there is not enough memory to learn; other programs have it, or a g
 
 
 class StatusBoard:
-    """Collects the figures of all parts of the learner, and shows them."""
+    """Collects the statistics of all parts of the learner, and shows them."""
 
     def __init__(
         self,
@@ -71,24 +71,24 @@ class StatusBoard:
         self._next_report = time.monotonic() + settings.report_seconds
         self.has_model = True
         self.paused_by: str | None = None
-        """Who asked for a pause that lasts."""
+        """Who asked for the current pause."""
         self.trouble: str | None = None
-        """What outside keeps the learner from working, as a full disk."""
+        """An external problem that keeps the learner from working, such as a full disk."""
         self.stats = self._stats_of_run()
 
     def begin(self) -> None:
-        """The learner runs."""
+        """Called when the learner starts."""
         self.stats.state = RunState(Activity.RUNNING)
         self.write()
 
     def end(self) -> None:
-        """The learner has stopped."""
+        """Called when the learner has stopped."""
         self.stats.state = RunState(Activity.STOPPED)
         self._skips.say()
         self.write()
 
     def recovered(self) -> None:
-        """Count again from the ledger; what only this process knows is kept."""
+        """Count again from the ledger; values that only this process knows are kept."""
         before = self.stats
         self.stats = self._stats_of_run()
         self.stats.errors, self.stats.last_error = before.errors, before.last_error
@@ -97,7 +97,7 @@ class StatusBoard:
         self.trouble = None
 
     def beat(self) -> None:
-        """Once a second, in the thread of the heartbeat."""
+        """Called once a second in the heartbeat thread."""
         self.stats.loop_seconds = self.loop_seconds
         self.write()
         try:
@@ -110,7 +110,7 @@ class StatusBoard:
                 show(reports.status_report(self.stats.as_dict()))
 
     def turned(self) -> None:
-        """The loop turns."""
+        """Called at each turn of the loop."""
         self._turned_at = time.monotonic()
 
     @property
@@ -125,15 +125,15 @@ class StatusBoard:
         try:
             write_status(self._run.status, self.stats.as_dict())
         except OSError as error:
-            logger.debug("The status was not written: %s", error)  # the loop itself says what is wrong with the disk
+            logger.debug("The status was not written: %s", error)  # the loop reports problems of the disk
 
     def count_error(self, message: str) -> None:
-        """Something went wrong."""
+        """Count an error."""
         self.stats.errors += 1
         self.stats.last_error = message
 
     def show_pause(self, by: str, *, paused: bool) -> None:
-        """Show in the state and the log that a pause was asked for, or its end."""
+        """Show the start or the end of a pause in the state and the log."""
         if paused == (self.paused_by is not None):
             return
         self.paused_by = by if paused else None
@@ -142,7 +142,7 @@ class StatusBoard:
         self._log.entry("Paused" if paused else "Resumed", {"Asked By": by})
 
     def show_trouble(self, message: str, again: float) -> None:
-        """Report what keeps the learner from working, once; it tries again every `again` seconds."""
+        """Report, once, what keeps the learner from working; it tries again every `again` seconds."""
         if message != self.stats.last_error:
             say(f"Waiting: {message} Nothing is lost; trying again every {again:g} s.")
             self._log.entry("Trouble", {"Waiting": message})
@@ -152,7 +152,7 @@ class StatusBoard:
         self.write()
 
     def collect(self, spool: Spool) -> None:
-        """Bring in the figures of all parts."""
+        """Collect the statistics of all parts."""
         self.collect_jobs()
         stats = self.stats
         stats.buffer_files = spool.waiting
@@ -166,7 +166,7 @@ class StatusBoard:
         stats.gate = self._gate.look()
 
     def collect_jobs(self) -> None:
-        """Bring in the figures of jobs and training, log what is new in them, and show the state."""
+        """Collect the statistics of jobs and training, log what is new, and show the state."""
         stats, running = self.stats, int(self._schedule.running)
         facts = self._jobs.facts()
         train = {
@@ -191,7 +191,7 @@ class StatusBoard:
         self._show_state()
 
     def report_batch(self, trained: Trained) -> None:
-        """A batch was published."""
+        """Report a published batch."""
         stats, facts = self.stats, trained.facts
         stats.add_batch(trained.games, facts["total_steps"], facts["loss"], facts["seconds"], time.time())
         stats.model_version = trained.version
@@ -226,7 +226,7 @@ class StatusBoard:
         self.stats.state = state
 
     def _state(self) -> RunState:
-        """The first of these that applies."""
+        """The current state: the first one that applies."""
         if self.trouble is not None:
             return RunState(Activity.TROUBLE, self.trouble)
         if self.paused_by is not None:

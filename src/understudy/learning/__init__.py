@@ -1,1 +1,1 @@
-"""Learning: returns, losses, optimizer, and the trainer that puts them together."""
+"""Learning: returns, losses, optimizer, and the trainer that combines them."""

@@ -1,4 +1,4 @@
-"""Episodes laid end to end, and the minibatches made of them."""
+"""Episodes concatenated into a batch, and its minibatches."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """N decisions of E episodes. `states` also has the final states of games that were cut, each after its game.
+    """N decisions of E episodes. `states` also has the final states of games that were cut off, each after its game.
 
-    Where an episode is part of a game, it may have states of that game before its first decision: they are only seen.
+    An episode that is part of a game may have earlier states of that game before its first decision; the network sees
+    them, but nothing is learned from them.
     """
 
     states: NDArray[np.float32]  # (M, S), M ≥ N
-    state_starts: Integers  # (E,) where episodes begin in `states`
-    decisions: Integers  # (N,) which rows of `states` are decisions
-    cut: Integers  # which episodes were cut; their final states are the rows `finals`
+    state_starts: Integers  # (E,) the start of each episode in `states`
+    decisions: Integers  # (N,) the rows of `states` that are decisions
+    cut: Integers  # the episodes that were cut off; their final states are the rows `finals`
     finals: Integers
-    starts: Integers  # (E,) where episodes begin among the decisions
+    starts: Integers  # (E,) the start of each episode among the decisions
     actions: Integers
     rewards: NDArray[np.float32]
     log_probs: NDArray[np.float32]  # 0 where not recorded
     recorded: NDArray[np.bool_]
     legal: NDArray[np.bool_] | None
-    games: int  # that ended in it; fewer than E when games are learned from in parts
-    numbers: Integers | None = None  # (N,) of the decisions, counted from 0 in each game; None where games are in parts
-    sides: NDArray[np.float32] | None = None  # (N,) ±1, whose decision it was in a zero-sum game of two
-    final_sides: NDArray[np.float32] | None = None  # (E,) ±1, whose turn it is after each episode
-    values: NDArray[np.float32] | None = None  # (M,) of `states` by the weights to be updated, if they decided
-    trial: NDArray[np.bool_] | None = None  # (N,) decisions of games that kept to one action for a while
-    weights: NDArray[np.float32] | None = None  # (N,) how much decisions count; fresh ones, which come first, count 1
-    fresh: int | None = None  # decisions that are learned from for the first time, if not all
+    games: int  # games that ended in it; fewer than E if games are learned from in parts
+    numbers: Integers | None = None  # (N,) number of each decision, from 0 in each game; None if games are in parts
+    sides: NDArray[np.float32] | None = None  # (N,) ±1, the player who decided in a two-player zero-sum game
+    final_sides: NDArray[np.float32] | None = None  # (E,) ±1, the player to move after each episode
+    values: NDArray[np.float32] | None = None  # (M,) of `states`, by the weights to update, if those weights played
+    trial: NDArray[np.bool_] | None = None  # (N,) decisions in which a trial kept to its action
+    weights: NDArray[np.float32] | None = None  # (N,) weight of each decision; new ones come first and have weight 1
+    fresh: int | None = None  # number of decisions that are learned from for the first time, if not all
 
     @property
     def new(self) -> slice:
@@ -52,18 +53,18 @@ class Batch:
 
     @property
     def new_states(self) -> slice:
-        """The states of their games."""
+        """The states of these games."""
         if self.fresh is None:
             return slice(None)
         return slice(0, int(self.state_starts[np.searchsorted(self.starts, self.fresh)]))
 
     def of_decisions(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """The rows of an array (N, …) over all states that belong to decisions, (T, …)."""
+        """The rows of an array (M, …) over all states that belong to decisions, (N, …)."""
         n = len(self.decisions)
-        return rows[:n] if self.decisions[-1] == n - 1 else rows[self.decisions]  # a view where finals come last
+        return rows[:n] if self.decisions[-1] == n - 1 else rows[self.decisions]  # a view if final states come last
 
     def pieces(self, size: int, whole_episodes: bool) -> Iterator[tuple[slice, Integers, slice]]:
-        """All states in nearly equal parts of about `size`: their rows, starts within them, and which decisions."""
+        """All states in nearly equal pieces of about `size`: rows, starts within them, and which are decisions."""
         n = len(self.states)
         ends = np.append(self.state_starts, n) if whole_episodes else np.arange(n + 1)
         for lo, hi in itertools.pairwise(ends[_cuts(ends, size)].tolist()):
@@ -72,7 +73,7 @@ class Batch:
             yield slice(lo, hi), starts, slice(first, last)
 
     def bootstraps(self, values: Floats) -> Floats:
-        """(E,) the value after each episode, from the values of `states`: 0 for a game that was over."""
+        """(E,) the value after each episode, from the values of `states`; 0 for a finished game."""
         after = np.zeros(len(self.starts), values.dtype)
         after[self.cut] = values[self.finals]
         return after
@@ -121,9 +122,9 @@ def lay_out(
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Decisions and what is to be learned from them; with `starts`, whole episodes.
+    """Decisions and what to learn from them; with `starts`, whole episodes.
 
-    With `rows`, these rows of `states` are the decisions: the others are seen by a network that looks back, no more.
+    With `rows`, only these rows of `states` are decisions. The other rows are context for a network that looks back.
     """
 
     states: Floats
@@ -136,7 +137,7 @@ class Samples:
     rows: Integers | None = None
 
     def minibatches(self, size: int, rng: np.random.Generator) -> Iterator[Samples]:
-        """All samples once, shuffled, in nearly equal parts of about `size` rows; whole episodes stay whole."""
+        """All samples once, shuffled, in nearly equal minibatches of about `size` rows; episodes are not split."""
         if self.rows is not None and self.starts is not None:
             yield from self._episodes(self.rows, self.starts, size, rng)
             return
@@ -148,7 +149,8 @@ class Samples:
             units = rng.permutation(len(lengths))
             ends = np.concatenate(([0], np.cumsum(lengths[units])))
             order = np.repeat(self.starts[units] - ends[:-1], lengths[units]) + np.arange(n)
-        # One number a row is cheaper to shuffle all at once: minibatches are small, and calls count.
+        # Arrays with one number per row are shuffled once as a whole: minibatches are small, so the number of calls
+        # matters.
         actions, old_log_probs = self.actions.take(order), self.old_log_probs.take(order)
         advantages, targets = self.advantages.take(order), self.targets.take(order)
         for first, last in itertools.pairwise(_cuts(ends, size).tolist()):
@@ -164,7 +166,7 @@ class Samples:
             )
 
     def _episodes(self, rows: Integers, starts: Integers, size: int, rng: np.random.Generator) -> Iterator[Samples]:
-        """The same where episodes have rows that are no decisions; parts have about `size` decisions."""
+        """The same if episodes have rows that are not decisions; minibatches have about `size` decisions."""
         ends = np.append(starts[1:], len(self.states))
         bounds = np.append(np.searchsorted(rows, starts), len(rows))  # where episodes begin among the decisions
         counts = np.diff(bounds)
@@ -186,12 +188,12 @@ class Samples:
             )
 
     def thinned(self, rows: int) -> Samples:
-        """About `rows` samples, evenly spread, if there are at least twice as many and rows stand alone."""
+        """About `rows` samples, evenly spread, if there are at least twice as many and rows are independent."""
         every = len(self.actions) // rows
         return self if every < 2 or self.starts is not None else self.part(slice(0, None, every))
 
     def part(self, rows: slice) -> Samples:
-        """A slice of the samples, as views; only if rows stand alone."""
+        """A slice of the samples, as views; only if rows are independent."""
         return Samples(
             states=self.states[rows],
             actions=self.actions[rows],
@@ -204,14 +206,14 @@ class Samples:
 
 
 def _ranges(firsts: Integers, lasts: Integers) -> tuple[Integers, Integers]:
-    """The numbers from each first up to its last, one range after the other, and where each range begins in that."""
+    """The numbers from each first up to its last, one range after the other, and the start of each range."""
     lengths = lasts - firsts
     begun = np.cumsum(lengths) - lengths
     return np.arange(int(lengths.sum())) + np.repeat(firsts - begun, lengths), begun
 
 
 def _cuts(ends: Integers, size: int) -> Integers:
-    """Which of `ends` (0 first) to cut at, so that the parts are nearly equal and have about `size` rows."""
+    """Choose boundaries from `ends` (0 first), so that the parts are nearly equal and have about `size` rows."""
     n = int(ends[-1])
     return np.unique(np.searchsorted(ends, np.linspace(0, n, -(-n // size) + 1).astype(np.int64)))
 
@@ -231,7 +233,7 @@ def _trial(episodes: Sequence[Episode]) -> NDArray[np.bool_] | None:
 
 
 def check_fit(batch: Batch, state_dim: int, n_actions: int) -> None:
-    """Raise EpisodeError for games of another network: an action out of range or masked would train the wrong one."""
+    """Raise EpisodeError for games of another network: an action out of range or masked would train a wrong one."""
     if batch.states.shape[1] != state_dim:
         raise EpisodeError(
             f"These games have states of {batch.states.shape[1]} numbers; the network takes {state_dim}."
@@ -247,4 +249,4 @@ def check_fit(batch: Batch, state_dim: int, n_actions: int) -> None:
     if len(illegal):
         game = int(np.searchsorted(batch.starts, illegal[0], side="right")) - 1
         step = illegal[0] - batch.starts[game]
-        raise EpisodeError(f"Game {game} of the batch took an action at step {step} that its mask calls illegal.")
+        raise EpisodeError(f"Game {game} of the batch took an action at step {step} that its mask marks as illegal.")

@@ -1,4 +1,4 @@
-"""Checks that numbers are finite: in states and rewards they count as 0, in an update they are an error."""
+"""Checks that numbers are finite. In states and rewards, broken numbers count as 0; in an update, they are an error."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from understudy.errors import NonFiniteError
 from understudy.networks.network import Floats
 
 LARGEST_REWARD = 1e30
-"""Many rewards of this size still add up to less than float32 can hold."""
+"""A sum of many rewards of this size still fits into float32."""
 
 
 def zero_broken_features(states: NDArray[np.float32]) -> list[int]:
-    """Set values of states (…, S) that are NaN or infinite to 0; the features they belong to."""
+    """Set values of states (…, S) that are NaN or infinite to 0; returns the features they belong to."""
     finite = np.isfinite(states)
     if finite.all():
         return []
@@ -22,7 +22,7 @@ def zero_broken_features(states: NDArray[np.float32]) -> list[int]:
 
 
 def quiet() -> np.errstate:
-    """Overflow is not worth a warning here: every result is checked, and a bad one is refused."""
+    """Suppress overflow warnings: every result is checked, and a bad one is refused."""
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
@@ -33,7 +33,7 @@ def require_finite(what: str, *arrays: Floats) -> None:
 
 
 def non_finite(what: str) -> NonFiniteError:
-    """The error to raise."""
+    """The NonFiniteError to raise."""
     return NonFiniteError(
         f"NaN or infinity in {what}: the update is undone, the model is as it was. "
         "Look at the states and rewards of these games, or lower training.learning_rate."

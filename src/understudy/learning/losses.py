@@ -15,7 +15,7 @@ from understudy.networks.network import Floats, Integers
 
 # e^20 lies far outside any clip range; much beyond it, float32 overflows.
 MAX_LOG_RATIO = 20.0
-_FINITE = -1e30  # stands in for the −inf of an impossible action where it is multiplied by its probability, 0
+_FINITE = -1e30  # replaces the −inf of an illegal action where it is multiplied by its probability, 0
 
 
 class Policy(NamedTuple):
@@ -122,7 +122,7 @@ def _softmax(logits: Floats, legal: NDArray[np.bool_] | None, out: Floats | None
     """Log-probabilities (N, A), unnormalised probabilities (N, A), and the sums (N, 1) of the latter."""
     if legal is not None:
         logits = np.where(legal[:, : logits.shape[1]], logits, logits.dtype.type(-np.inf))
-    # Reductions of ufuncs spare the Python layer of the methods: minibatches are small, and calls count.
+    # Calling ufunc.reduce directly avoids the Python overhead of the array methods, which counts for small minibatches.
     out = np.subtract(logits, np.maximum.reduce(logits, axis=1, keepdims=True), out=out)
     weights = np.exp(out)
     total = np.add.reduce(weights, axis=1, keepdims=True)

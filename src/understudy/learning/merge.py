@@ -1,11 +1,11 @@
-"""Merging updates: two trainers began from the same model, and one has published already.
+"""Merging updates: two trainers started from the same model, and one of them has already published.
 
-`base` is what both began from, `head` what is published now, `trained` what the later one made of `base`. Every array
-of a model has a rule in `RULES`. One that has none is blended, which is safe for whatever it holds: the result lies
-between two values that training arrived at. Counters add up.
+`base` is what both started from, `head` what is published now, `trained` what the later trainer made of `base`. Every
+array of a model has a rule in `RULES`. An array without a rule is blended, which is always safe: the result lies
+between two values that training produced. Counters are added.
 
-Adding up differences is right for sums only. Moments that are added up grow without bound as soon as updates overlap,
-and steps that several trainers made in the same direction add up to one that none of them would have made.
+Adding differences is right only for sums. Added moments would grow without bound as soon as updates overlap, and steps
+of several trainers in the same direction would add up to a step that none of them would have taken.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ Array = NDArray[Any]
 
 
 class Learned(NamedTuple):
-    """All that training changes in a model."""
+    """Everything that training changes in a model."""
 
     arrays: Mapping[str, Array]
     counters: Mapping[str, int]
 
 
 class Change(NamedTuple):
-    """The three states of one array, and how much was learned on either side."""
+    """The three states of one array, and how much was learned on each side."""
 
     head: Array
     base: Array
     trained: Array
     share: float
-    """The later trainer's part of the decisions learned from since the base, 0 to 1."""
+    """The later trainer's share of the decisions learned from since the base, 0 to 1."""
     kept: float
-    """What the later trainer's update left of statistics that fade, 0 to 1."""
+    """The factor by which the later trainer's update faded the statistics, 0 to 1."""
 
 
 Rule = Callable[[Change], Array]
@@ -49,17 +49,17 @@ def merged(head: Learned, base: Learned, trained: Learned) -> Learned:
     arrays = dict(head.arrays)
     for name, mine in trained.arrays.items():
         theirs = head.arrays.get(name, mine)
-        # A model of an earlier version of this program may lack an array.
+        # A model of an earlier version of Understudy may lack an array.
         rule = RULES.get(name, blend) if name in base.arrays else blend
         arrays[name] = rule(Change(theirs, base.arrays.get(name, mine), mine, share, kept)).astype(mine.dtype)
     return Learned(arrays, _merged_counters(head.counters, base.counters, trained.counters, share))
 
 
 def damped_sum(change: Change) -> Array:
-    """Weights (P,): changes that the head does not have are added in full, changes that it has only in part.
+    """Weights (P,): changes that the head does not have are added in full, changes that it has already only in part.
 
-    Let m and h be how far the later trainer and the head moved. m is added times |m|² / (|m|² + m·h): all of it where
-    they learned different things, half of it where both made the same step, less where the head made several.
+    Let m and h be the movements of the later trainer and the head. m is multiplied by |m|² / (|m|² + m·h): 1 if they
+    learned different things, 1/2 if both made the same step, less if the head made several.
     """
     mine = np.subtract(change.trained, change.base, dtype=np.float64)
     theirs = np.subtract(change.head, change.base, dtype=np.float64)
@@ -74,12 +74,12 @@ def blend(change: Change) -> Array:
 
 
 def faded_sum(change: Change) -> Array:
-    """Sums over the decisions seen, old ones fading: the head's fade as the base's did, and the new ones are added."""
+    """Fading sums over decisions: the head's sums fade as the base's did, and the new decisions are added."""
     return np.asarray(change.kept * change.head + (change.trained - change.kept * change.base))
 
 
 def widest(change: Change) -> Array:
-    """The larger of both sides, for largest values seen."""
+    """The elementwise maximum, for arrays of largest values."""
     return np.asarray(np.maximum(change.head, change.trained))
 
 
@@ -96,7 +96,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
     }
 )
 
-_CLOCK = "adam_steps"  # says how far Adam's moments have warmed up, so it goes with them
+_CLOCK = "adam_steps"  # how far Adam's moments have warmed up, so it is merged like them
 
 
 def _merged_counters(
@@ -119,7 +119,7 @@ def _share(head: Mapping[str, int], base: Mapping[str, int], trained: Mapping[st
 
 
 def _kept(base: Learned, trained: Learned) -> float:
-    """How much of the normaliser's sums is left after an update; 1 until they have reached their horizon."""
+    """The factor by which an update faded the normaliser's sums; 1 until they have reached their horizon."""
     if "normalizer_count" not in base.arrays or not base.arrays["normalizer_count"].item():
         return 1.0
     new = trained.counters["steps"] - base.counters["steps"]

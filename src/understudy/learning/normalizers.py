@@ -1,4 +1,4 @@
-"""Running statistics of states and value targets, so that learning does not depend on scale and survives outliers.
+"""Running statistics of states and value targets, which make learning independent of scale and robust to outliers.
 
 All statistics are sums that fade: beyond a horizon of decisions, older ones count less and less. The sums of two
 processes can be added.
@@ -15,29 +15,29 @@ from numpy.typing import NDArray
 from understudy.networks.network import Floats, Integers
 
 LIMIT = 10.0
-"""Normalised states and value targets lie within ± this."""
+"""Normalised states and value targets are clipped to ± this."""
 HORIZON = 2.0**18
-"""Decisions that the statistics of states remember."""
+"""The horizon of the statistics of states, in decisions."""
 _LOW, _HIGH = np.array(-LIMIT, np.float32), np.array(LIMIT, np.float32)
 EARLY = 1024
-"""Decisions; before that the past says little about what is usual."""
-_FEW = 0.01  # share of the rows of an early batch that may be outliers, and at least one row
-_SMALL = 0.1  # a change of statistics, in spreads, that the network makes up for
-_FAR = 2 * LIMIT  # spreads from the middle beyond which a value is clipped
-_REPORTED = 10 * LIMIT  # and beyond which it is reported: rare but correct values lie between the two
+"""Decisions; with fewer, the past says little about the usual range."""
+_FEW = 0.01  # share of the rows of an early batch that may be outliers; at least one row
+_SMALL = 0.1  # changes of statistics up to this many standard deviations are compensated in the network
+_FAR = 2 * LIMIT  # standard deviations from the mean beyond which a value is clipped
+_REPORTED = 10 * LIMIT  # and beyond which it is reported; rare but correct values lie between the two
 
 Wide = NDArray[np.float64]
 
 
 class Shift(NamedTuple):
-    """How normalised states moved: what was x before is now (x − offset) / gain, feature by feature."""
+    """How normalised states moved: the old value x is now (x − offset) / gain, for each feature."""
 
     gain: NDArray[np.float32]
     offset: NDArray[np.float32]
 
 
 class Outlier(NamedTuple):
-    """A feature whose value, in this row of the batch, lies far outside of its range."""
+    """A feature whose value, in this row of the batch, lies far outside its range."""
 
     feature: int
     row: int
@@ -45,10 +45,10 @@ class Outlier(NamedTuple):
 
 
 class StateNormalizer:
-    """Brings every feature to mean 0 and spread 1 over the states seen, within ±10. Disabled, it changes nothing.
+    """Normalises every feature to mean 0 and standard deviation 1, clipped to ±10. If disabled, it changes nothing.
 
-    The state is `count`, `sums` and `squares`. States are float32, whose squares are exact in float64: the 53 bits
-    suffice for any spread that float32 can express.
+    The state is `count`, `sums` and `squares`. States are float32, whose squares are exact in float64: 53 bits are
+    enough for any standard deviation that float32 can express.
     """
 
     limit = LIMIT
@@ -56,11 +56,11 @@ class StateNormalizer:
     def __init__(self, state_dim: int, enabled: bool = True) -> None:
         self.enabled = enabled
         self.outliers: list[Outlier] = []
-        """One for each feature that had any in the last update: the value that was farthest out."""
+        """For each feature with outliers in the last update, the value that was farthest out."""
         self.restore(np.zeros(1), np.zeros(state_dim), np.zeros(state_dim))
 
     def update(self, states: Floats) -> Shift | None:
-        """Include the states (N, S); returns the shift of normalised states if the network is to absorb it.
+        """Include the states (N, S); returns the shift of normalised states if the network should compensate for it.
 
         An outlier counts as if it were at the limit: a single value has little effect, but a new range is followed.
         """
@@ -91,7 +91,7 @@ class StateNormalizer:
         return wide.clip(middle - _FAR * usual, middle + _FAR * usual)
 
     def _usual(self, wide: Wide, middle: Wide, early: bool) -> Wide:
-        """The spread of each feature by what was seen before; early on, or by all but a few rows of this batch."""
+        """The standard deviation of each feature from earlier states; early on, also from most rows of this batch."""
         spread = np.where(self.varies, 1 / self.scale.astype(np.float64), 0)
         if early:
             distance = np.abs(wide - middle)
@@ -105,13 +105,13 @@ class StateNormalizer:
         self.count, self.sums, self.squares = count, sums, squares
         mean = sums / np.maximum(count, 1)
         variance = squares / np.maximum(count, 1) - np.square(mean)
-        # Below a millionth of the mean, a spread is rounding: such a feature is constant, and keeps its unit.
+        # A standard deviation below a millionth of the mean is rounding: the feature is constant and is only centred.
         self.varies = variance > 1e-12 * np.square(mean)
         self.mean = mean.astype(np.float32)
         self.scale = (1 / np.sqrt(np.where(self.varies, variance, 1))).astype(np.float32)
 
     def apply(self, states: Floats, out: Floats | None = None) -> Floats:
-        """The normalised states, (N, S) or (S,), in `out` or a new array; disabled, the states themselves."""
+        """The normalised states, (N, S) or (S,), in `out` or a new array; if disabled, the states themselves."""
         if not self.enabled:
             return states
         out = np.subtract(states, self.mean, out)
@@ -120,24 +120,25 @@ class StateNormalizer:
 
 
 VALUE_HORIZON, ADVANTAGE_HORIZON = 2.0**14, 2.0**12
-"""Decisions that the statistics of value targets and of advantages remember."""
+"""The horizons of the statistics of value targets and of advantages, in decisions."""
 LEAST_SHARE = 0.05
-"""Of its largest value so far: a spread of targets, or a size of advantages, that is smaller is noise."""
-_PRIOR = 32.0  # decisions worth `prior` that are assumed at first: one game does not show how much games differ
+"""As a share of the largest value so far: a smaller standard deviation of targets, or size of advantages, is noise."""
+_PRIOR = 32.0  # the weight of `prior` in decisions: one game does not show how much games differ
 
 
 class ValueNormalizer:
-    """Mean and spread of value targets, and the size of advantages, so that rewards of any scale are learned alike.
+    """Mean and standard deviation of value targets, and the size of advantages: rewards may have any scale.
 
-    The network's value v stands for `mean` + `spread`·v (PopArt: van Hasselt et al. 2016). Disabled, v is the value.
+    The network's output v stands for the value `mean` + `spread`·v (PopArt: van Hasselt et al. 2016). If disabled, v is
+    the value.
     """
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
         self.prior = 0.0
-        """The target that is assumed at first: the one nearest to 0 that the rewards allow."""
+        """The target assumed at first: the one closest to 0 that the rewards allow."""
         self.peaks = np.zeros(2)
-        """The largest spread of targets and the largest size of advantages so far. Much less than them is noise."""
+        """The largest standard deviation of targets and the largest size of advantages so far. Far below is noise."""
         self.sums: Wide = np.zeros(STATISTICS)
         self.restore(self.sums)
 
@@ -155,7 +156,7 @@ class ValueNormalizer:
         self.restore(np.array([count + n, total + wide.sum(), squares + np.dot(wide, wide), *self.sums[3:]]))
         self._note_peaks(self.spread if self.sums[0] >= EARLY else 0.0, 0.0)
         gain, offset = spread / self.spread, (mean - self.mean) / self.spread
-        # Until the statistics settle, what the network says is best understood by the new ones.
+        # Until the statistics settle, the network's outputs are best interpreted with the new ones.
         settled = self.sums[0] >= VALUE_HORIZON or (abs(np.log(gain)) < _SMALL and abs(offset) < _SMALL)
         return (gain, offset) if settled or learned else (1.0, 0.0)
 
@@ -165,15 +166,16 @@ class ValueNormalizer:
         return _FAR * self.spread if self.sums[0] >= EARLY else np.inf
 
     def scale_advantages(self, advantages: Floats, fresh: int | None = None) -> NDArray[np.float32]:
-        """Advantages (T,) divided by their usual size, and not centred: a won game remains a won game.
+        """Advantages (T,) divided by their usual size, without centring: a won game keeps positive advantages.
 
-        The usual size comes from the first `fresh` of each batch. If this batch has a larger size, that is used.
+        The usual size comes from the first `fresh` advantages of each batch. If this batch has a larger size, that is
+        used.
         """
         wide = advantages.astype(np.float64)
         usual = wide[:fresh]
         square = float(np.dot(usual, usual))
         n = len(usual)
-        if self.sums[3] >= EARLY and self.sums[4] > 0:  # a wild one must not make all later ones small
+        if self.sums[3] >= EARLY and self.sums[4] > 0:  # one extreme advantage must not make all later ones small
             far = _FAR * np.sqrt(self.sums[4] / self.sums[3])
             usual = usual.clip(-far, far)
         count, squares = fading(self.sums[3], n, ADVANTAGE_HORIZON) * self.sums[3:] + (n, np.dot(usual, usual))
@@ -215,26 +217,27 @@ class ValueNormalizer:
 
 
 class RewardRange:
-    """The smallest and the largest reward seen so far bound what any state can be worth.
+    """The smallest and largest rewards so far, which bound the possible values of states.
 
-    A network may claim anything about states that it has rarely seen. Where a game is cut, its claim becomes a target.
-    Without a bound, values were seen to rise beyond all rewards, and the policy followed them. A bound also gives the
-    order of magnitude before anything is learned. The state is `seen` (3,): −lowest, highest, and 1 if any game ended.
+    A network may predict any value for states that it has rarely seen, and where a game is cut off, the prediction
+    becomes a target. Without a bound, values rose beyond all rewards, and the policy followed them. A bound also gives
+    the order of magnitude before anything is learned. The state is `seen` (3,): −lowest, highest, and 1 if any game
+    ended.
     """
 
     def __init__(self) -> None:
         self.seen = NO_REWARDS.copy()
 
     def update(self, rewards: Floats, ended: bool) -> None:
-        """Include rewards (N,); `ended` says that at least one of their games was over, not cut."""
+        """Include rewards (N,); `ended` says that at least one of their games was finished, not cut off."""
         self.seen = np.maximum(self.seen, [-float(rewards.min()), float(rewards.max()), float(ended)])
 
     def bounds(self, gamma: float) -> tuple[float, float]:
-        """The least and the greatest possible value of a state after which at least one reward follows.
+        """The smallest and largest possible value of a state that is followed by at least one reward.
 
-        A game that goes on forever pays between lowest / (1 − γ) and highest / (1 − γ). A game that ends can also stop
-        after its first reward. This is also assumed while all rewards are equal: then only an end can make a
-        difference, and untried actions should have an optimistic value.
+        An endless game returns between lowest / (1 − γ) and highest / (1 − γ). A game that ends may also stop after its
+        first reward. The same is assumed while all rewards are equal: then only an end can make a difference, and
+        untried actions should have an optimistic value.
         """
         low, high, over = -float(self.seen[0]), float(self.seen[1]), bool(self.seen[2])
         if gamma >= 1 or low > high:
@@ -247,16 +250,16 @@ _LEAST = float(np.finfo(np.float64).min)
 NO_REWARDS = np.array([_LEAST, _LEAST, 0.0])  # finite, as everything in a model file is
 STATISTICS = 5
 BINS = 128
-_EXACT = 64  # decisions that have a bin each; later ones share bins, eight for each doubling
-_GAMES = 256.0  # that a bin remembers
-_SHRINK = 8.0  # games without any difference that are assumed at the start
+_EXACT = 64  # the first decisions have a bin each; later ones share bins, eight for each doubling
+_GAMES = 256.0  # the horizon of a bin, in games
+_SHRINK = 8.0  # prior: this many games without any difference
 
 
 class ClockBaseline:
-    """What the values miss because states do not tell how late in the game it is, by the number of the decision.
+    """A baseline by decision number, for the part of the value that depends on time and that states do not show.
 
-    In a game of fixed length that pays for every decision, what is still to come depends on the time alone. The mean
-    of (target − value) over past games, for each decision number, knows it. The state is `sums`: counts and sums.
+    In a game of fixed length that pays for every decision, the remaining return depends only on the time. The mean of
+    (target − value) over past games, for each decision number, captures this. The state is `sums`: counts and sums.
     """
 
     def __init__(self) -> None:
@@ -283,7 +286,7 @@ def _bins(numbers: Integers) -> Integers:
 
 
 def _small(shift: Shift) -> Shift:
-    """The shift of the features that hardly moved; the others still look for their range."""
+    """The shift of the features that hardly moved; the others have not found their range yet."""
     settled = (np.abs(np.log(shift.gain)) < _SMALL) & (np.abs(shift.offset) < _SMALL)
     return Shift(np.where(settled, shift.gain, np.float32(1)), np.where(settled, shift.offset, np.float32(0)))
 

@@ -12,15 +12,15 @@ import numpy as np
 from understudy.networks.network import Floats, Integers
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-5
-LEAST_STEP = 0.1  # share of the first step size that is always left: a learner of weeks still follows a new opponent
+LEAST_STEP = 0.1  # smallest share of the initial learning rate: after weeks, it still adapts to a new opponent
 
 
 class Adam:
-    """Adam for one vector of P parameters. `m` (P,), `v` (P,) and `steps` are all its state.
+    """Adam for one vector of P parameters. Its state is `m` (P,), `v` (P,) and `steps`.
 
-    With `parts`, the lengths of the parts that the vector consists of, all parameters of a part share one scale: `v` is
-    the running mean of their squared gradients (Adam-mini: Zhang et al. 2024). A scale of its own for every parameter
-    makes parameters that see only noise move as far as those with a signal.
+    With `parts`, the lengths of the parts of the vector, all parameters of a part share one scale: `v` is the running
+    mean of their squared gradients (Adam-mini: Zhang et al. 2024). With a separate scale for every parameter,
+    parameters with pure noise would move as far as those with a signal.
     """
 
     def __init__(self, parameters: Floats, learning_rate: float, parts: Sequence[int] | None = None) -> None:
@@ -46,7 +46,7 @@ class Adam:
         self._move(self.parameters, self.m, self.v, gradients, BETA1, BETA2, EPSILON * root, rate)
 
     def restore(self, m: Floats, v: Floats, steps: int) -> None:
-        """Continue from these moments (P,). Moments from before parts had one scale are averaged over each part."""
+        """Continue from these moments (P,). Moments with a scale for each parameter are averaged over each part."""
         np.copyto(self.m, m)
         np.copyto(self.v, v)
         self.steps = steps

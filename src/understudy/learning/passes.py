@@ -24,23 +24,23 @@ from understudy.learning.trust_region import SignalMeter, cosine, kept_share, kl
 from understudy.networks.network import Floats, Network
 from understudy.settings import TrainingSettings
 
-_JUDGED = 1024  # rows by which the KL of an update is measured, if there are many more
-_MOST_CUTS = 8  # times that an update is shortened
-_TOO_FAR = 1.5  # times the limit: the KL of a minibatch that ends an update
+_JUDGED = 1024  # rows on which the KL of an update is measured, if there are many more
+_MOST_CUTS = 8  # largest number of reductions of an update
+_TOO_FAR = 1.5  # multiple of the limit: a minibatch with this KL ends the update
 
 Found = tuple[float, ...]
 """Policy loss, value loss, entropy, KL and clip fraction."""
 
 
 class Weights(NamedTuple):
-    """Of the value loss and of the entropy in the objective."""
+    """The weights of the value loss and of the entropy in the objective."""
 
     value: float
     entropy: float
 
 
 class GradientStep(NamedTuple):
-    """What one gradient step found."""
+    """The measurements of one gradient step."""
 
     loss: float
     policy_loss: float
@@ -50,11 +50,11 @@ class GradientStep(NamedTuple):
     clip_fraction: float
     grad_norm: float
     agreement: float
-    """The cosine with Adam's mean of earlier policy gradients."""
+    """The cosine with Adam's running mean of earlier policy gradients."""
 
 
 class Passes:
-    """Moves a network by Adam along the gradient of its objective."""
+    """Trains a network with Adam on its objective."""
 
     def __init__(self, network: Network, adam: Adam, settings: TrainingSettings) -> None:
         self._network = network
@@ -71,10 +71,10 @@ class Passes:
         meter: SignalMeter,
         over: Callable[[], bool],
     ) -> list[list[GradientStep]]:
-        """Make the gradient steps: one on everything for REINFORCE; for PPO up to `most` passes over minibatches.
+        """Make the gradient steps: one on the whole batch for REINFORCE; for PPO up to `most` passes over minibatches.
 
-        Passes end when the KL exceeds the limit, and no step begins once `over()` is true. `meter` gets the gradients
-        of the first pass.
+        The passes end when the KL exceeds the limit, and no step begins once `over()` is true. `meter` gets the
+        gradients of the first pass.
         """
         if self._settings.algorithm == "reinforce":
             return [[self._gradient_step(samples, weights, meter)]]
@@ -95,7 +95,7 @@ class Passes:
         n = len(samples.actions)
 
         def objective(rows: slice, logits: Floats, values: Floats) -> tuple[Floats, Floats, Found]:
-            if samples.rows is not None:  # what else the network has seen is not learned from
+            if samples.rows is not None:  # nothing is learned from the other rows, which are context
                 taken = samples.rows
                 d_taken, d_values_taken, found = self._objective(samples, logits[taken], values[taken], weights)
                 d_logits, d_values = np.zeros_like(logits), np.zeros_like(values)
@@ -103,7 +103,7 @@ class Passes:
                 return d_logits, d_values, found
             if len(values) == n:
                 return self._objective(samples, logits, values, weights)
-            with quiet():  # once more: other threads do not inherit it
+            with quiet():  # repeated here because other threads do not inherit it
                 d_logits, d_values, found = self._objective(samples.part(rows), logits, values, weights)
             share = len(values) / n  # the objective is a mean over all rows
             d_logits *= share
@@ -128,7 +128,7 @@ class Passes:
     def _objective(
         self, samples: Samples, logits: Floats, values: Floats, weights: Weights
     ) -> tuple[Floats, Floats, Found]:
-        """Derivatives by logits and values; policy loss, value loss, entropy, KL and clip fraction."""
+        """Derivatives with respect to logits and values; policy loss, value loss, entropy, KL and clip fraction."""
         settings = self._settings
         policy = softmax(logits, samples.legal)
         taken, advantages = samples.actions, samples.advantages
@@ -142,7 +142,7 @@ class Passes:
         return d_logits, d_values, (objective.loss, value, mean_entropy, objective.kl, objective.clip_fraction)
 
     def stay_near(self, samples: Samples, before: Floats, limit: float) -> tuple[float, float]:
-        """Scale the change of the parameters down until the KL fits the limit; returns the KL and the share kept."""
+        """Scale the change of the parameters down until the KL meets the limit; returns the KL and the kept share."""
         if not limit or self._settings.algorithm != "ppo":
             return 0.0, 1.0
         part, share = samples.thinned(_JUDGED), 1.0
@@ -153,7 +153,7 @@ class Passes:
                 break
             share *= kept_share(kl, limit)
             np.copyto(self._network.parameters, before + share * (after - before))
-        else:  # no share of it is near enough
+        else:  # no share of the change is small enough
             np.copyto(self._network.parameters, before)
             return 0.0, 0.0
         return kl, share

@@ -1,6 +1,6 @@
 """The value of decisions: discounted returns, GAE and V-trace, as pure functions.
 
-All take T decisions: one episode, or E episodes end to end with `starts` (E,), the indices of their first decisions.
+All take T decisions: one episode, or E concatenated episodes with `starts` (E,), the indices of their first decisions.
 `bootstrap` is the value of the state after an episode's last decision, a number or (E,): 0 if the game was over.
 Rewards, values, log-ratios and results have shape (T,). Computed in float64, returned as float32.
 """
@@ -19,7 +19,7 @@ Float32s = NDArray[np.float32]
 _Float64s = NDArray[np.float64]
 
 _UNSURE = 4.0  # games
-_SIDE_BY_SIDE = 30  # episodes that must run at the same time, on average, for a step of NumPy to be worth it
+_SIDE_BY_SIDE = 30  # mean number of parallel episodes from which a NumPy step pays off
 
 
 class Targets(NamedTuple):
@@ -86,10 +86,10 @@ def vtrace(
 
 
 def less_common_mode(advantages: Float32s, log_ratios: Floats, rho_max: float, starts: Integers) -> Float32s:
-    """Advantages minus the mean advantage of the *other* games of the batch, which is an error of the values.
+    """Advantages minus the mean advantage of the *other* games of the batch, which estimates the error of the values.
 
-    A_t − ρ_t·k/(k + 4)·(ΣA / Σρ over the k other games), ρ = min(ρ̄, π/μ). The result of a game itself is not
-    subtracted from its advantages; with few other games, little is subtracted.
+    A_t − ρ_t·k/(k + 4)·(ΣA / Σρ over the k other games), ρ = min(ρ̄, π/μ). The result of a game is not subtracted from
+    its own advantages; with few other games, little is subtracted.
     """
     games = len(starts)
     rho = _capped_exp(log_ratios, rho_max)
@@ -114,7 +114,7 @@ def spare_improbable(advantages: Float32s, log_probs: Floats, floor: float) -> F
 
 def effective_sample_size(log_ratios: Floats) -> float:
     """(Σw)² / (T·Σw²) with w = π/μ (Kish 1965): the share of the batch that counts; 1 if it is on-policy."""
-    w = np.exp(log_ratios.astype(np.float64) - log_ratios.max())  # the size is the same for any scale of w
+    w = np.exp(log_ratios.astype(np.float64) - log_ratios.max())  # the result does not depend on the scale of w
     return float(w.sum() ** 2 / (len(w) * np.dot(w, w)))
 
 
@@ -136,15 +136,15 @@ def _following(values: _Float64s, bootstrap: float | Floats, ends: Integers) -> 
 
 
 def _capped_exp(log_ratios: Floats, cap: float) -> _Float64s:
-    """min(cap, e^x), without overflow on the way."""
+    """min(cap, e^x), without overflow."""
     return np.exp(np.minimum(log_ratios.astype(np.float64), math.log(cap) if cap > 0 else -math.inf))
 
 
 def _accumulate(terms: _Float64s, decays: _Float64s, ends: Integers) -> _Float64s:
-    """x_t = term_t + decay_t·x_{t+1} backwards in time, restarted at each end.
+    """x_t = term_t + decay_t·x_{t+1}, backwards in time, restarted at each end.
 
-    Many episodes of like length go side by side. Few go one after the other, on lists: Python numbers are several times
-    faster than reading and writing single array elements.
+    Many episodes of similar length are processed in parallel. A few are processed one after the other, on lists: Python
+    numbers are several times faster than reading and writing single array elements.
     """
     decays[ends] = 0
     lengths = np.diff(ends, prepend=-1)
@@ -160,7 +160,7 @@ def _accumulate(terms: _Float64s, decays: _Float64s, ends: Integers) -> _Float64
 
 
 def _accumulate_side_by_side(terms: _Float64s, decays: _Float64s, ends: Integers, lengths: Integers) -> _Float64s:
-    """The same, bit for bit, for the last decisions of all episodes, then the ones before these, and so on."""
+    """The same, bit for bit: first the last decisions of all episodes, then the ones before them, and so on."""
     longest_first = np.argsort(-lengths, kind="stable")
     ends, lengths = ends[longest_first], lengths[longest_first]
     sums = np.empty_like(terms)

@@ -1,4 +1,4 @@
-"""Value targets and advantages of a batch, for games of one and of two players."""
+"""Value targets and advantages of a batch, for games with one and with two players."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ def timed_targets(
     bootstraps: Floats,
     log_ratios: Floats,
 ) -> Targets:
-    """Like `targets_of`, with the mean return by decision number (`clock`) added to the values (T,).
+    """As `targets_of`, with the mean return by decision number (`clock`) added to the values (T,).
 
-    It is subtracted from the value targets again, so that the value head need not learn it.
+    It is subtracted from the value targets again, so the value head need not learn it.
     """
     if batch.numbers is None:
         return targets_of(settings, batch, values, bootstraps, log_ratios)
     due = clock.of(batch.numbers)
-    # A cut game would have gone on as at its last decision: of later ones nothing may be known.
+    # A game that was cut off counts as if it continued from its last decision, because nothing is known about later
+    # ones.
     after = np.zeros(len(bootstraps))
     after[batch.cut] = due[np.append(batch.starts[1:], len(values)) - 1][batch.cut]
     targets = targets_of(settings, batch, values + due, bootstraps + after, log_ratios)
-    limit = far + LIMIT * float(np.abs(due).max())  # one wild reward does not decide
+    limit = far + LIMIT * float(np.abs(due).max())  # one extreme reward must not decide
     clock.update(batch.numbers[batch.new], (targets.values - values)[batch.new].clip(-limit, limit))
     return Targets((targets.values - due).astype(np.float32), targets.advantages)
 
@@ -46,7 +47,7 @@ def targets_of(
     """
     if batch.sides is None or batch.final_sides is None:
         return _of_one_player(settings, batch, batch.rewards, values, bootstraps, log_ratios)
-    # What one player gains the other loses: seen by the first player throughout, two players are one.
+    # One player's gain is the other's loss, so all values are taken from the first player's view.
     sides = batch.sides
     seen = _of_one_player(
         settings, batch, batch.rewards * sides, values * sides, bootstraps * batch.final_sides, log_ratios

@@ -1,4 +1,4 @@
-"""One update of the model from a batch of games, in the words of the papers."""
+"""One update of the model from a batch of games."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from understudy.experience.replay import ReplayedGame
 
 _PIECE = 1024  # rows
-# What models of the first version do not have, and how they began.
+# Arrays that models of the first version lack, and their initial values.
 _FIRST = {
     "value_statistics": np.zeros(STATISTICS),
     "clock_statistics": np.zeros((2, BINS)),
@@ -55,9 +55,9 @@ _FIRST = {
 
 
 class Trainer:
-    """Owns what learning adds to a network: Adam, running statistics, adjustments and the counters.
+    """Everything that learning adds to a network: Adam, running statistics, adjustments and counters.
 
-    With the same seed and the same games in the same order, the result is the same bit for bit, restarts included.
+    The same seed and the same games in the same order give bit-identical results, also across restarts.
     """
 
     def __init__(self, network: Network, settings: TrainingSettings, seed: int) -> None:
@@ -76,7 +76,7 @@ class Trainer:
         self.games = 0
         self.steps = 0
         self.surprises: list[float] = []
-        """Of each game of the last update the mean size of its advantages, in units of their usual size."""
+        """For each game of the last update, the mean absolute advantage in units of the usual size."""
 
     def update(
         self,
@@ -85,11 +85,11 @@ class Trainer:
         interrupted: Callable[[], bool] | None = None,
         replayed: Sequence[ReplayedGame] = (),
     ) -> UpdateStats:
-        """Learn from a batch of games. If it raises, the model is unchanged.
+        """Learn from a batch of games. If it raises an error, the model is unchanged.
 
-        NonFiniteError says what was NaN or infinite, EpisodeError what does not fit. After the first, no gradient step
-        begins once `time.monotonic()` has passed `deadline` or `interrupted()` is true. `replayed` games are learned
-        from again: they change neither statistics nor counters.
+        NonFiniteError says what was NaN or infinite, EpisodeError what does not fit. After the first step, no gradient
+        step begins once `time.monotonic()` has passed `deadline` or `interrupted()` is true. `replayed` games are
+        learned from again: they change neither statistics nor counters.
         """
         batch = lay_out(episodes, self.network.state_dim, self.network.n_actions, replayed)
         return self.update_batch(batch, deadline, interrupted)
@@ -97,7 +97,7 @@ class Trainer:
     def update_batch(
         self, batch: Batch, deadline: float = math.inf, interrupted: Callable[[], bool] | None = None
     ) -> UpdateStats:
-        """Like `update`, for games that `lay_out` has concatenated."""
+        """As `update`, for games that `lay_out` has concatenated."""
         before = self.state_arrays(), self.counters()
         try:
             with quiet():
@@ -107,7 +107,7 @@ class Trainer:
             raise
 
     def state_arrays(self) -> dict[str, NDArray[Any]]:
-        """Copies of everything that is learned; with `counters`, seed and settings, enough to continue bit for bit."""
+        """Copies of all learned arrays. With `counters`, seed and settings, they are enough to continue bit for bit."""
         return {
             "parameters": self.network.parameters.copy(),
             "adam_m": self.adam.m.copy(),
@@ -130,7 +130,7 @@ class Trainer:
         """Continue from the results of `state_arrays` and `counters`; raises ModelMismatch if they do not fit."""
         arrays = {**_FIRST, **arrays}
         known = arrays["adjusted"]
-        if 0 < known.size < len(Adjusted()):  # models of earlier versions adjusted less
+        if 0 < known.size < len(Adjusted()):  # models of earlier versions have fewer adjusted quantities
             arrays["adjusted"] = np.append(known, Adjusted()[known.size :])
         for name, mine in self.state_arrays().items():
             if name not in arrays or arrays[name].shape != mine.shape:
@@ -154,7 +154,7 @@ class Trainer:
         self.adam.learning_rate = self.adjusted.rate * decay
         states = self._normalized(batch.states, batch.new_states)
 
-        # The proximal policy: the one the update starts from, and stays near to.
+        # The proximal policy: the policy before the update, to which the update stays close.
         prox, all_values = self._proximal(batch, states)
         require_finite("the network's output", prox, all_values)
         all_values = self._possible(batch, all_values)
@@ -163,7 +163,7 @@ class Trainer:
         log_ratios = self._log_ratios(batch, prox)
         require_finite("the recorded log_probs", log_ratios)
         targets = self._targets(batch, values, batch.bootstraps(all_values), log_ratios)
-        require_finite("the value targets, which rewards and values make", *targets)
+        require_finite("the value targets, which are computed from rewards and values", *targets)
 
         advantages = self._weighted_advantages(batch, targets, log_ratios)
         advantages = spare_improbable(advantages, prox, settings.probability_floor)
@@ -178,7 +178,7 @@ class Trainer:
             weights,
             limit,
             worthwhile_passes(settings.epochs, self.adjusted.signal),
-            # Seeded by the count of updates: no state of a generator has to be saved to continue.
+            # Seeded by the number of updates, so no generator state has to be saved.
             np.random.default_rng([self.seed, self.updates]),
             meter,
             over=lambda: time.monotonic() > deadline or (interrupted is not None and interrupted()),
@@ -216,7 +216,7 @@ class Trainer:
         self.steps += len(batch.actions[batch.new])
 
     def _samples(self, batch: Batch, states: Floats, prox: Floats, advantages: Floats, targets: Floats) -> Samples:
-        """What the passes over the batch learn from."""
+        """The samples for the passes over the batch."""
         sequential = self.network.sequential
         return Samples(
             states=states if sequential else batch.of_decisions(states),
@@ -230,7 +230,7 @@ class Trainer:
         )
 
     def _weighted_advantages(self, batch: Batch, targets: Targets, log_ratios: Floats) -> Floats:
-        """Advantages in units of their usual size; those of replayed games by how much they count."""
+        """Advantages in units of their usual size; those of replayed games are multiplied by their weights."""
         scaled = self.values.scale_advantages(self._less_common_mode(batch, targets, log_ratios), batch.fresh)
         sums = np.add.reduceat(np.abs(scaled), batch.starts)
         self.surprises = (sums / np.diff(batch.starts, append=len(scaled))).tolist()
@@ -242,7 +242,7 @@ class Trainer:
         return less_common_mode(targets.advantages, log_ratios, self.settings.rho_max, batch.starts)
 
     def _normalized(self, states: Floats, new: slice = slice(None)) -> Floats:
-        """The states as the network sees them, by statistics that follow the new ones; it stays the same function."""
+        """The states as the network sees them, by statistics that include new ones; its function is preserved."""
         require_finite("the states", states)
         shift = self.normalizer.update(states[new])
         if shift is not None:
@@ -250,7 +250,7 @@ class Trainer:
         return self.normalizer.apply(states)
 
     def _possible(self, batch: Batch, values: Floats) -> Floats:
-        """Values within what the rewards seen so far allow; those of a game of two players are bounded already."""
+        """Values clipped to what the rewards so far allow; values of two-player games are already bounded."""
         if not self.values.enabled or batch.sides is not None:
             return values
         gamma, ended = self.settings.gamma, len(batch.cut) < len(batch.starts)
@@ -258,32 +258,33 @@ class Trainer:
         self.values.prior = self._prior()
         least, most = self.rewards.bounds(gamma)
         if not self.updates and not ended and gamma < 1 and np.ptp(batch.rewards) > 0:
-            values = values + batch.rewards.mean() / (1 - gamma)  # the best guess for games that seem to go on forever
+            values = values + batch.rewards.mean() / (1 - gamma)  # the best estimate for games that seem to be endless
         return values.clip(least, most)
 
     def _prior(self) -> float:
         return float(np.clip(0.0, *self.rewards.bounds(self.settings.gamma)))
 
     def _value_targets(self, batch: Batch, values: Floats, targets: Floats) -> Floats:
-        """The targets as the network should say them, by statistics that follow them; values stay what they were.
+        """Targets for the network's outputs, by statistics that include the new ones; the values are preserved.
 
-        Those of replayed games lie only as far from the value as they count: at the value, the gradient is the same.
+        Those of replayed games are moved towards the value according to their weight, which scales the gradient
+        accordingly.
         """
         if batch.weights is not None:
             targets = (values + batch.weights * (targets - values)).astype(np.float32)
         if not self.values.enabled:
             return targets
-        # A model of the first version has learned from more decisions than these statistics know.
+        # A model of the first version has learned from more decisions than these statistics have counted.
         learned = self.values.sums[0] < min(self.steps, EARLY)
         self.network.rescale_value(*self.values.update(targets[batch.new], learned))
         return self.values.normalize(targets)
 
     def _log_ratios(self, batch: Batch, prox: Floats) -> Floats:
-        """log π_prox/μ of the actions taken; of those of trials only as much as `trial_weight` leaves.
+        """log π_prox/μ of the actions taken; for those of trials, only the part that `trial_weight` leaves.
 
-        V-trace multiplies what a decision teaches by π_prox/μ. That is small for the action that a trial keeps to, if
-        the policy finds it improbable, however well it did. A weight of 1 takes the ratio for 1. This is biased: an
-        action counts for more the more often it is tried, and values are those of a player who makes trials.
+        V-trace multiplies each decision by π_prox/μ. For the action of a trial, this is small if the policy finds it
+        improbable, however well it did. A weight of 1 sets the ratio to 1. This is biased: an action that is tried more
+        often counts more, and values are those of a player who makes trials.
         """
         log_ratios = np.where(batch.recorded, prox - batch.log_probs, 0)
         if batch.trial is not None:
@@ -291,20 +292,20 @@ class Trainer:
         return log_ratios
 
     def _proximal(self, batch: Batch, states: Floats) -> tuple[Floats, Floats]:
-        """log π of the actions taken, and the values of all states: as recorded, if it was this policy that acted."""
+        """log π of the actions taken, and the values of all states: the recorded ones, if this policy played."""
         if batch.values is not None and not self.settings.exploration and not self.normalizer.enabled:
             return batch.log_probs, batch.values
         log_probs, outputs = self._evaluate(batch, states)
         return log_probs, self.values.expand(outputs)
 
     def _evaluate(self, batch: Batch, states: Floats) -> tuple[Floats, Floats]:
-        """The same by the network; in pieces, so that buffers stay small."""
+        """The same, computed by the network, in pieces that keep buffers small."""
         dtype = self.network.parameters.dtype
         log_probs, values = np.empty(len(batch.actions), dtype), np.empty(len(states), dtype)
         for rows, starts, decisions in batch.pieces(_PIECE, self.network.sequential):
             logits, values[rows] = self.network.evaluate(states[rows], starts)
             among = batch.decisions[decisions] - rows.start
-            # A view where all are decisions, or the last ones are not.
+            # A view if all states are decisions, or all except the last ones.
             logits = logits[: len(among)] if len(among) and among[-1] == len(among) - 1 else logits[among]
             legal = None if batch.legal is None else batch.legal[decisions]
             log_probs[decisions] = chosen(log_softmax(logits, legal), batch.actions[decisions])

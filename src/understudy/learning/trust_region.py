@@ -1,4 +1,4 @@
-"""How far an update may move the policy, and the quantities that adjust themselves from update to update."""
+"""How far an update may move the policy, and the quantities that adapt from update to update."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from understudy.learning.losses import MAX_LOG_RATIO
 from understudy.networks.network import Floats
 
 FULL_BATCH = 2048
-"""Decisions whose evidence is worth `target_kl`; fewer are worth less."""
+"""A batch of this many decisions may use all of `target_kl`; smaller batches may use less."""
 LEAST_RATE = 0.03
-_REMEMBERED = 20  # updates
-_SAME = 0.2  # an agreement that is no accident
-_DISAPPOINTED = -0.3  # a mean advantage, in units of their usual size, that is none either
-_DECAY = 0.99  # of the learning rate in an update of 2,048 decisions that found nothing new
-_FEW_STEPS = 5  # an update that is over sooner took too large ones
+_REMEMBERED = 20  # updates; the horizon of running means
+_SAME = 0.2  # an agreement that is not due to chance
+_DISAPPOINTED = -0.3  # a mean advantage, in units of the usual size, that is not due to chance either
+_DECAY = 0.99  # factor of the learning rate after an update of 2,048 decisions without agreement
+_FEW_STEPS = 5  # an update that ended after fewer steps took steps that were too large
 _CLEAR = (
     0.05  # signal to noise of a minibatch's gradient; from it on all passes are worth it, and less than a full batch
 )
-_FEW_PASSES = 4  # that are made where there is nothing but noise
+_FEW_PASSES = 4  # number of passes if the gradient is only noise
 _SIGNALS = 8  # updates over which the signal is averaged
 
 
 class Adjusted(NamedTuple):
-    """What adjusts itself from update to update."""
+    """The quantities that adapt from update to update."""
 
     rate: float = 1.0
-    """A factor of the learning rate and of the weight of the entropy, from 0.03 to 1."""
+    """A factor of the learning rate and of the entropy weight, from 0.03 to 1."""
     agreement: float = 0.0
-    """Cosine between the policy gradients of successive updates, in the running mean: 0 if they are all noise."""
+    """Running mean of the cosine between policy gradients of successive updates; 0 if they are only noise."""
     advantage: float = 0.0
-    """The mean advantage in units of their usual size, in the running mean: below 0 where the world got worse."""
+    """Running mean of the advantages in units of their usual size; negative if games go worse than expected."""
     signal: float = _CLEAR
-    """Signal to noise of the policy gradient of one minibatch, in the running mean."""
+    """Running mean of the signal-to-noise ratio of a minibatch's policy gradient."""
 
 
 def kl_limit(target: float, decisions: int, agreement: float) -> float:
@@ -48,7 +48,7 @@ def kl_limit(target: float, decisions: int, agreement: float) -> float:
 
 
 def cosine(one: Floats, other: Floats) -> float:
-    """The cosine of the angle between two vectors; 0 if either has no length."""
+    """The cosine of the angle between two vectors; 0 if either is zero."""
     lengths = math.sqrt(float(np.vdot(one, one)) * float(np.vdot(other, other)))
     return float(np.vdot(one, other)) / lengths if lengths > 0 else 0.0
 
@@ -60,12 +60,12 @@ def kl_divergence(log_ratios: Floats) -> float:
 
 
 def kept_share(kl: float, limit: float) -> float:
-    """The share of a step that meets the limit: the KL of small steps grows with their square, so ≈ √(limit / kl)."""
+    """The share of a step that meets the limit. For small steps the KL is quadratic, so it is ≈ √(limit / kl)."""
     return 0.95 * math.sqrt(limit / kl) if math.isfinite(kl) else 0.1
 
 
 class SignalMeter:
-    """How much of the gradients of several minibatches is signal: what they have in common, by their mean square."""
+    """Measures the signal in the gradients of several minibatches: the part that they have in common."""
 
     def __init__(self) -> None:
         self._sum: Floats | None = None
@@ -90,9 +90,9 @@ class SignalMeter:
 
 
 def worthwhile_passes(most: int, signal: float) -> int:
-    """How many passes to make over a batch: from 4, if the gradient is noise, to `most`, if its signal is clear.
+    """The number of passes over a batch: from 4, if the gradient is noise, to `most`, if its signal is clear.
 
-    Later passes fit what the first one has seen; if little of the gradient is signal, they would fit noise.
+    Later passes fit what the first one has already seen; if little of the gradient is signal, they would fit noise.
     """
     least = min(_FEW_PASSES, most)
     return round(least + (most - least) * min(max(signal / _CLEAR, 0.0), 1.0))

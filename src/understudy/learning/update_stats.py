@@ -1,4 +1,4 @@
-"""What one update did, for reports and metrics."""
+"""The results of one update, for reports and metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from understudy.learning.passes import GradientStep
 
 
 class GameOutlier(NamedTuple):
-    """A value far outside of the range of its feature, and which game of the batch had it."""
+    """A value far outside the range of its feature, and the game of the batch that had it."""
 
     feature: int
     game: int
@@ -23,35 +23,35 @@ class GameOutlier(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UpdateStats:
-    """What one update did. Losses, entropy, clip fraction and gradient norm are means over its gradient steps."""
+    """The results of one update. Losses, entropy, clip fraction and gradient norm are means over its gradient steps."""
 
     loss: float
     policy_loss: float
     value_loss: float
     entropy: float
     kl: float
-    """How far the policy had moved in the end, KL(old ‖ new)."""
+    """How far the policy moved in total, KL(old ‖ new)."""
     clip_fraction: float
     explained_variance: float
-    """Of the value targets, by the value head as it was before the update."""
+    """Explained variance of the value targets by the value head before the update."""
     effective_sample_size: float
-    """Share of the batch that counts after the correction for old experience, 0 to 1; 1 if it is on-policy."""
+    """The share of the batch that counts after the correction for old experience, 0 to 1; 1 if it is on-policy."""
     grad_norm: float
-    """Before clipping."""
+    """The norm before clipping."""
     total_steps: int
-    """Decisions in the batch."""
+    """The number of decisions in the batch."""
     games: int
     epochs_done: int
     mean_return: float
-    """Undiscounted sum of rewards of a game."""
+    """The mean undiscounted sum of rewards per game."""
     learning_rate: float
-    """What it was in this update, after all adjustments."""
+    """The learning rate of this update, after all adjustments."""
     entropy_weight: float
-    """Likewise."""
+    """The entropy weight of this update, after all adjustments."""
     shortened: float
-    """The share that was kept of a change of the policy that went beyond `target_kl`; 1 if none did."""
+    """The share that was kept of a change that exceeded `target_kl`; 1 if none did."""
     outliers: tuple[GameOutlier, ...]
-    """Features with values far outside of their range, and the game of the batch they were in."""
+    """Features with values far outside their range, and the game of the batch in which they occurred."""
 
 
 def stats_of(batch: Batch, passes: list[list[GradientStep]], **measured: Any) -> UpdateStats:

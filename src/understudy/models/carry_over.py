@@ -1,8 +1,8 @@
 """A model for another list of features or actions: weights follow their names.
 
 A kept feature or action keeps its weights. A new feature has weights of 0, so at first it changes nothing. A removed
-feature counts as if it had its mean. A new action starts with the mean logit of the kept ones. A removed action
-is as if it were never legal: the others keep their proportions.
+feature is replaced by its mean. A new action starts with the mean logit of the kept ones. A removed action counts as
+illegal: the others keep their proportions.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CarriedOver:
 
 
 def can_carry_over(state: ModelState, features: Sequence[str] | None) -> bool:
-    """Whether a model can be changed to these features: both lists have names, and its network can follow them."""
+    """Whether a model can be converted to these features: both lists have names, and its network supports it."""
     named = state.features is not None and features is not None
     return named and state.spec.network.policy in _SUPPORTED
 
@@ -70,7 +70,7 @@ def carried_over(
 ) -> tuple[ModelState, CarriedOver]:
     """The model for these features and actions, and what was kept. `renamed` maps old names to new ones."""
     if not can_carry_over(state, features):
-        raise ModelMismatch("A model can be changed to other features only if both lists of features have names.")
+        raise ModelMismatch("A model can be converted to other features only if both lists of features have names.")
     assert state.features is not None
     renamed = dict(renamed or {})
     _check_map(renamed, (*state.features, *state.spec.actions), (*features, *actions))
@@ -78,11 +78,11 @@ def carried_over(
     columns, of_actions = _follow(state.spec.actions, actions, renamed)
     if not of_features.kept and not of_features.renamed:
         raise ModelMismatch(
-            "The model was made for another list of features: none of its names is left. Use the same features, map "
-            "names with `renamed`, or use another run directory for a new model."
+            "The model was made for another list of features: it has none of the present names. Use the same features, "
+            "map names with `renamed`, or use another run directory for a new model."
         )
     if not of_actions.kept and not of_actions.renamed:
-        raise ModelMismatch("None of the actions of the model is left, so nothing that it learned can be kept.")
+        raise ModelMismatch("None of the model's actions exists any more, so nothing that it learned can be kept.")
     spec = state.spec
     layout = tuple((name, _shape(name, shape, spec.layout, rows, columns)) for name, shape in spec.layout)
     vectors = {
@@ -99,7 +99,7 @@ def carried_over(
 
 
 def fitted(state: ModelState, like: ModelState) -> ModelState:
-    """The model with the features and actions of another one, if names allow that; else the model as it is."""
+    """The model with the features and actions of another one, if their names allow it; otherwise the model as it is."""
     same = (state.spec.actions, state.features) == (like.spec.actions, like.features)
     if same or like.features is None or not can_carry_over(state, like.features):
         return state
@@ -107,7 +107,7 @@ def fitted(state: ModelState, like: ModelState) -> ModelState:
 
 
 def _check_map(renamed: Mapping[str, str], old: Sequence[str], new: Sequence[str]) -> None:
-    # A map stays in the bot's code after it was applied once: then its old names are gone, which is fine.
+    # A map stays in the bot's code after it was applied once; then its old names are missing, which is fine.
     for before, after in renamed.items():
         if before not in old and after not in old:
             raise SettingsError(f"renamed says {before!r} is now {after!r}, but the model has neither.")
@@ -118,7 +118,7 @@ def _check_map(renamed: Mapping[str, str], old: Sequence[str], new: Sequence[str
 
 
 def _follow(old: Sequence[str], new: Sequence[str], renamed: Mapping[str, str]) -> tuple[list[int], NameChange]:
-    """For each new name the index of its old one, −1 for none."""
+    """For each new name, the index of its old one; −1 for none."""
     places = {name: index for index, name in enumerate(old)}
     before = {after: name for name, after in renamed.items() if name in places and after not in places}
     indices = [places.get(before.get(name, name), -1) for name in new]
@@ -133,7 +133,7 @@ def _follow(old: Sequence[str], new: Sequence[str], renamed: Mapping[str, str]) 
 
 
 def _is_input(name: str, layout: Layout) -> bool:
-    """Whether a matrix takes in the features: those of a network that do, which without hidden layers is its head."""
+    """Whether a matrix takes the features as input; in a network without hidden layers, this is its head."""
     prefix = name.rpartition(".")[0]
     first = next(other for other, _ in layout if other.rpartition(".")[0] == prefix)
     return name in _INPUTS or (name.endswith("head") and first == name)
@@ -144,7 +144,7 @@ def _has_actions(name: str) -> bool:
 
 
 def _has_both(name: str) -> bool:
-    """Whether the last column is the value's."""
+    """Whether the last column belongs to the value."""
     return name in ("head", "skip")
 
 
@@ -165,7 +165,7 @@ def _shape(
 
 
 def _vector(old: Array, layout: Layout, rows: Sequence[int], columns: Sequence[int], kind: str) -> Array:
-    """Parameters, or a vector like them, in the new layout."""
+    """Parameters, or a vector of the same layout, in the new layout."""
     parts, offset = [], 0
     for name, (height, width) in layout:
         matrix = old[offset : offset + height * width].reshape(height, width)
@@ -180,7 +180,7 @@ def _vector(old: Array, layout: Layout, rows: Sequence[int], columns: Sequence[i
 
 
 def _with_actions(matrix: Array, columns: Sequence[int], *, shared: bool, kind: str, unknown: float) -> Array:
-    """A head with the columns of the new actions, and that of the value if it is `shared`."""
+    """A head with columns for the new actions, and for the value if it is `shared`."""
     kept = matrix[:, [index for index in columns if index >= 0]]
     new = kept.mean(axis=1, dtype=np.float64) if kind == "parameters" else unknown
     result = _taken(matrix.T, columns, 0.0).T.copy()
@@ -197,7 +197,7 @@ def _taken(array: Array, indices: Sequence[int], unknown: float) -> Array:
 
 
 def _statistics(arrays: Mapping[str, Array], rows: Sequence[int]) -> dict[str, Array]:
-    """Statistics of the states. All count for less, so that those of new features soon fit; the means stay."""
+    """Statistics of the states. All counts are reduced, so that those of new features adapt soon; the means stay."""
     count = arrays["normalizer_count"]
     share = min(1.0, (EARLY - 1) / float(count[0])) if count[0] > 0 else 1.0
     share = share if any(row < 0 for row in rows) else 1.0

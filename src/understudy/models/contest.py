@@ -1,6 +1,6 @@
-"""The contest between the champion and the learner's line: what each comparison changes, and when it is decided.
+"""The contest between the champion and the learner's line: the effect of each comparison, and the decision.
 
-Pure values and functions; `gate.py` keeps them on disk and acts on the verdict.
+Pure values and functions; `gate.py` stores them and acts on the verdict.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ Stage = Literal["line", "champion"]
 """Who plays most games. The other one plays a share of them: the champion as control, the line as challenger."""
 Verdict = Literal["harm", "promote", "drop"]
 
-_LOOSE = 4.5  # a challenger is dropped at this many times the error level: that costs little
-_TIGHT = 0.2  # the line becomes champion at this part of it: there is no hurry
-_SUSPICION = 1.0  # evidence of harm from which the control plays every second game
-_LEAST_CAPITAL = 0.02  # of its stake: a challenger whose test has lost more than that is not better
-_MOST_COMPARISONS = 300  # a challenger that is not shown to be better by then gives way to a newer one
-_PATIENCE = 25  # comparisons after which a challenger is judged by how fast its evidence grows; then twice as many
-_ON_COURSE = 4  # times this many comparisons may pass until it is decided
-_SIMULATED = 0.1  # the part of each error level that simulated games may use up; live games have the rest
-_LIVE_SAYS = 5  # live comparisons from which their mean can object to what simulated games show
+_LOOSE = 4.5  # multiple of the error level at which a challenger is dropped, a cheap mistake
+_TIGHT = 0.2  # share of the error level at which the line becomes champion, which is not urgent
+_SUSPICION = 1.0  # evidence of harm from which on the control plays every second game
+_LEAST_CAPITAL = 0.02  # share of its stake: a challenger whose test has lost more capital than that is not better
+_MOST_COMPARISONS = 300  # comparisons after which an undecided challenger is replaced by a newer one
+_PATIENCE = 25  # comparisons after which a challenger is judged by the growth of its evidence; then twice as many
+_ON_COURSE = 4  # multiple of these comparisons within which the decision must be expected
+_SIMULATED = 0.1  # the share of each error level for simulated games; live games have the rest
+_LIVE_SAYS = 5  # live comparisons from which on their mean can contradict simulated games
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedEvidence:
-    """The same two tests as a contest's, on games that an evaluator played. Live games are never mixed with them."""
+    """The two tests of a contest, on games that an evaluator played. Live games are never mixed with them."""
 
     harm: SequentialTest = field(default_factory=SequentialTest.fixed)
     worth: SequentialTest = field(default_factory=SequentialTest.fixed)
@@ -40,7 +40,7 @@ class SimulatedEvidence:
 
     @property
     def seen(self) -> int:
-        """Comparisons so far."""
+        """The number of comparisons so far."""
         return self.worth.seen
 
     @property
@@ -69,22 +69,22 @@ class Contest:
     stake: float = 1.0
     total: float = 0.0
     harms: int = 0
-    """How often the line was taken off since there was another champion."""
+    """How often the line was taken off since the last promotion."""
     simulated: SimulatedEvidence = field(default_factory=SimulatedEvidence)
 
     @property
     def seen(self) -> int:
-        """Comparisons so far."""
+        """The number of comparisons so far."""
         return self.worth.seen
 
     @property
     def mean(self) -> float:
-        """The mean of the comparisons so far: above zero, the line did better."""
+        """The mean of the comparisons so far: positive if the line did better."""
         return self.total / self.seen if self.seen else 0.0
 
     @property
     def suspected(self) -> bool:
-        """Whether there is some evidence of harm, though not enough, or the line was taken off before."""
+        """Whether there is some evidence of harm, but not enough, or the line was taken off before."""
         return self.harm.capital >= _SUSPICION or self.harms > 0
 
     def after(self, comparison: float) -> Contest:
@@ -102,39 +102,39 @@ class Contest:
 
     @property
     def least_mean(self) -> float:
-        """What the comparisons must show on average, besides being evidence.
+        """The mean that the comparisons must reach, in addition to the evidence.
 
-        Not shown to be worse is not enough to replace a champion: the line must also have done at least as well. A line
-        that returns after harm replaces nobody: half of the margin below is enough.
+        Not being shown to be worse is not enough to replace a champion: the line must also have done at least as well.
+        A line that returns after harm replaces nobody, so half of the margin below is enough.
         """
         return 0.0 if self.stage == "line" else self.worth.margin / 2
 
     def levels(self, error: float) -> tuple[float, float]:
-        """The error levels of harm and of promotion. Harm is tested at the looser one.
+        """The error levels of harm and of promotion. Harm is tested at the looser level.
 
-        A line that returns after harm is promoted to nothing, and goes on being tested: a loose level is enough the
-        first time. Each time it was taken off again, it needs twice the evidence. The error level says how often a good
-        line is ever taken off; a line that has been taken off, and is watched after its return, is at the loose level.
+        A line that returns after harm is not promoted, and is tested further: a loose level is enough the first time.
+        Each time it is taken off again, it needs twice the evidence. The error level bounds how often a good line is
+        ever taken off; a line that was taken off and is watched after its return is tested at the loose level.
         """
         if self.stage == "line":
             return (_LOOSE if self.harms else 1.0) * error, _TIGHT * error
         return _LOOSE * error, error if self.mode == "strict" else _LOOSE * error / 2 ** max(self.harms - 1, 0)
 
     def live_levels(self, error: float) -> tuple[float, float]:
-        """The part of the levels that live games use."""
+        """The share of the levels for live games."""
         for_harm, for_promotion = self.levels(error)
         return (1 - _SIMULATED) * for_harm, (1 - _SIMULATED) * for_promotion
 
     def simulated_levels(self, error: float) -> tuple[float, float]:
-        """The part of the levels that simulated games use."""
+        """The share of the levels for simulated games."""
         for_harm, for_promotion = self.levels(error)
         return _SIMULATED * for_harm, _SIMULATED * for_promotion
 
     def verdict(self, error: float, *, newer: bool = True) -> Verdict | None:
-        """What the evidence says; None while it says nothing. `newer`: a newer candidate is ready to take its place.
+        """The decision that the evidence allows, or None. `newer`: a newer candidate is ready to replace it.
 
-        Live and simulated games can decide, each at its part of the error level. Where they disagree, live games
-        count: what wins in a simulator may lose on the ladder.
+        Live and simulated games can decide separately, each with its share of the error level. If they disagree, live
+        games count: a winner in a simulator may lose on the ladder.
         """
         for_harm, for_promotion = self.live_levels(error)
         if self.harm.refutes(for_harm):
@@ -149,10 +149,10 @@ class Contest:
         return None
 
     def _slow(self, error: float) -> bool:
-        """Whether its evidence grows so slowly that a newer candidate, which has learned more, should have the games.
+        """Whether its evidence grows so slowly that a newer candidate, which has learned more, should get the games.
 
-        It must be on course to be decided within four times the patience, which doubles with each candidate: where no
-        candidate is much better, one of them is tested to the end.
+        The decision must be expected within four times the patience, which doubles with each candidate. So if no
+        candidate is much better, one of them is eventually tested to the end.
         """
         patience = _PATIENCE * 2 ** (self.budget.candidates - 1)
         if self.seen >= _MOST_COMPARISONS:
@@ -162,7 +162,7 @@ class Contest:
         return bool(self.expected(error) > _ON_COURSE * patience)
 
     def expected(self, error: float) -> float:
-        """How many comparisons a challenger needs in all, live or simulated, if its evidence grows on as so far."""
+        """How many comparisons a challenger needs in total, live or simulated, if its evidence keeps growing."""
         live = comparisons_needed(self.worth, self.stake, self.live_levels(error)[1])
         stake = _simulated_stake(self.budget) if self.mode == "strict" else 1.0
         return min(live, comparisons_needed(self.simulated.worth, stake, self.simulated_levels(error)[1]))
@@ -184,13 +184,13 @@ class Contest:
 
 
 def comparisons_needed(test: SequentialTest, stake: float, error: float) -> float:
-    """How many comparisons a test that began with this stake takes in all, if its capital goes on growing as so far."""
+    """The total number of comparisons for a test with this initial stake, if its capital keeps growing at this rate."""
     growth = math.log(max(test.capital / stake, 1e-9))
     return test.seen * -math.log(error * stake) / growth if growth > 0 else math.inf
 
 
 def contest_from(values: Mapping[str, Any]) -> Contest:
-    """The contest of plain values."""
+    """The contest from plain values."""
     made = dict(values)
     made.pop("squares", None)  # of older versions
     for name in ("harm", "worth"):
@@ -207,7 +207,7 @@ def _test_from(values: Mapping[str, Any]) -> SequentialTest:
 
 
 def line_on_stage(margin: float, before: Contest | None = None, harms: int = 0) -> Contest:
-    """Guard: the line plays, the champion is its control. The tests of harm go on from champion to champion."""
+    """Guard: the line plays, the champion is its control. The tests of harm continue from champion to champion."""
     moving = SequentialTest.moving()
     harm = SequentialTest.fixed() if harms else moving
     simulated_harm = moving
@@ -218,7 +218,7 @@ def line_on_stage(margin: float, before: Contest | None = None, harms: int = 0) 
 
 
 def challenger(mode: Mode, margin: float, budget: Budget | None = None, harms: int = 0) -> Contest:
-    """The champion plays, and a challenger has to show that it is better (strict) or not worse (guard, after harm)."""
+    """The champion plays, and a challenger must be shown to be better (strict) or not worse (guard, after harm)."""
     budget = budget or Budget()
     strict = mode == "strict"
     stake = budget.stake if strict else 1.0
@@ -230,15 +230,15 @@ def challenger(mode: Mode, margin: float, budget: Budget | None = None, harms: i
 
 
 def _simulated_stake(budget: Budget) -> float:
-    """Simulated games share their level out to all candidates: 1/2, 1/6, 1/12 … of it."""
+    """Simulated games divide their level among all candidates: 1/2, 1/6, 1/12 … of it."""
     return 1 / (budget.candidates * (budget.candidates + 1))
 
 
 def block_size(share: float) -> int:
-    """Games of a block in which the one that plays the smaller share plays exactly one."""
+    """The size of a block in which the side with the smaller share plays exactly one game."""
     return max(round(1.0 / share), 2)
 
 
 def place_in_block(size: int, chance: random.Random) -> int:
-    """Which game of a block the smaller share gets: every one is equally likely, so that time favours nobody."""
+    """The position in a block for the smaller share, uniformly drawn, so that no side benefits from the order."""
     return chance.randrange(size)

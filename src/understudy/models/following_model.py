@@ -1,4 +1,4 @@
-"""The model of a bot beside the published one: takes over newer versions, and publishes what was trained here."""
+"""The model of a bot beside the published one: loads newer versions, and publishes what was trained here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FollowingModel:
     ) -> None:
         self.live = live
         self._store = store
-        self._signature = signature  # of the published file, as it was before it was read
+        self._signature = signature  # of the published file, before it was read
         self._chance = chance
         self._writable = writable
 
@@ -41,7 +41,7 @@ class FollowingModel:
             return False
         try:
             signature = self._store.signature()
-            # It could not be published when this agent began. A run that is gone is not begun again in its place.
+            # This agent's model could not be published at its start. If the run was removed, do not create it again.
             if signature is None and self._writable and self._store.model.parent.is_dir():
                 mine = self.live.base
                 self.live.adopt_on_top(publish_if_possible(partial(self._store.create, mine), mine))
@@ -52,8 +52,8 @@ class FollowingModel:
                 self.live.adopt_on_top(head)
         except ModelMissing:
             return False
-        except (ModelError, OSError) as error:  # a game goes on with what it has
-            logger.warning("The newest model cannot be played, version %d is: %s", self.live.version, error)
+        except (ModelError, OSError) as error:  # the game continues with the model it has
+            logger.warning("The newest model cannot be played; version %d plays instead: %s", self.live.version, error)
             return False
         self._signature = signature
         return newer
@@ -70,7 +70,7 @@ class FollowingModel:
         self.live.base.spec.require(state.spec, str(path or "in the store"))
         if path is None or self._store is None:
             self.live.adopt(state)
-        else:  # weights from elsewhere: a change to the published model, which save_model would publish
+        else:  # weights from elsewhere count as a change to the published model, which save_model would publish
             self.live.trainer.restore(state.arrays, state.counters)
         self._chance.restore(state.agent)
 
@@ -85,7 +85,7 @@ class FollowingModel:
         self.publish((), {})
 
     def publish(self, consumed: Sequence[LedgerGame], stats: Mapping[str, Any]) -> None:
-        """Publish what was trained here; the ledger notes which games it learned from (`consumed`)."""
+        """Publish what was trained here; the ledger records which games it learned from (`consumed`)."""
         assert self._store is not None
         state = self._chance.state()
         self.live.publish(self._store, publisher="bot", consumed=consumed, outcome="online", stats=stats, agent=state)

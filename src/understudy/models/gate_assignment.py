@@ -1,4 +1,4 @@
-"""Who plays the next game of a run with a gate: the one on stage, or the one that has the smaller share."""
+"""Which side plays the next game of a run with a gate: the one on stage, or the one with the smaller share."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from understudy.settings import GateSettings
 Role = Literal["line", "champion", "control", "challenger"]
 _CAREFUL_BLOCK = 20  # after harm, the line plays one game in this many at first
 _CAREFUL_COMPARISONS = 3
-_RECENT, _BEFORE, _WORSE = 8, 60, 1.0  # games, games before them, standard errors: what makes the line suspicious
+_RECENT, _BEFORE, _WORSE = 8, 60, 1.0  # recent games, earlier games, standard errors: when the line is suspicious
 _LINE, _CONTROL = 16, 32  # the last games of each, of which those of the line may be worse by as much
 REST = 2 / 3  # of the games that the champion plays then, beside its games as control
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Who plays a game: a role, and the version, None for the newest of the line."""
+    """Who plays a game: a role, and a version (None for the newest of the line)."""
 
     role: Role
     version: int | None = None
@@ -36,7 +36,7 @@ class Assignment:
 def assigned(
     db: sqlite3.Connection, state: GateState, head: int, game: str, opponent: str, chance: random.Random
 ) -> tuple[Assignment, GateState]:
-    """Give out one game against this opponent; the part, and the state after it."""
+    """Assign one game against this opponent; returns the assignment, and the state after it."""
     on_stage = Assignment("line") if state.stage == "line" else Assignment("champion", state.champion)
     state = with_contest(state, head)
     if state.contest is None or (state.stage == "line" and head == state.line_from):
@@ -58,7 +58,7 @@ def assigned(
 
 
 def games_of_block(settings: GateSettings, stage: Stage, contest: Contest, worse: bool) -> int:
-    """Games of the next block, one of which the smaller share plays. `worse` is what `went_worse` found."""
+    """Games of the next block, one of which goes to the smaller share. `worse` is the result of `went_worse`."""
     if stage == "line":
         return 2 if contest.suspected or worse else block_size(settings.control_share)
     if settings.mode == "strict" or (contest.seen >= _CAREFUL_COMPARISONS and contest.mean >= -settings.margin):
@@ -68,7 +68,7 @@ def games_of_block(settings: GateSettings, stage: Stage, contest: Contest, worse
 
 def _last_games(db: sqlite3.Connection) -> tuple[list[float], list[float]]:
     """What the last games of the line and of its control were worth, newest first."""
-    # In the order in which they were given out: a clock may be set back.
+    # In the order of assignment, because a clock may be set back.
     query = "SELECT score, reward FROM gate_games WHERE role = ? AND finished IS NOT NULL ORDER BY rowid DESC LIMIT ?"
     line = db.execute(query, ("line", _RECENT + _BEFORE)).fetchall()
     values = _values([*line, *db.execute(query, ("control", _CONTROL)).fetchall()])
@@ -76,9 +76,9 @@ def _last_games(db: sqlite3.Connection) -> tuple[list[float], list[float]]:
 
 
 def went_worse(values: Sequence[float]) -> bool:
-    """Whether the line's last games, newest first, went much worse than those before: then the control plays more.
+    """Whether the line's recent games, newest first, went much worse than those before; then the control plays more.
 
-    This decides only how games are shared out, before they are played; the verdict does not depend on it.
+    This only decides how games are assigned, before they are played; the verdict does not depend on it.
     """
     recent, before = values[:_RECENT], values[_RECENT : _RECENT + _BEFORE]
     return len(before) >= _RECENT and _is_lower(recent, before)
@@ -99,8 +99,8 @@ def _is_lower(ones: Sequence[float], others: Sequence[float]) -> bool:
 
 
 def _values(games: Sequence[tuple[float | None, float]]) -> list[float]:
-    """What (score, reward) of games say of each: scores if all have one, else rewards."""
+    """One value for each game, from (score, reward): the scores if all games have one, else the rewards."""
     if all(score is not None for score, _ in games):
         return [score for score, _ in games if score is not None]
     worst = min((reward for _, reward in games if math.isfinite(reward)), default=0.0)
-    return [max(reward, worst) for _, reward in games]  # that of a game that broke is minus infinity
+    return [max(reward, worst) for _, reward in games]  # a broken game has a reward of minus infinity

@@ -1,9 +1,8 @@
-"""Which block of the comparison a game belongs to. Games of a block are played against the same opponent.
+"""Assigns games to blocks of the comparison. All games of a block are played against the same opponent.
 
-A block counts when all its games are played. Against a rare opponent, a large block would never be complete:
-it gets blocks of two, and just enough of them that the smaller share stays the same. Opponents that nobody has met
-before share blocks, since most of them may never come again. Who plays which game of a block is random, so that no
-choice of blocks favours anybody.
+A block counts when all its games are played. Against a rare opponent, a large block would never be complete, so it gets
+blocks of two, just enough of them to keep the smaller share. New opponents share blocks, because most of them may never
+come again. Who plays which game of a block is random, so the choice of blocks favours neither side.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from understudy.models.evidence import Played, difference
 from understudy.models.gate_state import GateState
 
 STRANGERS = "(met for the first time)"
-_FEW = 8  # opponents that get large blocks at once
+_FEW = 8  # number of opponents up to which all get large blocks at once
 _SOON = 100.0  # games within which a block should be complete
 _SMALL = 2
 
@@ -54,7 +53,7 @@ class PlayedBlock:
 def take_block(
     db: sqlite3.Connection, state: GateState, block: PlayedBlock, champion: int, candidate: int
 ) -> float | None:
-    """Record the games of such a block, and return what it shows; None if one of them is recorded already."""
+    """Record the games of such a block, and return the difference it shows; None if one of them is already recorded."""
     ours, theirs = ("line", "control") if state.stage == "line" else ("challenger", "champion")
     sides: Sequence[tuple[str, int, list[tuple[str, Played]]]] = (
         (ours, candidate, block.candidate),

@@ -1,4 +1,4 @@
-"""What the evidence of the gate changes: the state after a verdict, with the event that says so in the ledger."""
+"""The effects of evidence: the state after a verdict, with the event that explains it in the ledger."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from understudy.models.store import ModelStore
 
 
 def with_contest(state: GateState, head: int) -> GateState:
-    """The state with a contest if the line is on stage, and no longer has the champion's weights."""
+    """The state with a contest, if the line is on stage and no longer has the champion's weights."""
     if state.stage != "line" or head == state.line_from or state.contest is not None:
         return state
     return begin(state, line_on_stage(state.settings.margin, harms=state.harms))
 
 
 def decided(db: sqlite3.Connection, state: GateState, store: ModelStore, simulated: int | None = None) -> GateState:
-    """The state after what its contest has shown. `simulated` is the version that has just played simulated games."""
+    """The state after the verdict on its contest. `simulated` is the version that has just played simulated games."""
     contest = state.contest
     assert contest is not None
     newer = table.games_learned_since(db, state.asked_from) >= state.settings.candidate_games
@@ -45,7 +45,7 @@ def _decided_on_challenger(db: sqlite3.Connection, state: GateState, contest: Co
         table.add_event(db, "returned", version, state.champion, f"The line is on stage again: {words}")
         return dataclasses.replace(ended, stage="line", agreed=False)
     if verdict == "harm":
-        sentence = f"Candidate {version} was refused, and the line begins again from the champion: {words}"
+        sentence = f"Candidate {version} was refused, and the line restarts from the champion: {words}"
         return taken_off(ended, table.add_event(db, "refused", version, state.champion, sentence))
     table.add_event(db, "dropped", version, state.champion, f"Candidate {version} gives way to a newer one: {words}")
     return ended

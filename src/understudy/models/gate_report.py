@@ -1,4 +1,4 @@
-"""The gate as people and pages see it: who is on stage, who wants to be, the evidence and the last decisions."""
+"""The gate for people and pages: which version is on stage, the candidate, the evidence and the latest decisions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from understudy.models.gate_sentence import Comparisons, Proof, gate_sentence
 from understudy.models.gate_state import GateState, state_from
 from understudy.models.gate_warnings import uninformative_games
 
-_SHOWN_COMPARISONS = 1000  # the newest, of which an interval is computed
-HARM = ("demoted", "refused")  # the events that say that the line was worse
+_SHOWN_COMPARISONS = 1000  # the newest ones, from which an interval is computed
+HARM = ("demoted", "refused")  # the events that mean that the line was worse
 
 
 @dataclass(frozen=True, slots=True)
 class OpponentEvidence:
-    """What the comparisons against one opponent showed, in points per game."""
+    """The result of the comparisons against one opponent, in points per game."""
 
     opponent: str
     comparisons: int
@@ -36,11 +36,11 @@ class GateReport:
 
     mode: Mode
     on_stage: int
-    """The version that bots play with, apart from the games of a comparison."""
+    """The version that bots play with, outside the games of a comparison."""
     champion: int
     since: float
     candidate: int | None
-    """What is compared with the champion: the newest version of the line, or the challenger."""
+    """The version that is compared with the champion: the newest of the line, or the challenger."""
     comparisons: int
     mean: float | None
     low: float | None
@@ -61,13 +61,13 @@ class GateReport:
     events: tuple[Event, ...]
     sentence: str
     expected: int | None = None
-    """How many more comparisons decide for the challenger if its evidence grows as so far; None without growth."""
+    """How many more comparisons decide for the challenger if its evidence keeps growing; None if it does not grow."""
     blind: str | None = None
     """Why its newest games cannot decide anything; None if they can."""
 
     @property
     def last_harm(self) -> Event | None:
-        """The last time the line was taken off or refused, unless it has been on stage again since."""
+        """The last time that the line was taken off or refused, unless it has returned to the stage since."""
         for event in reversed(self.events):
             if event.what in HARM:
                 return event
@@ -90,7 +90,7 @@ def gate_report(ledger_path: Path) -> GateReport | None:
 
 
 def report_of(ledger: GateLedger) -> GateReport | None:
-    """The same, of an open ledger."""
+    """The report, from an open ledger."""
     found, head = ledger.state(), ledger.head()
     if found is None or head is None:
         return None
@@ -109,7 +109,7 @@ def report_of(ledger: GateLedger) -> GateReport | None:
 
 
 def _waiting(ledger: GateLedger, state: GateState) -> int:
-    """How many games the line has to learn from before there is another candidate; 0 if none is waited for."""
+    """The number of games that the line must learn from before the next candidate; 0 if none is expected."""
     if state.stage == "line" or state.contest is not None or state.settings.mode == "off":
         return 0
     learned = ledger.query("SELECT coalesce(sum(games), 0) FROM versions WHERE version > ?", (state.asked_from,))
@@ -124,7 +124,7 @@ def _expected(contest: Contest | None, error: float) -> int | None:
 
 
 def _proof(ledger: GateLedger, state: GateState) -> Proof | None:
-    """What the champion showed beside the one before, in live or simulated games: whichever are more."""
+    """The champion's evidence against its predecessor, from live or simulated games, whichever are more."""
     won = contest_won(ledger, state.champion)
     if won is None:
         return None

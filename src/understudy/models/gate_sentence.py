@@ -1,4 +1,4 @@
-"""The gate in one sentence: who is on stage, since when, and how it did beside the other version."""
+"""The gate in one sentence: which version is on stage, since when, and how it did against the other version."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from understudy.models.evidence import interval
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """What comparisons of two versions showed: the mean difference with its interval, from -1 to 1."""
+    """The evidence on two versions: the mean difference with its interval, from -1 to 1."""
 
     count: int
     mean: float
     low: float
     high: float
     simulated: bool
-    """Whether both played the same simulated games; live games are against the same opponents."""
+    """Whether both played the same simulated games; live games are only against the same opponents."""
     results: bool
-    """Whether the games have results. Without them rewards were compared, and nobody won a game."""
+    """Whether the games have results. Otherwise rewards were compared, and no game was won."""
     ties: bool
 
     @classmethod
@@ -37,7 +37,7 @@ class Comparisons:
         return cls(len(differences), mean, low, high, simulated, results, ties)
 
     def told(self, who: str, other: str, *, past: bool = False) -> str:
-        """In words: in which share of the games the first did better; without results, by the sums of rewards."""
+        """In words: the share of the games in which the first did better; without results, by the sums of rewards."""
         if self.count == 1:
             return f"{who} and {other} were compared once, which says little"
         games = "the same {} games" if self.simulated else "{} comparisons against the same opponents"
@@ -49,11 +49,11 @@ class Comparisons:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a champion showed beside the champion before it."""
+    """The evidence of a champion against its predecessor."""
 
     beaten: int
     alone: bool
-    """Whether all games were its own; otherwise earlier versions of the line played some."""
+    """Whether it played all these games; otherwise earlier versions of the line played some."""
     found: Comparisons
 
 
@@ -68,10 +68,10 @@ def gate_sentence(
     proof: Proof | None,
     waiting: int = 0,
 ) -> str:
-    """Who is on stage and on which evidence.
+    """Which version is on stage, and on what evidence.
 
-    `found` is that of the comparison that goes on; `seen` counts its live comparisons, those of other machines too.
-    `waiting` is how many games the line has to learn from before there is another candidate.
+    `found` is the evidence of the present comparison; `seen` counts its live comparisons, including other machines'.
+    `waiting` is the number of games that the line must learn from before the next candidate.
     """
     shown = list(found)
     if on_stage == champion:
@@ -100,6 +100,6 @@ def _capital(text: str) -> str:
 
 
 def _clock(at: float) -> str:
-    """The time of day; with its date unless it is today's."""
+    """The time of day, with the date unless it is today."""
     then = time.localtime(at)
     return time.strftime("%H:%M" if time.localtime()[:3] == then[:3] else "%Y-%m-%d %H:%M", then)

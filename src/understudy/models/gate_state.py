@@ -1,4 +1,4 @@
-"""The state of the gate, and how each decision changes it. Pure; `gate.py` keeps it on disk."""
+"""The state of the gate, and how each decision changes it. Pure functions; `gate.py` stores the state."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from understudy.models.contest import Contest, Stage, Verdict, challenger, conte
 from understudy.models.evidence import Budget
 from understudy.settings import GateSettings
 
-_FORMER_CHAMPIONS = 3  # that stay pinned
-_UNPLAYED = 3  # candidates refused in a row before they played; then the line begins again from the champion
+_FORMER_CHAMPIONS = 3  # former champions that stay pinned
+_UNPLAYED = 3  # candidates refused in a row before they played, after which the line restarts from the champion
 
 
 @dataclass(frozen=True, slots=True)
 class GateState:
-    """Who is on stage, and what is being compared. It is in the ledger as JSON."""
+    """Which version is on stage, and what is being compared. It is stored in the ledger as JSON."""
 
     settings: GateSettings
     champion: int
     since: float
     stage: Stage
     line_from: int
-    """The version from which the line last began, with the champion's weights."""
+    """The version from which the line last started, with the champion's weights."""
     asked_from: int
     """Games learned from after this version count towards the next candidate."""
     contest: Contest | None = None
     number: int = 0
-    """Of the contest."""
+    """The number of the contest."""
     challenger: int | None = None
     budget: Budget = field(default_factory=Budget)
     former: tuple[int, ...] = ()
     restart: int | None = None
-    """The event after which the line has to begin again from the champion, until that is done."""
+    """The event after which the line must restart from the champion, until that is done."""
     harms: int = 0
-    """How often the line was taken off since there was another champion."""
+    """How often the line was taken off since the last promotion."""
     agreed: bool = False
-    """Whether the files are as this state wants them."""
+    """Whether the files agree with this state."""
     unplayed: int = 0
     """How many candidates in a row were refused before they played a game."""
     first: int = 0
-    """The version with which the run began; 0 if the gate began later and does not know."""
+    """The version with which the run began; 0 if the gate began later and it is not known."""
 
     def pins(self) -> dict[int, str]:
-        """What must not be pruned."""
+        """The versions that must not be pruned."""
         pins = {self.first: "first version"} if self.first else {}
         pins |= dict.fromkeys(self.former[-_FORMER_CHAMPIONS:], "former champion")
         if self.challenger is not None:
@@ -65,7 +65,7 @@ class GateState:
 
 
 def state_from(values: Mapping[str, Any]) -> GateState:
-    """The state of plain values."""
+    """The state from plain values."""
     made = dict(values)
     made["settings"] = GateSettings(**made["settings"])
     made["contest"] = None if made["contest"] is None else contest_from(made["contest"])
@@ -75,13 +75,13 @@ def state_from(values: Mapping[str, Any]) -> GateState:
 
 
 def first_state(head: int, settings: GateSettings) -> GateState:
-    """The state of a run that had no gate: its newest version is the first champion."""
+    """The state of a run without a gate so far: its newest version is the first champion."""
     stage: Stage = "champion" if settings.mode == "strict" else "line"
     return GateState(settings, head, time.time(), stage, head, head, first=head)
 
 
 def in_mode(state: GateState, settings: GateSettings, head: int) -> GateState:
-    """The state after a change of mode. What the line was while no gate looked becomes the first champion."""
+    """The state after a change of mode. The version that was on stage without a gate becomes the first champion."""
     stage: Stage = "champion" if settings.mode == "strict" else "line"
     state = dataclasses.replace(
         state, stage=stage, contest=None, challenger=None, budget=Budget(), restart=None, agreed=False
@@ -97,13 +97,13 @@ def begin(state: GateState, contest: Contest) -> GateState:
 
 
 def wants_candidate(state: GateState, learned: int) -> bool:
-    """Whether a challenger is wanted, and `learned` games are enough for one."""
+    """Whether a challenger is wanted and `learned` games are enough for one."""
     wanted = state.stage == "champion" and state.contest is None and state.settings.mode != "off"
     return wanted and state.restart is None and learned >= state.settings.candidate_games
 
 
 def refused_unplayed(state: GateState, head: int, event: int) -> GateState:
-    """The state after recorded games spoke against the newest version; after several in a row the line restarts."""
+    """The state after recorded games led to a refusal of the newest version; after several, the line restarts."""
     state = dataclasses.replace(state, asked_from=head, unplayed=state.unplayed + 1)
     if state.unplayed < _UNPLAYED:
         return state
@@ -120,7 +120,7 @@ def appointed(state: GateState, head: int, learned: int) -> GateState:
 
 
 def crowned(state: GateState, version: int) -> GateState:
-    """The state with another champion; what was compared with the one before is over."""
+    """The state with another champion; the comparison with the previous one ends."""
     if version == state.champion:
         return state
     line_from = version if state.stage == "line" else state.line_from
@@ -139,7 +139,7 @@ def crowned(state: GateState, version: int) -> GateState:
 
 
 def taken_off(state: GateState, event: int) -> GateState:
-    """The state after harm: the champion is on stage, and the line begins again from it."""
+    """The state after harm: the champion is on stage, and the line restarts from it."""
     return dataclasses.replace(
         state,
         stage="champion",
@@ -154,12 +154,12 @@ def taken_off(state: GateState, event: int) -> GateState:
 def required(state: GateState | None) -> GateState:
     """The state of a gate that is in use; RunDirError if there is none."""
     if state is None or state.settings.mode == "off":
-        raise RunDirError("There is no gate in this run: gate.mode is off, so that the newest version plays.")
+        raise RunDirError("There is no gate in this run: gate.mode is off, so the newest version plays.")
     return state
 
 
 def told(state: GateState, contest: Contest, verdict: Verdict) -> str:
-    """The evidence that decided, in words."""
+    """The evidence that led to a decision, in words."""
     name = "harm" if verdict == "harm" else "worth"
     test, needed = getattr(contest, name), 1 / contest.live_levels(state.settings.error)[verdict != "harm"]
     seen, mean, games = contest.seen, contest.mean, "against the same opponents"

@@ -1,30 +1,31 @@
-"""How sure one can be of a share of games won."""
+"""Confidence intervals for shares of games won and for means."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-Z95 = 1.96  # standard deviations that hold 95 % of a normal distribution
+Z95 = 1.96  # standard deviations on each side that contain 95 % of a normal distribution
 
 
 def wilson(successes: float, n: float) -> tuple[float, float]:
-    """The 95 % confidence interval of a share (Wilson 1927): also right for few games and for rates near 0 and 1."""
+    """The 95 % confidence interval of a share (Wilson 1927), also valid for few games and for shares near 0 and 1."""
     if n == 0:
         return 0.0, 1.0
     share = successes / n
     middle = share + Z95**2 / (2 * n)
     spread = Z95 * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n**2))
     low, high = (middle - spread) / (1 + Z95**2 / n), (middle + spread) / (1 + Z95**2 / n)
-    # Exactly 0 and 1 where they belong, in spite of rounding: an Elo of 1 − 1e-16 is a large number, not infinity.
+    # Exactly 0 and 1 at the ends, in spite of rounding: an Elo of 1 − 1e-16 would be a large number instead of
+    # infinity.
     return 0.0 if successes <= 0 else max(low, 0.0), 1.0 if successes >= n else min(high, 1.0)
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % confidence interval of a mean, by Student's t; infinite for a single value.
 
-    The quantile of t with n degrees of freedom is the expansion by powers of 1/n (Abramowitz & Stegun 26.7.5), which is
-    within 1 % from 3 degrees on; the first two are exact.
+    The quantile of t with n degrees of freedom is computed from the expansion in powers of 1/n (Abramowitz & Stegun
+    26.7.5), which is within 1 % from 3 degrees on; the first two are exact.
     """
     n = len(values)
     if n < 2:

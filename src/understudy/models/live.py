@@ -1,6 +1,6 @@
-"""A model in memory: the network that plays and the trainer that changes it, made from what the store holds.
+"""A model in memory: the network that plays and the trainer that changes it, built from the stored model.
 
-Bot and learner both work with this, so that what is trained is what plays.
+Bot and learner both use it, so the trained model is the one that plays.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from understudy.settings import NetworkSettings, Settings, TrainingSettings
 
 logger = logging.getLogger(__name__)
 
-_MOST_OUTLIERS = 20  # features that are named; of a state that is wrong altogether it need not be all
+_MOST_OUTLIERS = 20  # features that are named in a message; if a whole state is wrong, not all need to be
 
 
 class Interface(NamedTuple):
-    """What goes into a model and what comes out of it."""
+    """The inputs and outputs of a model."""
 
     state_dim: int
     actions: tuple[str, ...]
     features_hash: str | None = None
     features: tuple[str, ...] | None = None
     renamed: Mapping[str, str] = MappingProxyType({})
-    """Old names of features and actions, and what they are called now."""
+    """Old names of features and actions → their present names."""
 
 
 def new_model(interface: Interface, network: NetworkSettings, training: TrainingSettings, seed: int) -> ModelState:
@@ -64,8 +64,9 @@ def open_model(
 ) -> LiveModel:
     """The published model if there is one that fits, else a new one.
 
-    What neither `settings` nor the given values say is as the published model has it, else the default. With `publish`,
-    a new model, and a change of the training settings or feature names, are published, so that the learner knows them.
+    Settings that neither `settings` nor the given values set are those of the published model, else the defaults. With
+    `publish`, a new model, and a change of the training settings or feature names, are published, so that the learner
+    gets them.
     """
     try:
         head = None if store is None else store.load(playable=True)
@@ -89,7 +90,7 @@ def open_model(
     head = named
     changed = dataclasses.replace(
         head,
-        spec=dataclasses.replace(head.spec, network=network),  # the same but for its backend
+        spec=dataclasses.replace(head.spec, network=network),  # identical except for its backend
         training=training,
         features=interface.features or head.features,
     )
@@ -108,7 +109,7 @@ def _with_names(head: ModelState, interface: Interface) -> tuple[ModelState, str
 
 
 def publish_if_possible(publish: Callable[[], ModelState], otherwise: ModelState) -> ModelState:
-    """What `publish` returns; `otherwise`, with a warning, on a disk that cannot take it: no reason not to play."""
+    """The result of `publish`. On a read-only or full disk, `otherwise` with a warning: the bot can still play."""
     try:
         return publish()
     except (OSError, RunDirError) as error:
@@ -117,7 +118,7 @@ def publish_if_possible(publish: Callable[[], ModelState], otherwise: ModelState
 
 
 def trained_by(store: ModelStore, head: ModelState, training: TrainingSettings) -> ModelState:
-    """The head with these training settings, published if they differ from those it has."""
+    """The head with these training settings, published if they differ from its own."""
     return _put_changed(store, head, dataclasses.replace(head, training=training))
 
 
@@ -128,7 +129,7 @@ def _put_changed(store: ModelStore, head: ModelState, changed: ModelState) -> Mo
 
 
 class LiveModel:
-    """Network and trainer of one model version, and what training has made of it since."""
+    """Network and trainer of one model version, including all training since."""
 
     def __init__(self, state: ModelState) -> None:
         spec = state.spec
@@ -140,7 +141,7 @@ class LiveModel:
 
     @property
     def version(self) -> int:
-        """The version that is played, or that training began from."""
+        """The version that plays, or from which training started."""
         return self.base.version
 
     @property
@@ -150,12 +151,12 @@ class LiveModel:
         return Expected(spec.state_dim, len(spec.actions), spec.features_hash)
 
     def feature_name(self, index: int) -> str:
-        """What to call a feature in front of people."""
+        """The name of a feature for people."""
         names = self.base.features
         return f"feature {index}" if names is None or index >= len(names) else names[index]
 
     def facts(self, update: UpdateStats, games: Sequence[str] = ()) -> dict[str, Any]:
-        """What an update did, as plain values for ledger and log; its outliers by the names of feature and game."""
+        """The results of an update as plain values for ledger and log; outliers with the names of feature and game."""
         outliers = [
             {
                 "feature": self.feature_name(outlier.feature),
@@ -168,20 +169,20 @@ class LiveModel:
 
     @property
     def exploration(self) -> float:
-        """The share of random decisions, which halves its way to its end with the games learned from."""
+        """The share of random decisions; its distance to the final value halves with the games learned from."""
         training = self.base.training
         left: float = 0.5 ** (self.trainer.counters()["games"] / training.exploration_half_life)
         return training.exploration_final + (training.exploration - training.exploration_final) * left
 
     @property
     def commitment(self) -> float:
-        """The share of games that keep to one action, which halves its way to nothing."""
+        """The share of games that are trials; it halves with the number of games learned from."""
         training = self.base.training
         left: float = 0.5 ** (self.trainer.counters()["games"] / training.commitment_half_life)
         return training.commitment * left
 
     def adopt(self, state: ModelState) -> None:
-        """Take over another version of this model, weights, optimizer and all; training since the base is forgotten."""
+        """Replace everything by another version of this model, optimizer included; later training is discarded."""
         self.base.spec.require(state.spec, f"version {state.version}")
         if state.training != self.base.training:
             self.trainer = Trainer(self.network, state.training, state.seed)
@@ -189,7 +190,7 @@ class LiveModel:
         self.base = state
 
     def adopt_on_top(self, head: ModelState) -> None:
-        """Take over a newer version and keep what was trained here since the base."""
+        """Switch to a newer version and keep what was trained here since the base."""
         mine = self.export()
         changed = any(not np.array_equal(array, self.base.arrays[name]) for name, array in mine.arrays.items())
         ahead = rebase(head, self.base, mine) if changed else head
@@ -198,7 +199,7 @@ class LiveModel:
             self.trainer.restore(ahead.arrays, ahead.counters)
 
     def export(self) -> ModelState:
-        """The model as it is now, independent of what is trained later."""
+        """The present model, independent of later training."""
         return dataclasses.replace(self.base, arrays=self.trainer.state_arrays(), counters=self.trainer.counters())
 
     def publish(

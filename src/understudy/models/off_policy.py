@@ -1,9 +1,9 @@
-"""What recorded games say about a candidate before it plays one: this may refuse a candidate, never promote it.
+"""Off-policy check of a candidate on recorded games, before it plays. It may refuse a candidate, never promote it.
 
-Every decision was recorded with the probability it was drawn with, so that it can be weighted by how much more often
-the candidate would have made it. The estimate of what the candidate gains is doubly robust: the result of a game minus
-the value of the state, weighted. It is of first order: it counts what the candidate's decisions are worth in the states
-that the recorded games reached, and says nothing about states that only the candidate would reach.
+Every decision was recorded with the probability it was drawn with, so it can be weighted by how much more often the
+candidate would have made it. The estimate of the candidate's gain is doubly robust: the result of a game minus the
+value of the state, weighted. It is a first-order estimate: it values the candidate's decisions in the states that the
+recorded games reached, and says nothing about states that only the candidate would reach.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from understudy.models.intervals import Z95
 from understudy.models.live import LiveModel
 
 _REFUSAL = 3.5  # standard errors below zero
-_LEAST_GAMES, _LEAST_EFFECTIVE = 20, 200.0  # games, and effective decisions, below which nothing is refused
+_LEAST_GAMES, _LEAST_EFFECTIVE = 20, 200.0  # games, and effective decisions, that are needed for a refusal
 _MOST_WEIGHT = 20.0
 _LEAST_PROBABILITY = 1e-12
 
@@ -34,28 +34,28 @@ _Float64s = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class OffPolicyCheck:
-    """A candidate beside the champion, on recorded games."""
+    """The comparison of a candidate with the champion on recorded games."""
 
     candidate: int
     champion: int
     games: int
     decisions: int
     effective: float
-    """As many decisions of the candidate itself would say as much."""
+    """Effective sample size: the number of the candidate's own decisions that would be as informative."""
     kl: float
-    """KL(champion ‖ candidate), mean over the states."""
+    """KL(champion ‖ candidate), the mean over the states."""
     differing: float
-    """The share of states in which the two have different most probable actions."""
+    """The share of states in which their most probable actions differ."""
     gain: float
-    """Estimated gain per game, in points where games have results, else in rewards."""
+    """Estimated gain per game: in points if games have results, else in rewards."""
     low: float
     high: float
-    """Of the gain, a 95 % interval."""
+    """The upper bound of the gain's 95 % interval."""
     refused: bool
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """The result in words."""
         return (
             f"on {self.games} recorded games (as good as {self.effective:.0f} of {self.decisions} decisions of its "
             f"own) version {self.candidate} decides differently in {self.differing:.0%} of the states, KL {self.kl:.3g}"
@@ -103,7 +103,7 @@ def _policy(model: LiveModel, batch: Batch, exploration: float) -> tuple[_Float6
 
 
 def _outcomes(episodes: Sequence[Episode], gamma: float) -> _Float64s:
-    """(N,) what each decision led to: the result of its game, or its return where a game has no such result."""
+    """(N,) the outcome of each decision: the result of its game or, without one, its return."""
     scores = [score(episode.meta.result, truncated=episode.meta.truncated) for episode in episodes]
     if all(found is not None for found in scores):
         return np.repeat(np.array(scores, np.float64), [len(episode.actions) for episode in episodes])
@@ -120,7 +120,7 @@ def _gain(new: _Float64s, old: _Float64s, values: _Float64s, outcomes: _Float64s
 
 
 def _baseline(values: _Float64s, outcomes: _Float64s) -> _Float64s:
-    """The outcome that the champion's value of a state predicts, by the line of least squares."""
+    """The outcome that the champion's value of a state predicts, by linear least squares."""
     spread = float(values.var())
     slope = float(np.cov(values, outcomes, bias=True)[0, 1]) / spread if spread > 1e-12 else 0.0
     baseline: _Float64s = outcomes.mean() + slope * (values - values.mean())

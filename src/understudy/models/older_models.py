@@ -1,4 +1,4 @@
-"""Models of earlier versions of this program, completed to the networks of today: they decide as before, and learn."""
+"""Upgrades models of earlier versions of Understudy to the present networks: they play as before, and learn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VECTORS = ("parameters", "adam_m", "adam_v")
 
 
 def with_skip_layers(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> tuple[Layout, dict[str, NDArray[Any]]]:
-    """Beside hidden layers there is a matrix from the inputs straight to the outputs; older models get one of zeros."""
+    """Add the matrix of zeros from the inputs directly to the outputs that older models with hidden layers lack."""
     parts: list[tuple[str, tuple[int, ...]]] = []
     vectors: dict[str, list[NDArray[Any]]] = {name: [] for name in _VECTORS}
     shapes, offset = dict(layout), 0
@@ -26,7 +26,7 @@ def with_skip_layers(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> tupl
             skip = (shapes[f"{prefix}hidden0"][0] - 1, shape[1])
             parts.append((f"{prefix}skip", skip))
             for vector, pieces in vectors.items():
-                # Adam has one scale for each part: that of the head is about right.
+                # Adam has one scale for each part; that of the head is a reasonable choice.
                 scale = arrays[vector][offset] if vector == "adam_v" else 0
                 pieces.append(np.full(math.prod(skip), scale, arrays[vector].dtype))
         parts.append((name, shape))

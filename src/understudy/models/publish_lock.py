@@ -15,7 +15,7 @@ LOCK_SECONDS = 20.0  # publishing takes milliseconds; a bot on a ladder must exi
 
 @contextmanager
 def turn(path: Path, timeout: float) -> Iterator[bool]:
-    """A turn at training; False if others held the lock for `timeout` seconds, or if no lock is possible here."""
+    """A turn at training. False if others held the lock for `timeout` seconds, or if locks do not work here."""
     lock = FileLock(path, what="training on a game")
     try:
         taken = lock.acquire(timeout=timeout)
@@ -29,7 +29,7 @@ def turn(path: Path, timeout: float) -> Iterator[bool]:
 
 @contextmanager
 def publishing(path: Path, ledger_path: Path) -> Iterator[Ledger]:
-    """The ledger, while nobody else publishes."""
+    """The ledger, under the lock for publishing."""
     lock = FileLock(path, what="publishing a model")
     if not lock.acquire(timeout=LOCK_SECONDS):
         holder = read_holder(path) or {}

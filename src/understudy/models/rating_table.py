@@ -8,7 +8,7 @@ from understudy.models.ratings import Rating, Ratings
 
 
 def show(ratings: Ratings, names: set[str], say: Callable[[str], object] = print) -> None:
-    """The table; contestants of earlier games are in it too."""
+    """Print the table, which includes contestants of earlier games."""
     rows = ratings.table
     width = max((len(row.player) for row in rows), default=8)
     say(f"{'':>3} {'player':<{width}} {'Elo':>6} {'95 %':>14} {'games':>6} {'score':>6} {'stronger than next':>19}")

@@ -1,9 +1,9 @@
-"""Ratings: one joint fit over all recorded games, with draws, the first move, anchors and intervals.
+"""Ratings: one joint fit over all recorded games, with draws, first-move advantage, anchors and intervals.
 
-The model is Bradley and Terry's with Davidson's draws: with z = (r_first − r_second + advantage) / 2, winning is
-proportional to e^z, losing to e^−z, drawing to e^drawing. All parameters are found together by Newton's method on the
-log-posterior, which is concave; a weak normal prior keeps the rating of somebody who won everything finite. Updating
-ratings game by game would drift, and give no intervals.
+The model is Bradley and Terry's with Davidson's draws: with z = (r_first − r_second + advantage) / 2, the probability
+of a win is proportional to e^z, of a loss to e^−z, of a draw to e^drawing. All parameters are found together by
+Newton's method on the log-posterior, which is concave; a weak normal prior keeps the rating of a player who won
+everything finite. Updating ratings game by game would drift and give no intervals.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class PairResults:
-    """Games of two players, seen by the one who moves first."""
+    """Games of two players, from the view of the one who moves first."""
 
     first: str
     second: str
@@ -37,7 +37,7 @@ class PairResults:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A player's strength in Elo, with a 95 % interval; an anchor's is given."""
+    """A player's strength in Elo, with a 95 % interval; an anchor's rating is fixed."""
 
     player: str
     elo: float
@@ -45,7 +45,7 @@ class Rating:
     high: float
     games: int
     score: float
-    """Points, a draw being half a point, as a share of the games."""
+    """Points as a share of the games; a draw is half a point."""
     anchor: bool = False
 
 
@@ -55,7 +55,7 @@ class Ratings:
 
     table: tuple[Rating, ...]
     advantage: float
-    """Of the first move, in Elo."""
+    """The advantage of the first move, in Elo."""
     _places: Mapping[str, int]
     _means: _Floats
     _covariance: _Floats
@@ -83,7 +83,7 @@ def fit(results: Iterable[PairResults], anchors: Mapping[str, float] | None = No
 
 
 def log_posterior(x: _Floats, games: Sequence[PairResults], places: Mapping[str, int]) -> float:
-    """What the fit makes as large as possible: x holds all ratings, then advantage and drawing."""
+    """The function that the fit maximises: x holds all ratings, then advantage and drawing."""
     total = -float(np.sum((x / _spreads(len(x))) ** 2)) / 2
     for found in games:
         z = (x[places[found.first]] - x[places[found.second]] + x[-2]) / 2
@@ -119,7 +119,7 @@ def _fit(
         step[free] = np.linalg.solve(information[np.ix_(free, free)], gradient[free])
         length = 1.0
         while (value := log_posterior(x + length * step, games, places)) < best and length > _CLOSE:
-            length /= 2  # Newton's step may go too far where a result was nearly certain
+            length /= 2  # Newton's step may be too long if a result was nearly certain
         x, best = x + length * step, max(value, best)
         if np.abs(step).max() < _CLOSE:
             break

@@ -1,7 +1,7 @@
 """Is one player stronger than another by some Elo? A sequential probability ratio test on pairs of games.
 
-The two games of a pair have the same start with sides exchanged, so that a start that favours one side does not add to
-the noise. The likelihood ratio is that of a normal distribution with the measured variance, as in engine testing.
+The two games of a pair have the same start with sides exchanged, so a start that favours one side does not add noise.
+The likelihood ratio is that of a normal distribution with the measured variance, as in engine testing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Sprt:
 
     @classmethod
     def asked(cls, bounds: Sequence[float] | None) -> Self | None:
-        """The test that `--sprt ELO0 ELO1` asks for, if it was given."""
+        """The test for `--sprt ELO0 ELO1`, if it was given."""
         if bounds is None:
             return None
         elo0, elo1 = bounds
@@ -40,11 +40,11 @@ class Sprt:
 
     @property
     def bound(self) -> float:
-        """The log-likelihood ratio that decides, with either sign."""
+        """The absolute log-likelihood ratio at which the test decides."""
         return math.log((1 - self.error) / self.error)
 
     def log_ratio(self, pairs: Sequence[float]) -> float:
-        """The log-likelihood ratio of pairs; each is the share of its points, 0 to 1."""
+        """The log-likelihood ratio of pairs; each is the first player's share of the pair's points, 0 to 1."""
         n = len(pairs)
         if n < _LEAST_PAIRS:
             return 0.0
@@ -54,16 +54,16 @@ class Sprt:
         return n * (high - low) * (2 * mean - low - high) / (2 * variance)
 
     def decided(self, pairs: Sequence[float]) -> Literal["stronger", "not stronger"] | None:
-        """The decision, or None while there is none."""
+        """The decision; None if there is none yet."""
         ratio = self.log_ratio(pairs)
         return "stronger" if ratio >= self.bound else "not stronger" if ratio <= -self.bound else None
 
     def progress(self, pairs: Sequence[float]) -> str:
-        """The log-likelihood ratio and its bounds, as a line of progress shows them."""
+        """The log-likelihood ratio and its bounds, for a line of progress."""
         return f"LLR {self.log_ratio(pairs):+.2f}, bounds ±{self.bound:.2f}"
 
     def verdict(self, first: str, second: str, pairs: Sequence[float]) -> str:
-        """What the pairs say of the first player, in one sentence."""
+        """What the pairs show about the first player, in one sentence."""
         played = f"{2 * len(pairs)} games ({self.progress(pairs)})"
         claim = f"than {second} by {self.elo1:g} rather than {self.elo0:g} Elo"
         if (found := self.decided(pairs)) is None:
@@ -72,5 +72,5 @@ class Sprt:
 
 
 def expected_score(elo: float) -> float:
-    """The share of the points that a player gets who is stronger by so much."""
+    """The expected share of the points for a player who is stronger by this much Elo."""
     return 1 / (1 + 10 ** (-elo / 400))

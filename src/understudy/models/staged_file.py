@@ -1,7 +1,7 @@
 """The file that bots load while the gate keeps it apart from the learner's line, and whether somebody has replaced it.
 
-The ledger has the digest of what was put there. During a change both contents are expected, so that a process killed
-in between is not taken for a person.
+The ledger has the hash of the file that the gate put there. During a change, both contents are valid, so that an
+interrupted change is not mistaken for a person's.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ Stamp = tuple[int, int, int]
 
 
 class StagedFile:
-    """The file of the model on stage, as one process sees it."""
+    """The file of the model on stage, as seen by one process."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._own: Stamp | None = None
-        """Of the file when it was last seen to be what the gate had put there."""
+        """The file's stamp when it was last known to be the gate's."""
 
     def looks_unchanged(self) -> bool:
-        """Whether the file is the one that was seen last; costs one call to the operating system."""
+        """Whether the file is the same as last time; takes one system call."""
         return self._own is not None and self._stamp() == self._own
 
     def is_own(self, ledger: Ledger) -> bool:
-        """Whether the file holds what the gate put there. Ledgers of older versions do not know: then it does."""
+        """Whether the file is the one that the gate put there. True if the ledger of an older version does not know."""
         stamp = self._stamp()
         own = not is_replaced(self.path, ledger)
         if own:
@@ -45,7 +45,7 @@ class StagedFile:
 
     @contextmanager
     def changing_to(self, ledger: Ledger, content: bytes) -> Iterator[None]:
-        """Let the file be replaced by this content within the block."""
+        """Context manager: allow the file to be replaced by this content."""
         before = _content(self.path)
         ledger.record_staged([_digest(part) for part in (before, content) if part is not None])
         yield
@@ -60,7 +60,7 @@ class StagedFile:
     def usable(self, ledger: Ledger, head: ModelState | None, champion: Callable[[], bytes]) -> ModelState | None:
         """The model in the file, with the features and actions of the head.
 
-        None if it is missing or no bot could play with it: the champion takes its place, and it gets another name.
+        None if it is missing or unusable for bots; then it is renamed, and the champion replaces it.
         """
         try:
             found = read_model(self.path)
@@ -81,7 +81,7 @@ class StagedFile:
             move(self.path, aside)
         except FileNotFoundError:
             return ""
-        return f" It is {aside.name} now."
+        return f" It was renamed to {aside.name}."
 
     def _stamp(self) -> Stamp | None:
         try:
@@ -92,7 +92,7 @@ class StagedFile:
 
 
 def is_replaced(path: Path, ledger: Ledger) -> bool:
-    """Whether the file on stage, kept apart from the line, is not what the gate put there. Old ledgers do not know."""
+    """Whether somebody replaced the file on stage, kept apart from the line. False if an old ledger does not know."""
     digests, content = ledger.staged(), _content(path)
     return bool(digests) and (content is None or _digest(content) not in digests)
 

@@ -1,4 +1,4 @@
-"""A model as it is on disk: weights, optimizer, normaliser, counters and settings, in one `.npz` file."""
+"""A model on disk: weights, optimizer, normaliser, counters and settings, in one `.npz` file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Layout = tuple[tuple[str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What a model takes in and gives out; two models with the same spec can take each other's place."""
+    """Inputs, outputs and network of a model; models with the same spec are interchangeable."""
 
     state_dim: int
     actions: tuple[str, ...]
@@ -36,7 +36,7 @@ class ModelSpec:
     layout: Layout
 
     def require(self, other: ModelSpec, where: str) -> None:
-        """Raise ModelMismatch, saying what differs, unless `other` (found at `where`) fits this spec."""
+        """Raise ModelMismatch with the differences unless `other` (found at `where`) fits this spec."""
         differences = [
             f"{name}: {theirs!r} there, {ours!r} here"
             for name, theirs, ours in (
@@ -65,7 +65,7 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """Everything that a restart needs to go on. The arrays are never changed in place."""
+    """Everything that a restart needs. The arrays are never changed in place."""
 
     spec: ModelSpec
     training: TrainingSettings
@@ -90,7 +90,7 @@ class ModelState:
 
 
 def rebase(head: ModelState, base: ModelState, trained: ModelState) -> ModelState:
-    """Apply to `head` what training changed between `base` and `trained`, so that neither update is lost."""
+    """Apply the change from `base` to `trained` to `head`, so that neither update is lost."""
     trained.spec.require(head.spec, f"version {head.version}")
     arrays, counters = merged(*(Learned(state.arrays, state.counters) for state in (head, base, trained)))
     return dataclasses.replace(
@@ -127,11 +127,11 @@ def to_bytes(state: ModelState) -> bytes:
 
 
 def read_model(path: Path) -> ModelState:
-    """Read a model file; ModelMissing if there is none, ModelDamaged if it cannot be understood."""
+    """Read a model file; ModelMissing if there is none, ModelDamaged if it is not valid."""
     try:
         arrays = read_npz(path, max_bytes=MAX_BYTES, error=ModelDamaged)
     except (FileNotFoundError, NotADirectoryError):
-        raise ModelMissing(f"There is no model at {path}; a bot makes it, or `understudy selfplay`.") from None
+        raise ModelMissing(f"There is no model at {path}; a bot or `understudy selfplay` makes one.") from None
     try:
         meta = json.loads(arrays.pop("meta").item())
         if meta["schema"] != SCHEMA:
@@ -164,9 +164,9 @@ def read_model(path: Path) -> ModelState:
 
 
 def _names(found: Any) -> tuple[str, ...] | None:
-    """Feature names as a file has them; files of earlier versions have none."""
+    """Feature names in a file; files of earlier versions have none."""
     if found is None:
         return None
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise TypeError("its feature names are no list of names")
+        raise TypeError("its feature names are not a list of names")
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Games between two contestants, in batches: two matches with the same start and sides exchanged make a pair."""
+"""Games between two contestants, in batches: two matches with the same start and sides exchanged form a pair."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TINY = 1e-30
 
 @dataclass(frozen=True, slots=True)
 class ArenaPlayer:
-    """Somebody who plays: one model, several that vote, or an opponent that the game knows by a name (`scripted`)."""
+    """A contestant: one model, several models that vote, or an opponent that the game provides by name (`scripted`)."""
 
     name: str
     models: tuple[str, ...] = ()
@@ -39,22 +39,23 @@ class ArenaSeat(Protocol):
     """A contestant in many matches of one game."""
 
     def decide(self, states: Singles, legal: Bools, asked: Bools) -> NDArray[np.int64]:
-        """(B,) an action for the matches where one is `asked` for, −1 to resign; for the others anything."""
+        """(B,) an action for the matches in `asked`, −1 to resign; arbitrary for the others."""
         ...
 
     def forget(self, which: Bools) -> None:
-        """These matches have ended."""
+        """Clear the memory of these matches, which have ended."""
         ...
 
     def close(self) -> None:
-        """There are no more matches."""
+        """Called when there are no more matches."""
         ...
 
 
 def can_meet(game: str, one: ArenaPlayer, other: ArenaPlayer) -> bool:
-    """Whether two contestants have a game to play.
+    """Whether these two contestants can play against each other.
 
-    In a game of one player, versions play its evaluation games, and opponents from outside what `Contestants.play` is.
+    In a game for one player, versions are compared on its evaluation games, or on games against an external opponent
+    (`Contestants.play`).
     """
     if _players(game) == 2:
         return True
@@ -65,7 +66,7 @@ def can_meet(game: str, one: ArenaPlayer, other: ArenaPlayer) -> bool:
 
 
 def play_pairs(game: str, one: ArenaPlayer, other: ArenaPlayer, pairs: Sequence[int]) -> list[ArenaGame]:
-    """Play the two games of each of these pairs. The same arguments give the same games, if programs do the same."""
+    """Play the two games of each of these pairs. The same arguments give the same games, if programs are repeatable."""
     if _players(game) == 2:
         return [
             *_play(game, (one, other), pairs),
@@ -92,7 +93,7 @@ def _even_matches(name: str, count: int) -> Game:
 
 
 def _play(name: str, seats: tuple[ArenaPlayer, ArenaPlayer], pairs: Sequence[int]) -> list[ArenaGame]:
-    """One match of each pair, the first contestant moving first."""
+    """Play one match of each pair, with the first contestant moving first."""
     n, seed = len(pairs), [pairs[0], len(pairs)]
     with contextlib.ExitStack() as stack:
         game = stack.enter_context(contextlib.closing(_even_matches(name, n)))
@@ -106,7 +107,7 @@ def _play(name: str, seats: tuple[ArenaPlayer, ArenaPlayer], pairs: Sequence[int
 
 
 def _results(game: Game, players: Sequence[ArenaSeat]) -> dict[int, int]:
-    """Play one match each to its end: 1 where the first player won, 0 for a draw or a cut, −1 where it lost."""
+    """Play one match each to its end: 1 if the first player won, 0 for a draw or a cut-off game, −1 if it lost."""
     n = game.matches
     states, legal = np.zeros((n, game.state_dim), np.float32), np.ones((n, len(game.actions)), np.bool_)
     results: dict[int, int] = {}
@@ -116,7 +117,7 @@ def _results(game: Game, players: Sequence[ArenaSeat]) -> dict[int, int]:
             game.legal(legal)
         sides = game.to_move()
         open_matches = np.array([match not in results for match in range(n)])
-        actions = legal.argmax(axis=1)  # of matches that have ended: any
+        actions = legal.argmax(axis=1)  # arbitrary for matches that have ended
         for side, player in enumerate(players):
             asked = open_matches & (sides == side)
             if asked.any():
@@ -137,9 +138,9 @@ def _results(game: Game, players: Sequence[ArenaSeat]) -> dict[int, int]:
 
 
 def _compare(name: str, one: ArenaPlayer, other: ArenaPlayer, pairs: Sequence[int]) -> list[ArenaGame]:
-    """A game of one player: both play the same evaluation games, and who does better wins.
+    """A game for one player: both play the same evaluation games, and the better result wins.
 
-    Against an opponent from outside, the result is that of the games against it.
+    Against an external opponent, the results are those of the games against it.
     """
     if not (one.models and other.models):
         version, opponent = (one, other) if one.models else (other, one)
@@ -156,7 +157,7 @@ def _compare(name: str, one: ArenaPlayer, other: ArenaPlayer, pairs: Sequence[in
 
 
 def _play_alone(name: str, contestant: ArenaPlayer, pairs: Sequence[int], opponent: str = "") -> list[float]:
-    """The points of two games for each pair: evaluation games, or games against an opponent from outside."""
+    """The points of two games for each pair: evaluation games, or games against an external opponent."""
     spec = find_game(name)
     if len(contestant.models) != 1:
         raise SettingsError(f"{contestant.name} cannot play {name}: it needs one model file.")
@@ -194,7 +195,7 @@ def _at_random(states: Singles, legal: Bools, rng: np.random.Generator) -> NDArr
 
 
 class _Scripted:
-    """An opponent that is a function of states, legal actions and random numbers."""
+    """An opponent that is a function of states, legal actions and a random generator."""
 
     def __init__(self, decide: Any, rng: np.random.Generator) -> None:
         self._decide, self._rng = decide, rng
@@ -217,7 +218,7 @@ class _Scripted:
 
 
 class _Models:
-    """Draws actions from the policy of a model; of several, from the mean of their policies: they vote."""
+    """Draws actions from a model's policy, or from the mean policy of several models (vote)."""
 
     def __init__(self, game: Game, contestant: ArenaPlayer, rng: np.random.Generator) -> None:
         self._rng = rng

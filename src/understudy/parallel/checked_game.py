@@ -1,4 +1,4 @@
-"""A game as self-play calls it: errors name the method and the line; numbers that are not finite count as 0."""
+"""A game as self-play uses it: errors name the method and the line; numbers that are not finite count as 0."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class CheckedGame:
-    """Passes calls on to a game. What the game raises becomes a GameFailed, and so does a result that does not fit."""
+    """Passes calls on to a game. An error raised by the game, or an invalid result, becomes a GameFailed."""
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -39,7 +39,9 @@ class CheckedGame:
         self._call(self._game.legal, out)
         stuck = np.flatnonzero(~out.any(axis=1))
         if len(stuck):
-            raise GameFailed(f"{self._name}.legal allows no action in match {stuck[0]}. A match without one is over.")
+            raise GameFailed(
+                f"{self._name}.legal allows no action in match {stuck[0]}. A match without a legal action must be over."
+            )
 
     def to_move(self) -> Sides:
         """See Game.to_move."""
@@ -85,7 +87,7 @@ class CheckedGame:
             return method(*arguments)
         except UnderstudyError:
             raise
-        except (Exception, SystemExit) as error:  # the boundary to the code of a game
+        except (Exception, SystemExit) as error:  # other people's code may fail in any way
             at = traceback.extract_tb(error.__traceback__)[-1]
             raise GameFailed(
                 f"{self._name}.{method.__name__} raised {type(error).__name__}: {error} ({at.filename}:{at.lineno})."
@@ -107,7 +109,7 @@ class CheckedGame:
         return bool(broken)
 
     def _warn(self, text: str) -> None:
-        """Log it the first time, and again after 10, 100, 1,000 … times."""
+        """Log a warning the first time, and again after 10, 100, 1,000 … times."""
         self._warned[text] += 1
         times = self._warned[text]
         if times == 10 ** (len(str(times)) - 1):

@@ -63,7 +63,7 @@ def _workers(text: str) -> int:
 
 
 def _parallel_of(options: argparse.Namespace, parallel: ParallelSettings) -> ParallelSettings:
-    """The settings of workers with what --workers, --backend and --address say."""
+    """The worker settings, with --workers, --backend and --address applied."""
     if options.address and options.backend == "local":
         raise SettingsError("--address names a Ray cluster; it does not go with --backend local.")
     backend = options.backend or ("ray" if options.address else None)
@@ -91,7 +91,7 @@ def _selfplay(options: argparse.Namespace) -> int:
         raise SettingsError("--import goes with --env: it names a package that registers Gymnasium environments.")
     game = (
         options.game if options.env is None else ":".join(["gym", *options.imports, options.env])
-    )  # a name is all that workers get
+    )  # workers get only this name
     settings = load_settings(options.settings, flags=flags(options), defaults=default_settings(game))
     open_game(game, 1).close()  # what cannot be played leaves no run behind
     settings = dataclasses.replace(settings, parallel=_parallel_of(options, settings.parallel))

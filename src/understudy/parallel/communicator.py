@@ -21,10 +21,10 @@ _SHORTEST_NAP, _LONG_NAP, _LONGEST_NAP = 0.0002, 0.002, 0.05
 
 
 def nap(since: float, last: float = 0.0) -> None:
-    """Sleep a tenth of what was waited since then (monotonic), a fiftieth if that is over 2 ms, 50 ms at most.
+    """Sleep a tenth of the time waited so far (monotonic), a fiftieth if that is over 2 ms, at most 50 ms.
 
-    Short waits end at once, and long ones cost no core. Before half of what the last wait took is over, sleep until
-    then: who looks sooner takes a core from those who work on it.
+    Short waits end at once, and long ones use little CPU. For the first half of the last wait's duration, sleep
+    through: checking earlier takes CPU from the processes that do the work.
     """
     waited = time.monotonic() - since
     share = min(max(waited / 10, _SHORTEST_NAP), max(waited / 50, _LONG_NAP))
@@ -32,7 +32,7 @@ def nap(since: float, last: float = 0.0) -> None:
 
 
 class WorkerField(IntEnum):
-    """The numbers kept for each worker. The learner writes the first group, the worker the second."""
+    """The numbers stored for each worker. The learner writes the first group, the worker the second."""
 
     WANTED = 0
     GENERATION = 1
@@ -64,7 +64,7 @@ class Wanted(IntEnum):
 
 
 class State(IntEnum):
-    """What a worker does."""
+    """What a worker is doing."""
 
     STARTING = 0
     PLAYING = 1
@@ -75,7 +75,7 @@ class State(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the segment is laid out; with its name, all that a worker needs to find its part."""
+    """The layout of the segment; with its name, all that a worker needs to find its part."""
 
     workers: int
     slots: int
@@ -83,7 +83,7 @@ class Plan:
     weights: int
 
     def offsets(self) -> tuple[int, int, int, int]:
-        """Where the numbers, the weights and the rings begin, and where it all ends."""
+        """The offsets of the numbers, the weights and the rings, and the total size."""
         numbers = self.workers * 8 * FIELDS
         board = numbers + WeightBoard.nbytes(self.weights)
         return 0, numbers, board, board + self.workers * self.slots * self.shape.nbytes
@@ -117,7 +117,7 @@ class WorkerCommunicator:
         ]
 
     def send_model_weights(self, block: Block) -> int:
-        """Show new weights to all workers; returns their number."""
+        """Make new weights visible to all workers; returns the number of workers."""
         return self.board.write(block)
 
     def collect_experiences(self, workers: list[int]) -> list[Rollout]:
@@ -126,12 +126,12 @@ class WorkerCommunicator:
         return [rollout for rollout in taken if rollout is not None]
 
     def release_experiences(self) -> None:
-        """Let the workers use the slots of all that was collected."""
+        """Allow the workers to reuse the slots of all collected rollouts."""
         for ring in self.rings:
             ring.release()
 
     def send_control_command(self, command: Command, workers: list[int] | None = None, generation: int = 0) -> None:
-        """Tell these workers (None: all) to stop, pause, resume, report, or save or restart (`reset`) their matches."""
+        """Tell these workers (None: all) to stop, pause, resume, report, or save or restart (`reset`) matches."""
         rows = range(self.plan.workers) if workers is None else workers
         for row in rows:
             match command:
@@ -149,7 +149,7 @@ class WorkerCommunicator:
                     self.numbers[row, WorkerField.SNAPSHOT_ASKED] += 1
 
     def get_queue_info(self) -> list[dict[str, Any]]:
-        """For each worker: rollouts that wait, room for them, seconds since its last sign of life, and its counts."""
+        """For each worker: waiting rollouts, free slots, seconds since its last heartbeat, and its counters."""
         now = time.monotonic_ns()
         return [
             {
@@ -167,7 +167,7 @@ class WorkerCommunicator:
         ]
 
     def cleanup(self) -> None:
-        """Close the memory; collected rollouts are invalid afterwards. The learner's end removes it."""
+        """Close the memory; collected rollouts become invalid. The learner's end removes the segment."""
         for ring in self.rings:
             ring.close()
         self.board.close()

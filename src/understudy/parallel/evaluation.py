@@ -1,6 +1,6 @@
 """Evaluation during self-play: published versions play the evaluation games of their game, in a share of the time.
 
-Self-play against itself cannot show that a model gets better; the same games against fixed opponents can.
+Self-play cannot show that a model gets better; the same games against fixed opponents can.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from understudy.settings import EvaluationSettings
 
 logger = logging.getLogger(__name__)
 
-SHARE = 0.1  # of the time of a run that evaluation may take
+SHARE = 0.1  # the share of a run's time that evaluation may take
 _RESULTS = {"W": "Victory", "L": "Defeat", "T": "Tie"}
 
 
 class SelfPlayEvaluation:
-    """Plays evaluation games between updates, in this process. A game without an evaluator plays none;
-    `evaluation.function` replaces the evaluator of the game.
+    """Plays evaluation games between updates, in this process, if the game has an evaluator.
 
-    A version is evaluated to the end before the newest one is next. Results by axis go to the ledger's games, where the
-    dashboard finds them. An evaluator that fails is reported once and not called again: training continues.
+    `evaluation.function` replaces the evaluator of the game. A version is evaluated completely before the newest one is
+    next. Results by axis are recorded in the ledger, from which the dashboard reads them. An evaluator that fails is
+    reported once and not called again: training continues.
     """
 
     def __init__(
@@ -48,23 +48,23 @@ class SelfPlayEvaluation:
         self._began, self._spent = time.monotonic(), 0.0
         self._version = 0
         self._results = ""  # of that version
-        self._by_axis: dict[str, str] = {}  # the same by the most telling axis
+        self._by_axis: dict[str, str] = {}  # the same by the most informative axis
 
     def turn(self) -> None:
-        """Play games of published versions until none is left to play, or until the share of the time is used up."""
+        """Play games of published versions until there are none left or the share of the time is used up."""
         while self._active and self._spent <= SHARE * (time.monotonic() - self._began) and self._choose_version():
             started = time.monotonic()
             try:
                 self._play()
-            except ModelMissing:  # it is no longer kept: evaluate the newest instead
+            except ModelMissing:  # it was pruned: evaluate the newest instead
                 self._version = 0
-            except Exception as error:  # noqa: BLE001 - the boundary to the code of a game
+            except Exception as error:  # noqa: BLE001 - other people's code may fail in any way
                 logger.warning("Evaluation ends: %s fails (%s: %s).", self._name, type(error).__name__, error)
                 self._active = False
             self._spent += time.monotonic() - started
 
     def _choose_version(self) -> bool:
-        """Whether a version has games left to play."""
+        """Choose a version; False if none has games left to play."""
         if self._version and len(self._results) < self._settings.games:
             return True
         newest = max(self._store.kept_versions(), default=0)
@@ -113,7 +113,7 @@ class SelfPlayEvaluation:
 
 
 def summary(version: int, results: str, by_axis: Mapping[str, str]) -> str:
-    """What a version won, in one sentence, and by the values of an axis if every game has one."""
+    """The result of a version in one sentence, also by the values of an axis if every game has one."""
     won, games = results.count("W"), len(results)
     low, high = wilson(won, games)
     interval = f"95 % interval {low:.0%} to {high:.0%}"

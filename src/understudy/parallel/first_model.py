@@ -19,17 +19,17 @@ Given = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """All that the loop needs to know about game and model."""
+    """Everything that the loop needs to know about game and model."""
 
     model: LiveModel
     shape: RolloutShape
     players: PlayerSpec
     identity: dict[str, Any]
-    """What saved matches must agree in with this run to be continued by it."""
+    """What saved matches must have in common with this run to be continued."""
 
 
 def open_start(game: str, settings: Settings, given: Given | None, store: ModelStore | None, seed: int) -> Start:
-    """Open the game once to learn its shape, and open its model. TrainingLoopManager explains the arguments."""
+    """Open the game once to determine its interface, and open its model. TrainingLoopManager explains the arguments."""
     parallel = settings.parallel
     matches, offset = parallel.games_per_worker, parallel.worker_seed_offset
     opened = open_game(game, matches)
@@ -63,10 +63,10 @@ def open_start(game: str, settings: Settings, given: Given | None, store: ModelS
 
 
 def _model_settings(given: Given, recommended: Given) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings of network and training: those given, and else what the game recommends."""
+    """Settings of network and training: the given ones, otherwise those that the game recommends."""
     network, training = dict(recommended.get("network", {})), dict(recommended.get("training", {}))
     if "policy" in network and given["network"].get("policy", network["policy"]) != network["policy"]:
-        network = {}  # it is advice for another kind of network
+        network = {}  # the recommendation is for another kind of network
     return network | dict(given["network"]), training | dict(given["training"])
 
 

@@ -1,12 +1,12 @@
-"""A league: in some matches of self-play a past version plays the other side, for every game of two players.
+"""A league: in some matches of self-play, a past version plays the other side, in any game for two players.
 
-Which one is drawn by prioritised fictitious self-play (`parallel/standings.py`): versions that the learner neither
-beats always nor loses to always teach most.
+The version is drawn by prioritised fictitious self-play (`parallel/standings.py`): versions that the learner beats
+about half of the time teach most.
 
-In matches of the league the learner and the past version move in turn: a step of the learner is followed by one of the
-past version. A new match begins with the side whose turn it is, so that both move first in about half of them.
+In matches of the league the learner and the past version alternate: a step of the learner is followed by one of the
+past version. In a new match the side that is due moves first, so each side moves first in about half of the matches.
 
-A game that has opponents of its own, or whose rewards are shaped, plays its league itself (`Game.join_league`).
+A game with its own opponents, or with shaped rewards, runs its own league (`Game.join_league`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from understudy.parallel.standings import Standings, versions_in
 
 logger = logging.getLogger(__name__)
 
-GAMES_OF_A_RIVAL = 64  # after which another version is drawn
+GAMES_OF_A_RIVAL = 64  # games after which another version is drawn
 
 
 def with_league(name: str, matches: int, share: float, versions: Path) -> Game:
-    """Matches of a game; in a share of those of a game of two, the versions in a folder play the other side."""
+    """Matches of a game. In a share of those of a two-player game, the versions in a folder play the other side."""
     opened = open_game(name, matches)
     against = round(share * matches)
     if opened.players != 2 or not against or opened.join_league(share, versions):
@@ -54,7 +54,7 @@ class League(Game):
         self.state_dim, self.actions = own.state_dim, own.actions
         self.features_hash, self.features = own.features_hash, own.features
         self._split = own.matches
-        self._side = np.zeros(league.matches, np.int8)  # the learner's
+        self._side = np.zeros(league.matches, np.int8)  # the learner's side
         self._states = np.zeros((league.matches, self.state_dim), np.float32)
         self._legal = np.ones((league.matches, len(self.actions)), np.bool_)
         self._rival: LiveModel | None = None
@@ -96,13 +96,13 @@ class League(Game):
         first = _copied(self._league.step(actions[self._split :]))
         ended = first.over | first.cut
         self._count(ended, first.rewards)
-        self._side[ended] = 1 - self._league.to_move()[ended]  # the past version begins
+        self._side[ended] = 1 - self._league.to_move()[ended]  # the past version moves first
         answer = self._answer()
         rewards = np.where(ended, first.rewards, first.rewards + self._seen_by_learner(answer))
         after = ~ended & (answer.over | answer.cut)
         self._count(after, rewards)
         over_again = answer.over | answer.cut
-        self._side[over_again] = self._league.to_move()[over_again]  # the learner begins
+        self._side[over_again] = self._league.to_move()[over_again]  # the learner moves first
         finals = np.where((first.cut & ended)[:, None], first.finals, answer.finals)
         final_sides = np.where(first.cut & ended, first.final_sides, answer.final_sides)
         parts = (
@@ -161,7 +161,7 @@ class League(Game):
     # ---- the past version -------------------------------------------------------------------------------------------
 
     def _answer(self) -> Step:
-        """The past version moves in all matches; without one, at random."""
+        """The past version moves in all matches; without a version, moves are random."""
         if self._league.masked:
             self._league.legal(self._legal)
         self._league.observe(self._states)
@@ -180,7 +180,7 @@ class League(Game):
         return np.where(self._movers == self._side, answer.rewards, -answer.rewards).astype(np.float32)
 
     def _count(self, ended: Bools, rewards: Singles) -> None:
-        """Points of the learner against this version, from the matches that have ended."""
+        """Count the learner's points against this version in the matches that have ended."""
         if not ended.any():
             return
         for reward in rewards[ended]:
@@ -193,7 +193,7 @@ class League(Game):
             self._draw()
 
     def _draw(self) -> None:
-        """Draw a version; until there is one, moves are random."""
+        """Draw a version; while there is none, moves are random."""
         kept = [str(version) for version in versions_in(self._versions)]
         self._standings.keep_only(kept)
         while kept:
@@ -204,7 +204,7 @@ class League(Game):
         self._load(0)
 
     def _load(self, version: int) -> bool:
-        """Let a version play, 0 for nobody; False if its file cannot be used."""
+        """Load a version as opponent, 0 for none; False if its file cannot be used."""
         self._version, self._rival = version, None
         if not version:
             return True

@@ -1,4 +1,4 @@
-"""ParallelManager: starts the worker processes, replaces dead ones, and collects what they play."""
+"""ParallelManager: starts the worker processes, replaces dead ones, and collects their rollouts."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from understudy.parallel.synchronizer import ModelSynchronizer
 from understudy.parallel.worker import WorkerSpec, run_worker, unmark
 from understudy.settings import ParallelSettings
 
-_START_SECONDS = 180.0  # to import the libraries of a game, on a busy machine
-_STOP_SECONDS = 3.0  # to end when asked; after it a worker is terminated, then killed
+_START_SECONDS = 180.0  # to import the libraries of a game on a busy machine
+_STOP_SECONDS = 3.0  # to end when asked; afterwards a worker is terminated, then killed
 _MOST_PER_CORE = 32  # workers; each is a process with some 60 MB of its own
 _LOOK_AFTER_SECONDS = 0.05  # asking the system whether processes live costs more than looking for rollouts
 
 
 class ParallelManager(WorkerPool):
-    """Worker processes on this machine. A dead or silent one is replaced; WorkersFailed when that does not help."""
+    """Worker processes on this machine. A dead or silent one is replaced; WorkersFailed if that does not help."""
 
     def __init__(self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings) -> None:
         super().__init__(players, shape, settings)
         self._context = multiprocessing.get_context("spawn")
         self._communicator: WorkerCommunicator | None = None
         self._processes: list[SpawnProcess] = []
-        self._snapshots: dict[int, Connection] = {}  # where workers send their matches
+        self._snapshots: dict[int, Connection] = {}  # pipes on which workers send their matches
         self._looked_after_at = 0.0
-        self._last_wait = 0.0  # seconds, for rollouts
+        self._last_wait = 0.0  # seconds spent waiting for the last rollouts
 
     def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
-        """Reserve the shared memory, write the weights into it, and start the processes."""
+        """Allocate the shared memory, write the weights to it, and start the processes."""
         settings = self._settings
         slots = settings.max_queue_size
         plan = Plan(settings.workers, slots, self._shape, ModelSynchronizer.capacity(model.network))
         try:
             self._communicator = WorkerCommunicator(plan)
         except OSError as error:
-            raise WorkersFailed(f"{plan.nbytes:,} bytes of shared memory cannot be had: {error}.") from error
+            raise WorkersFailed(f"{plan.nbytes:,} bytes of shared memory cannot be allocated: {error}.") from error
         self.reset_workers(generation)
         self.sync_model_if_needed(model)
         self._open.numbers[:, WorkerField.ADMITTED] = 1
@@ -62,7 +62,7 @@ class ParallelManager(WorkerPool):
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
         """Wait for a rollout of each worker, and replace workers that died.
 
-        A worker that is being replaced is not waited for while another one plays; its finished rollouts are taken.
+        A worker that is being replaced is not waited for while another one plays; its finished rollouts are used.
         """
         self._admit()
         began = time.monotonic()
@@ -81,28 +81,28 @@ class ParallelManager(WorkerPool):
         return []
 
     def release_experiences(self) -> None:
-        """Free the slots of what was collected."""
+        """Free the slots of the collected rollouts."""
         self._open.release_experiences()
 
     def save_matches(self) -> list[bytes] | None:
-        """Ask all workers for snapshots. A worker that is in the middle of a rollout drops it."""
+        """Request snapshots from all workers. A worker that is in the middle of a rollout discards it."""
         self._open.send_control_command("snapshot")
         return whole([self._snapshot(worker) for worker in range(len(self._processes))])
 
     def reset_workers(self, generation: int) -> None:
-        """Tell all workers to begin new matches, with the seeds of this generation."""
+        """Make all workers begin new matches, with the seeds of this generation."""
         self._open.send_control_command("reset", generation=generation)
 
     def pause_workers(self) -> None:
-        """Tell all workers to stand still between two decisions."""
+        """Pause all workers between two decisions."""
         self._open.send_control_command("pause")
 
     def resume_workers(self) -> None:
-        """Tell paused workers to go on."""
+        """Resume all paused workers."""
         self._open.send_control_command("resume")
 
     def report_workers(self, timeout: float = 1.0) -> list[dict[str, Any]]:
-        """Ask every worker for a sign of life; what is known of each, and whether it has `answered` in time."""
+        """Request a heartbeat from every worker; returns each worker's state, and whether it `answered` in time."""
         numbers = self._open.numbers
         self._open.send_control_command("report")
         began = time.monotonic()
@@ -141,17 +141,17 @@ class ParallelManager(WorkerPool):
         return super().get_parallel_stats() | {"healthy": self.is_healthy()}
 
     def is_healthy(self) -> bool:
-        """Whether every worker is alive and gave a sign of life within `timeout_seconds`."""
+        """Whether every worker is alive and sent a heartbeat within `timeout_seconds`."""
         return bool(self._processes) and all(self._trouble(w) is None for w in range(len(self._processes)))
 
     @property
     def segment(self) -> str:
-        """The name of the shared memory; empty when there is none."""
+        """The name of the shared memory; empty if there is none."""
         return "" if self._communicator is None else self._communicator.name
 
     @property
     def pids(self) -> list[int]:
-        """The processes of the workers, in their order."""
+        """The process ids of the workers, in order."""
         return [process.pid or 0 for process in self._processes]
 
     @property
@@ -182,7 +182,7 @@ class ParallelManager(WorkerPool):
         self._snapshots[worker] = receiver
         row[WorkerField.SNAPSHOT_GIVEN] = row[
             WorkerField.SNAPSHOT_ASKED
-        ]  # requests to the worker before it are not for this one
+        ]  # requests to its predecessor do not apply to this worker
         process = self._context.Process(target=run_worker, args=(spec, sender), name=f"understudy-worker-{worker}")
         process.daemon = True
         try:
@@ -191,7 +191,7 @@ class ParallelManager(WorkerPool):
         except OSError as error:
             raise WorkersFailed(f"Worker {worker} cannot be started: {error}.") from error
         finally:
-            sender.close()  # the worker has its own: when it dies, the pipe ends
+            sender.close()  # the worker has its own copy: when it dies, the pipe is closed
         return process
 
     def _snapshot(self, worker: int) -> bytes | None:
@@ -201,9 +201,9 @@ class ParallelManager(WorkerPool):
             try:
                 if connection.poll(_LOOK_AFTER_SECONDS):
                     number, snapshot = unmark(connection.recv_bytes())
-                    if number == asked:  # an older one came after its time
+                    if number == asked:  # otherwise a late answer to an earlier request
                         return snapshot or None
-            except (EOFError, OSError):  # it died
+            except (EOFError, OSError):  # the worker died
                 return None
         return None
 
@@ -211,16 +211,16 @@ class ParallelManager(WorkerPool):
         return bool(self._open.numbers[worker, WorkerField.ADMITTED] == self._incarnations[worker] + 1)
 
     def _admit(self) -> None:
-        """Let workers that have started again play.
+        """Allow restarted workers to play.
 
-        They may not play before: updates that do not wait for their first batch would make it staler than allowed.
+        They must not play earlier: updates that do not wait for their first batch would make it too stale.
         """
         for worker, row in enumerate(self._open.numbers):
             if not self._plays(worker) and row[WorkerField.STATE] == State.WAITING:
                 row[WorkerField.ADMITTED] = self._incarnations[worker] + 1
 
     def _look_after_workers(self) -> None:
-        """Replace workers that are dead or silent, looked at now and then."""
+        """Replace workers that are dead or silent; checked from time to time."""
         now = time.monotonic()
         if now - self._looked_after_at < _LOOK_AFTER_SECONDS:
             return

@@ -1,6 +1,7 @@
 """TrainingLoopManager: play, update, send weights to the workers, publish a version from time to time, repeat.
 
-With `parallel.enabled` worker processes play; without it, or when they keep dying, the same workers play in here.
+With `parallel.enabled`, worker processes play; without it, or if they keep dying, the same workers play in this
+process.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ from understudy.settings import Settings
 logger = logging.getLogger(__name__)
 
 _STATUS_SECONDS = 1.0
-_PAUSE_SECONDS = 0.5  # between two looks at whether a pause is over
+_PAUSE_SECONDS = 0.5  # between two checks whether a pause is over
 _MOST_REFUSED = 10  # updates in a row
-_FEW_GAMES = 20  # with fewer, the mean length of games is not known well
-_FALL_BACK = -1 % 2**32  # the incarnation of players in this process: other matches than dead workers had
+_FEW_GAMES = 20  # with fewer, the mean length of games is too uncertain
+_FALL_BACK = -1 % 2**32  # other matches than those of dead workers
 
 
 class TrainingLoopManager:
-    """Trains one model by self-play. With a store, it goes on from what is published there, and publishes.
+    """Trains one model by self-play. With a store, it continues from the published model, and publishes.
 
-    `given` lists, by section, the settings of network and training that a published model must take over; None means
-    those that differ from the defaults. For all others, a new model has what the game recommends.
+    `given` lists, by section, the settings of network and training that override a published model; None means those
+    that differ from the defaults. All other settings of a new model are those that the game recommends.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class TrainingLoopManager:
         self._generation = 0
         self._short_memory: str | None = None
         self._published_at = self.model.trainer.updates
-        self._published = (0, 0, 0.0)  # games, decisions and seconds of this loop that published versions report
+        self._published = (0, 0, 0.0)  # games, decisions and seconds of this loop that published versions have reported
         self.workers: WorkerPool | None = None
         """The pool that plays; None before the first run."""
 
@@ -114,7 +115,7 @@ class TrainingLoopManager:
 
     @property
     def two_players(self) -> bool:
-        """Whether the game has two players, so that returns are those of the first one."""
+        """Whether the game has two players, so that returns are those of the first player."""
         return self._shape.two_players
 
     @property
@@ -124,7 +125,7 @@ class TrainingLoopManager:
         return parallel.enabled and parallel.backend == "ray" and not parallel.num_workers
 
     def _start(self, *, new: bool = False) -> WorkerPool:
-        """Start the workers, with the matches that the published version was saved with if they can be continued."""
+        """Start the workers, with the matches saved with the published version if they can be continued."""
         self.stats.mode = "parallel" if self.settings.parallel.enabled else "sequential"
         saved = None
         if not new and self._synchronous and self.model.trainer.updates:
@@ -148,7 +149,7 @@ class TrainingLoopManager:
         return RayWorkers(self._players, self._shape, parallel)
 
     def _fall_back(self, failed: WorkerPool, error: WorkersFailed) -> WorkerPool:
-        """Go on with processes of this machine if Ray has failed, else in this process; with new matches."""
+        """Continue with processes on this machine if Ray failed, else in this process; with new matches."""
         failed.stop_workers()
         if self._backend == "ray":
             self._backend = "local"
@@ -162,7 +163,7 @@ class TrainingLoopManager:
         return pool
 
     def _train(self, request: StopRequest, began: float, over: Callable[[], bool]) -> None:
-        """Play and learn in turns until it is over."""
+        """Play and learn alternately until the end."""
         assert self.workers is not None
         while not request.event.is_set():
             if request.paused_by:
@@ -184,14 +185,15 @@ class TrainingLoopManager:
                 break
 
     def _interruption(self, request: StopRequest) -> threading.Event:
-        """What interrupts the collection of rollouts.
+        """The condition that interrupts the collection of rollouts.
 
-        Worker processes keep an unfinished rollout during a pause. In this process it would be lost, so it is finished.
+        Worker processes keep an unfinished rollout during a pause. In this process it would be lost, so it is finished
+        first.
         """
         return request.event if self.stats.mode == "sequential" else request.attention
 
     def _learn(self, pool: WorkerPool, rollouts: Sequence[Rollout], began: float, over: Callable[[], bool]) -> None:
-        """One update, and the new weights to the workers."""
+        """Make one update, and send the new weights to the workers."""
         learned = self.perform_ppo_update(rollouts)
         self.stats.seconds = time.monotonic() - began
         if learned is not None:
@@ -200,7 +202,7 @@ class TrainingLoopManager:
             self._on_update(self.stats, rollouts)
         updates = self.model.trainer.updates
         checkpoint = learned is not None and (updates % self.settings.parallel.checkpoint_updates == 0 or over())
-        if checkpoint:  # synchronous workers wait between two rollouts now
+        if checkpoint:  # synchronous workers are now waiting between two rollouts
             self._checkpoint(pool)
         pool.sync_model_if_needed(self.model, force=checkpoint)
         self.stats.restarts = pool.get_parallel_stats()["restarts"]
@@ -213,7 +215,7 @@ class TrainingLoopManager:
         self._updates.note(trainer.updates, self.model.version, stats.games, stats.decisions, values)
 
     def perform_ppo_update(self, rollouts: Sequence[Rollout]) -> UpdateStats | None:
-        """One update of the model from these rollouts; None if it was refused, and the model is as before."""
+        """One update of the model from these rollouts; None if it was refused and the model is unchanged."""
         version = self.model.trainer.updates
         try:
             update = self.model.trainer.update_batch(as_batch(rollouts, version))
@@ -236,7 +238,7 @@ class TrainingLoopManager:
                 logger.warning("%s", self._short_memory)
 
     def _checkpoint(self, pool: WorkerPool) -> None:
-        """Publish what is new. A synchronous run saves its matches first, so that it can be continued exactly."""
+        """Publish new training. A synchronous run first saves its matches, so that it can be resumed exactly."""
         if self._synchronous:
             self._matches.save(self.model, self._generation, pool.save_matches)
         self._publish()
@@ -246,7 +248,7 @@ class TrainingLoopManager:
         return self.stats.mode == "sequential" or self.settings.parallel.max_staleness == 0
 
     def _publish(self) -> None:
-        """Publish what was learned since the last version."""
+        """Publish the training since the last version."""
         if self._store is None or self.model.trainer.updates == self._published_at:
             return
         stats = self.stats
@@ -254,13 +256,13 @@ class TrainingLoopManager:
         games, steps, seconds = (now - before for now, before in zip(done, self._published, strict=True))
         last = {} if stats.last is None else self.model.facts(stats.last)
         facts = last | stats.as_dict() | {"games": games, "total_steps": steps, "seconds": seconds}
-        facts["game"] = self._players.game  # `understudy evaluate` plays it
+        facts["game"] = self._players.game  # `understudy evaluate` plays this game
         self.model.publish(self._store, publisher="selfplay", stats=facts)
         self._matches.prune(self.model.version)
         self._published_at, self._published = self.model.trainer.updates, done
 
     def _stand_still(self, pool: WorkerPool, request: StopRequest) -> float:
-        """Pause until somebody resumes the run or asks it to stop; return how long that was, in seconds."""
+        """Pause until somebody resumes or stops the run; returns the duration in seconds."""
         began, by = time.monotonic(), request.paused_by
         logger.info("Paused by %s; nothing is lost.", by)
         pool.pause_workers()
@@ -268,12 +270,12 @@ class TrainingLoopManager:
             self._note(Activity.PAUSED, pool, by)
             request.event.wait(_PAUSE_SECONDS)
         pool.resume_workers()
-        logger.info("It goes on.")
+        logger.info("Resumed.")
         self._note(Activity.RUNNING, pool)
         return time.monotonic() - began
 
     def _note(self, activity: Activity, pool: WorkerPool | None = None, detail: str = "") -> None:
-        """Note what the next heartbeats write."""
+        """Set the state for the next heartbeats."""
         self._status.note(
             RunState(activity, detail),
             pool,

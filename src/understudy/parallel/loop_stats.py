@@ -1,4 +1,4 @@
-"""The figures of a self-play run, as callbacks, the progress lines and `status.json` show them."""
+"""The statistics of a self-play run, for callbacks, progress lines and `status.json`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_PLAIN = ("returns", "lengths", "last")
 
 @dataclass(slots=True)
 class LoopStats:
-    """What a run of the loop did so far."""
+    """What a run of the loop has done so far."""
 
     mode: str = "sequential"
     updates: int = 0
@@ -24,7 +24,7 @@ class LoopStats:
     games: int = 0
     seconds: float = 0.0
     staleness: float = 0.0
-    """Updates between the weights that played the last batch and those that learned from it: the mean over it."""
+    """Mean number of updates between the weights that played the last batch and those that learned from it."""
     max_staleness: int = 0
     effective_sample_size: float = 1.0
     restarts: int = 0
@@ -32,12 +32,12 @@ class LoopStats:
     """Updates in a row that were refused because of a value that is not finite."""
     returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
     lengths: deque[int] = field(default_factory=lambda: deque(maxlen=100))
-    """Decisions in each of the last games."""
+    """The number of decisions in each of the last games."""
     last: UpdateStats | None = None
 
     @property
     def mean_return(self) -> float:
-        """The mean return of the last hundred games, as the first player sees it; NaN before there is one."""
+        """The first player's mean return over the last hundred games; NaN before there is one."""
         return sum(self.returns) / len(self.returns) if self.returns else float("nan")
 
     def add_update(self, update: UpdateStats, rollouts: Sequence[Rollout], version: int) -> None:

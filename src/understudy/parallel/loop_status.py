@@ -1,4 +1,4 @@
-"""The `status.json` of a self-play run, written by the thread of the heartbeat."""
+"""The `status.json` of a self-play run, written by the heartbeat thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class LoopStatus:
-    """Takes notes from the loop and writes them once a second. The heartbeat reads the notes, never the loop.
+    """Stores notes from the loop and writes them once a second. The heartbeat reads the notes, never the loop.
 
     A new note replaces the old one as a whole, so the heartbeat never sees half of one.
     """
@@ -37,7 +37,7 @@ class LoopStatus:
         return time.monotonic() - self._noted_at
 
     def note(self, state: RunState, pool: WorkerPool | None, **facts: Any) -> None:
-        """Replace what the next heartbeats write."""
+        """Set the state for the next heartbeats."""
         figures = {} if pool is None else pool.get_parallel_stats()
         workers = figures.get("workers", [])
         self._pids = [] if pool is None else pool.pids

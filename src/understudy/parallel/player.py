@@ -1,4 +1,4 @@
-"""Player: plays many matches at once, asks the network for all of them in one batch, and records the decisions."""
+"""Player: plays many matches at once, evaluates the network for all of them in one batch, and records the decisions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from understudy.parallel.rollout import NO_RESULT, Rollout
 logger = logging.getLogger(__name__)
 
 STAGGER = 1000
-"""Within this many steps every match is restarted once: matches of equal length would all end in the same step."""
+"""Every match is restarted once within this many steps; otherwise matches of equal length would all end together."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerSpec:
-    """All that is needed to make the players of a run, in any process."""
+    """Everything needed to make the players of a run in any process."""
 
     game: str
     matches: int
@@ -44,9 +44,9 @@ class PlayerSpec:
     """The folder of the run's versions, for the league."""
 
     def open(self, worker: int, incarnation: int = 0, saved: bytes | None = None) -> Player:
-        """The player of one worker; it needs weights before it can play, and, without saved matches, to `begin`.
+        """The player of one worker; it needs weights before it can play and, without saved matches, a call of `begin`.
 
-        If the saved matches cannot be used, it says so, and needs to `begin` too.
+        If the saved matches cannot be used, it logs that and needs `begin` too.
         """
         game = with_league(self.game, self.matches, self.league_share, Path(self.versions))
         model = self.model
@@ -101,7 +101,7 @@ class Player:
         self._anew_at[:] = staggered(len(self._anew_at), np.random.default_rng(phases))
 
     def snapshot(self) -> bytes | None:
-        """Where the matches are and what they have drawn, for `restore`; None if the game cannot save its matches."""
+        """The matches and the states of their generators, for `restore`; None if the game cannot save its matches."""
         matches = self.game.snapshot()
         if matches is None:
             return None
@@ -116,7 +116,7 @@ class Player:
         return pack(facts, arrays | self._kept_arrays())
 
     def _kept_arrays(self) -> dict[str, NDArray[Any]]:
-        """What is kept of each match."""
+        """The arrays that are kept for each match."""
         return {
             "returns": self._returns,
             "lengths": self._lengths,
@@ -126,7 +126,7 @@ class Player:
         }
 
     def restore(self, saved: bytes) -> None:
-        """Go on from a snapshot of such a player. Raises MatchesDamaged if that cannot be; `begin` helps then."""
+        """Continue from a snapshot of such a player. Raises MatchesDamaged if that is impossible; then call `begin`."""
         facts, arrays = unpack(saved)
         with unpacking():
             matches = arrays["matches"].tobytes()
@@ -142,7 +142,7 @@ class Player:
         self.generation, self.incarnation = generation, incarnation
 
     def play(self, rollout: Rollout, go_on: Callable[[], bool] = lambda: True) -> bool:
-        """Fill a rollout; False, leaving the matches where they are, as soon as `go_on` says no."""
+        """Fill a rollout; False, leaving the matches where they are, as soon as `go_on` returns False."""
         t = finals = games = 0
         rollout.before[:], rollout.before_lengths[:] = self._before, self._before_lengths
         self._in_play.begin(self.normalizer.apply(self._before), self._before_lengths)
@@ -171,7 +171,7 @@ class Player:
         return True
 
     def _step(self, rollout: Rollout, t: int, finals: int) -> tuple[int, int]:
-        """Decide once in every match; how many ended, and how many last positions are written by now."""
+        """Decide once in every match; returns how many ended, and how many final positions have been written so far."""
         game, states = self._game, rollout.states[t]
         game.observe(states)
         legal = None
@@ -203,7 +203,7 @@ class Player:
         return count, finals
 
     def _stagger(self, rollout: Rollout, t: int, finals: int) -> int:
-        """Restart the matches that are due in this step. They are cut where they are and count as no result."""
+        """Restart the matches that are due in this step. They are cut off and do not count as a result."""
         due = (self._anew_at == self._steps) & ~rollout.ended[t]
         if not due.any():
             return finals
@@ -229,7 +229,7 @@ class Player:
         np.minimum(since, reach, out=self._before_lengths)
 
     def _write_tails(self, rollout: Rollout, t: int, finals: int) -> int:
-        """The positions of the matches that go on in the next rollout."""
+        """Write the positions of the matches that continue in the next rollout."""
         going = np.flatnonzero(~rollout.ended[t])
         self._game.observe(self._inputs)
         sides = self._game.to_move()[going]
@@ -238,12 +238,12 @@ class Player:
     def _write_finals(
         self, rollout: Rollout, at: int, states: Singles, sides: NDArray[np.int8], after: NDArray[np.int64]
     ) -> int:
-        """Write last positions from the place `at` on; the place after them."""
+        """Write final positions from index `at` on; returns the index after them."""
         if not len(after):
             return at
         to = slice(at, at + len(after))
         rollout.final_states[to], rollout.final_sides[to], rollout.final_after[to] = states, sides, after
-        if self._in_play.remembers:  # now is the moment that it remembers what came before
+        if self._in_play.remembers:  # the memory of the earlier states is still available now
             self._value_finals(rollout, to)
         return to.stop
 
@@ -254,5 +254,5 @@ class Player:
 
 
 def staggered(matches: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """For each match the step at which it is restarted: evenly spread, in random order."""
+    """The step at which each match is restarted: evenly spread, in random order."""
     return ((rng.permutation(matches) + rng.random(matches)) * STAGGER / matches).astype(np.int64)

@@ -1,7 +1,7 @@
 """WorkerPool: the interface of everything that plays matches for self-play: local processes, this process, or Ray.
 
-The loop calls `start_workers` once, then in turns `collect_experiences`, `sync_model_if_needed` and
-`release_experiences`, and `stop_workers` at the end.
+The loop calls `start_workers` once, then `collect_experiences`, `sync_model_if_needed` and `release_experiences`
+repeatedly, and `stop_workers` at the end.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ class WorkerPool(ABC):
     def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
         """Start all workers with the weights of this model; raises WorkersFailed if that is impossible.
 
-        With `saved` matches of this generation, each worker goes on with its own.
+        With `saved` matches of this generation, each worker continues its own.
         """
 
     @abstractmethod
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
         """One rollout of each worker, in the order of workers; an empty list once `stop` is set.
 
-        The rollouts are valid until `release_experiences`. Raises WorkersFailed when a worker died more than
+        The rollouts are valid until `release_experiences`. Raises WorkersFailed if a worker died more than
         `max_restarts` times in a row.
         """
 
     @abstractmethod
     def release_experiences(self) -> None:
-        """Let the workers overwrite what was collected: it has been learned from."""
+        """Allow the workers to overwrite the collected rollouts."""
 
     def sync_model_if_needed(self, model: LiveModel, *, force: bool = False) -> bool:
-        """Deliver the weights if `sync_interval` decisions were learned from since the last time; True if so."""
+        """Send the weights if at least `sync_interval` decisions were learned from since the last time; True if so."""
         steps = model.trainer.steps
         if not (force or self._synchronizer.should_sync(steps)):
             return False
@@ -66,31 +66,31 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def save_matches(self) -> list[bytes] | None:
-        """Snapshots of what all workers play, in their order; None if one is missing: the game cannot, or it died."""
+        """Snapshots of all workers, in order; None if one is missing because the game cannot save or a worker died."""
 
     @abstractmethod
     def reset_workers(self, generation: int) -> None:
-        """Drop all matches and begin new ones, with the seeds of this generation."""
+        """Discard all matches and begin new ones, with the seeds of this generation."""
 
     @abstractmethod
     def pause_workers(self) -> None:
-        """Let all workers stand still; nothing is lost."""
+        """Pause all workers; nothing is lost."""
 
     @abstractmethod
     def resume_workers(self) -> None:
-        """Let paused workers go on."""
+        """Resume all paused workers."""
 
     @abstractmethod
     def stop_workers(self) -> None:
-        """End all workers and free what they used. Rollouts that were not collected are dropped."""
+        """End all workers and free their resources. Rollouts that were not collected are dropped."""
 
     @property
     def pids(self) -> list[int]:
-        """The processes of the workers on this machine, in their order; empty if they have none of their own."""
+        """The process ids of the workers on this machine, in order; empty if they have no processes."""
         return []
 
     def get_parallel_stats(self) -> dict[str, Any]:
-        """What the workers do, how many were replaced, and how weights reached them."""
+        """The state of the workers, the number of replacements, and how weights reached them."""
         workers = self._worker_facts()
         sync = self._synchronizer.get_sync_stats()
         return {"running": self._running, "restarts": sum(self._incarnations), "workers": workers, "sync": sync}
@@ -104,22 +104,22 @@ class WorkerPool(ABC):
     @property
     @abstractmethod
     def _running(self) -> bool:
-        """Whether workers beside this process are started."""
+        """Whether workers besides this process have been started."""
 
     @abstractmethod
     def _deliver(self, block: Block) -> None:
         """Give the workers these weights, which are valid until the next call."""
 
     def _worker_facts(self) -> list[dict[str, Any]]:
-        """What is known of each worker."""
+        """The state of each worker."""
         return []
 
     def _saved_for(self, worker: int) -> bytes | None:
-        """The matches a worker starts with. One that replaces another begins new ones."""
+        """The matches with which a worker starts. A replacement begins new ones."""
         return self._saved[worker] if worker < len(self._saved) and not self._incarnations[worker] else None
 
     def _count_death(self, worker: int, trouble: str) -> None:
-        """Prepare for a replacement of this worker; raises WorkersFailed if it died too often in a row."""
+        """Prepare the replacement of this worker; raises WorkersFailed if it died too often in a row."""
         self._deaths_in_a_row[worker] += 1
         if self._deaths_in_a_row[worker] > self._settings.max_restarts:
             failures = self._deaths_in_a_row[worker]

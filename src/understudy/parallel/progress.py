@@ -29,7 +29,7 @@ class Progress:
         self._returns = "mean return"
 
     def begin(self, loop: TrainingLoopManager) -> None:
-        """Print what is going to run."""
+        """Print what will run."""
         if loop.two_players:
             self._returns = "first player's mean return"
         parallel = loop.settings.parallel

@@ -1,4 +1,4 @@
-"""Joining a Ray cluster, calling its actors, and what its errors mean."""
+"""Joining a Ray cluster, calling its actors, and interpreting its errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import ray
 from understudy.errors import WorkersFailed
 
 CONTROL = "control"
-"""The concurrency group of an actor that answers while it plays."""
+"""The concurrency group of actor methods that answer during play."""
 _COLOURS = re.compile(r"\x1b\[\d*m")
 _ANSWER_SECONDS = 5.0
 _TOKEN = "If its nodes authenticate by a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too."
 
 
 def join_cluster(address: str) -> bool:
-    """Join the cluster, or start Ray here without an address; False if this process has done that before."""
+    """Join the cluster or, without an address, start Ray here; False if this process has done that before."""
     if ray.is_initialized():
         return False
     if address:
@@ -52,20 +52,20 @@ def _require_answer(address: str) -> None:
 
 
 def kill(actor: Any) -> None:
-    """End an actor, if it is not gone."""
+    """End an actor, if it still exists."""
     with contextlib.suppress(ray.exceptions.RayError, ValueError):
         ray.kill(actor)
 
 
 def reason(error: Exception) -> str:
-    """The line that says what happened: the last one, after a traceback; of a lack of memory, the first one."""
+    """The line that explains an error: the last one, after a traceback; for a lack of memory, the first one."""
     lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
     line = 0 if isinstance(error, ray.exceptions.OutOfMemoryError) else -1
     return lines[line][:200] if lines else "no reason given"
 
 
 def cause(error: Exception) -> str:
-    """A few words for the statistics. An exception of the game is a RayTaskError; so is an argument that was lost."""
+    """A short cause for the statistics. An exception in the game is a RayTaskError; so is a lost argument."""
     if isinstance(error, ray.exceptions.RayTaskError):
         if not isinstance(error.cause, ray.exceptions.RayError):
             return "exception in the game"
@@ -75,7 +75,7 @@ def cause(error: Exception) -> str:
 
 @contextlib.contextmanager
 def ray_errors() -> Iterator[None]:
-    """Trouble with Ray itself, not with one worker, ends the pool."""
+    """Errors of Ray itself, not of one worker, end the pool."""
     try:
         yield
     except (ray.exceptions.RayError, ConnectionError) as error:

@@ -29,12 +29,12 @@ Files = Mapping[str, Any]
 
 
 def module_folders() -> list[str]:
-    """Where this process looks for modules, as absolute paths."""
+    """The module path of this process, as absolute paths."""
     return [str(Path(folder or ".").absolute()) for folder in sys.path]
 
 
 def find_modules_in(folders: Sequence[str]) -> None:
-    """Look for modules where the driver does, as far as this machine has these folders."""
+    """Extend the module path to the driver's folders that exist on this machine."""
     sys.path += [folder for folder in folders if folder not in sys.path and Path(folder).is_dir()]
 
 
@@ -64,7 +64,7 @@ class SentFolder:
 
 
 class ReceivedFolder:
-    """A worker's side: a temporary copy of that folder."""
+    """The worker's side: a temporary copy of that folder."""
 
     def __init__(self, players: PlayerSpec, folder: str, files: Files) -> None:
         self.players = players
@@ -82,7 +82,7 @@ class ReceivedFolder:
             self.update(files)
 
     def update(self, files: Files) -> None:
-        """Make the copy like the folder is now."""
+        """Update the copy to the present content of the folder."""
         for name in self._have.keys() - files.keys():
             remove_if_there(Path(self._temporary.name) / name)
         for name, reference in files.items():

@@ -1,4 +1,4 @@
-"""The Ray actor: it plays rollouts with the weights that it receives, and answers while it plays."""
+"""The Ray actor: plays rollouts with the weights that it receives, and answers requests during play."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from understudy.settings import ParallelSettings
 
 
 class RayPlayer:
-    """One worker. `play` and `snapshot` run in one thread, the other methods in another one, at the same time."""
+    """One worker. `play` and `snapshot` run in one thread, the other methods concurrently in another one."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class RayPlayer:
         self._go.set()
 
     def play(self, block: Block, generation: int, files: Files) -> NDArray[np.uint8]:
-        """The memory of the next rollout; a new generation begins new matches."""
+        """Play the next rollout and return its memory; a new generation begins new matches."""
         self._folder.update(files)
         self._synchronizer.restore(block, self._player)
         if self._player.generation != generation:
@@ -57,12 +57,12 @@ class RayPlayer:
         return self._memory
 
     def snapshot(self) -> bytes | None:
-        """Where the matches are, after the rollout under way."""
+        """A snapshot of the matches, after the rollout in progress."""
         return self._player.snapshot()
 
     @ray.method(concurrency_group=CONTROL)
     def report(self) -> dict[str, Any]:
-        """A sign of life. `steps` grows while the worker plays."""
+        """A heartbeat. `steps` grows while the worker plays."""
         return {
             "node": ray.get_runtime_context().get_node_id(),
             "pid": os.getpid(),
@@ -75,12 +75,12 @@ class RayPlayer:
 
     @ray.method(concurrency_group=CONTROL)
     def pause(self) -> None:
-        """Stop before the next decision."""
+        """Pause before the next decision."""
         self._go.clear()
 
     @ray.method(concurrency_group=CONTROL)
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         self._go.set()
 
     def _step(self) -> bool:

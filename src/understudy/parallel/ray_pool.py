@@ -1,7 +1,7 @@
 """The workers of a run as Ray actors, on this machine or on all nodes of a cluster.
 
 Weights go to the object store once per node, and rollouts come back through it without a copy. Workers start where
-there is room, also on nodes that join later. A lost worker costs the rollout it was playing.
+resources are free, also on nodes that join later. A lost worker costs the rollout it was playing.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ except ImportError as error:
 
 logger = logging.getLogger(__name__)
 
-_WAIT_SECONDS = 0.1  # between two looks at whether to stop
-_LOOK_SECONDS = 1.0  # between two looks for room, and for workers that do not answer
-_START_SECONDS = 120.0  # to import the libraries of a game, on a busy machine
-_ROOM_SECONDS = 20.0  # without any worker or room for one
+_WAIT_SECONDS = 0.1  # between two checks whether to stop
+_LOOK_SECONDS = 1.0  # between two checks for free resources, and for workers that do not answer
+_START_SECONDS = 120.0  # to import the libraries of a game on a busy machine
+_ROOM_SECONDS = 20.0  # longest time without any worker or resources for one
 
 
 @dataclass(slots=True)
 class _Slot:
-    """One actor and what is awaited from it."""
+    """One actor and its pending answers."""
 
     actor: Any
     report: Any
-    """The answer that comes next."""
+    """The pending heartbeat."""
     started: bool = False
     seen: float = field(default_factory=time.monotonic)
     asked: float = field(default_factory=time.monotonic)
@@ -57,7 +57,7 @@ class _Slot:
 
 
 class RayWorkers(WorkerPool):
-    """Up to `num_workers` actors. One that is lost is replaced; WorkersFailed when that does not help."""
+    """Up to `num_workers` actors. A lost one is replaced; WorkersFailed if that does not help."""
 
     def __init__(self, players: PlayerSpec, shape: RolloutShape, settings: ParallelSettings) -> None:
         super().__init__(players, shape, settings)
@@ -67,10 +67,10 @@ class RayWorkers(WorkerPool):
         self._folder = SentFolder(players)
         self._looked_at = self._room_at = 0.0
         self.losses: Counter[str] = Counter()
-        """How often workers were lost, by cause."""
+        """The number of lost workers, by cause."""
 
     def start_workers(self, model: LiveModel, generation: int = 0, saved: Sequence[bytes] = ()) -> None:
-        """Join the cluster, or start Ray here, and start an actor wherever there is room."""
+        """Join the cluster, or start Ray here, and start an actor wherever resources are free."""
         if join_cluster(self._settings.address):
             self._started_ray = True
         with ray_errors():
@@ -80,12 +80,12 @@ class RayWorkers(WorkerPool):
             self._room_at = time.monotonic()
             while not self._fill():
                 if time.monotonic() > self._room_at + _ROOM_SECONDS:
-                    raise WorkersFailed(f"The Ray cluster has no room for a worker: {self._needs()}.")
+                    raise WorkersFailed(f"The Ray cluster has no free resources for a worker: {self._needs()}.")
                 time.sleep(_WAIT_SECONDS)
             wanted = self._settings.num_workers
             if len(self._slots) < wanted:
                 logger.warning(
-                    "The Ray cluster has room for %d of %d workers; the others start when there is more.",
+                    "The Ray cluster has resources for %d of %d workers; the others start when there are more.",
                     len(self._slots),
                     wanted,
                 )
@@ -93,7 +93,7 @@ class RayWorkers(WorkerPool):
                 self._play(slot)
 
     def collect_experiences(self, stop: threading.Event | None = None) -> list[Rollout]:
-        """Wait for a rollout of each worker that plays; nobody waits for one that is being replaced."""
+        """Wait for a rollout of each worker that plays; workers that are being replaced are not waited for."""
         with ray_errors():
             self._admit()
             self._listen()
@@ -111,13 +111,13 @@ class RayWorkers(WorkerPool):
         return []
 
     def release_experiences(self) -> None:
-        """Let synchronous workers go on: the newest weights are out."""
+        """Let synchronous workers continue, now that the newest weights are available."""
         if not self._settings.max_staleness:
             with ray_errors():
                 self._admit()
 
     def save_matches(self) -> list[bytes] | None:
-        """Ask all workers for snapshots."""
+        """Request snapshots from all workers."""
         if sorted(self._slots) != list(range(len(self._incarnations))):
             return None
         refs = [self._slots[worker].actor.snapshot.remote() for worker in sorted(self._slots)]
@@ -127,22 +127,22 @@ class RayWorkers(WorkerPool):
             return None
 
     def reset_workers(self, generation: int) -> None:
-        """Let the next rollouts begin new matches, with the seeds of this generation."""
+        """Make the next rollouts begin new matches, with the seeds of this generation."""
         self._generation = generation
 
     def pause_workers(self) -> None:
-        """Tell all workers to stop before their next decision."""
+        """Pause all workers before their next decision."""
         for slot in self._slots.values():
             slot.actor.pause.remote()
 
     def resume_workers(self) -> None:
-        """Tell paused workers to go on."""
+        """Resume all paused workers."""
         for slot in self._slots.values():
             slot.actor.resume.remote()
             slot.seen = time.monotonic()
 
     def report_workers(self, timeout: float = 1.0) -> list[dict[str, Any]]:
-        """Ask every worker for a sign of life; what is known of each, and whether it has `answered` in time."""
+        """Request a heartbeat from every worker; returns each worker's state, and whether it `answered` in time."""
         asked = {worker: slot.actor.report.remote() for worker, slot in self._slots.items()}
         ready, _ = ray.wait(list(asked.values()), num_returns=len(asked), timeout=timeout) if asked else ([], [])
         for worker, ref in asked.items():
@@ -161,7 +161,7 @@ class RayWorkers(WorkerPool):
             ray.shutdown()
 
     def get_parallel_stats(self) -> dict[str, Any]:
-        """As for every pool, and how often workers were lost, by cause."""
+        """As for every pool, plus the number of lost workers by cause."""
         return super().get_parallel_stats() | {"losses": dict(self.losses)}
 
     @property
@@ -177,7 +177,7 @@ class RayWorkers(WorkerPool):
         return f"each needs {self._settings.worker_cpus:g} CPU{more}"
 
     def _room(self) -> int:
-        """How many more workers the cluster can hold. Actors that are being placed may not be counted by Ray yet."""
+        """How many more workers the cluster can hold. Ray may not count actors yet that are still being placed."""
         free = ray.available_resources()
         room = int(free.get("CPU", 0.0) / self._settings.worker_cpus + 1e-6)
         if self._settings.worker_resource:
@@ -185,7 +185,7 @@ class RayWorkers(WorkerPool):
         return room - sum(not slot.started for slot in self._slots.values())
 
     def _fill(self) -> int:
-        """Start workers where there is room; how many there are now."""
+        """Start workers where resources are free; returns the present number of workers."""
         wanted = self._settings.num_workers
         room = self._room() if not wanted or len(self._slots) < wanted else 0
         for _ in range(room):
@@ -225,19 +225,19 @@ class RayWorkers(WorkerPool):
         slot.seen = time.monotonic()
 
     def _admit(self) -> None:
-        """Let all workers play that have started and do not play: with the newest weights, so none is too stale."""
+        """Let all started workers that are idle play, with the newest weights, so that none is too stale."""
         for slot in self._slots.values():
             if slot.playing is None and slot.started:
                 self._play(slot)
 
     def _listen(self) -> None:
-        """Measure from now on how long a worker is silent: during an update nobody listened."""
+        """Restart the clocks for silence, because nobody listened during an update."""
         for slot in self._slots.values():
             if slot.started:
                 slot.seen = time.monotonic()
 
     def _take(self, playing: Sequence[_Slot]) -> None:
-        """Take the rollouts that are there, and replace workers that will not hand one over."""
+        """Collect the available rollouts, and replace workers that will not deliver one."""
         awaited = [slot for slot in playing if slot.rollout is None]
         ready, _ = ray.wait([slot.playing for slot in awaited], num_returns=len(awaited), timeout=_WAIT_SECONDS)
         done = set(ready)
@@ -260,18 +260,18 @@ class RayWorkers(WorkerPool):
             slot.playing = slot.rollout = None
         if self._settings.max_staleness:
             for slot in played.values():
-                self._play(slot)  # while this batch is learned from: what comes is one update old
+                self._play(slot)  # it plays while this batch is learned from, so its next rollout is one update old
         return rollouts
 
     def _wait_for_room(self) -> None:
         self._admit()
         starting = any(not slot.started for slot in self._slots.values())
         if not starting and time.monotonic() > self._room_at + _ROOM_SECONDS:
-            raise WorkersFailed(f"The Ray cluster has no room for a worker any more: {self._needs()}.")
+            raise WorkersFailed(f"The Ray cluster no longer has free resources for a worker: {self._needs()}.")
         time.sleep(_WAIT_SECONDS)
 
     def _look_after_workers(self) -> None:
-        """Now and then: start workers where there is room, and replace those that do not answer."""
+        """From time to time, start workers where resources are free, and replace those that do not answer."""
         now = time.monotonic()
         if now < self._looked_at + _LOOK_SECONDS and all(slot.started for slot in self._slots.values()):
             return
@@ -290,7 +290,7 @@ class RayWorkers(WorkerPool):
                 if slot.rollout is None:
                     self._replace(worker, cause(error), reason(error))
                 else:
-                    slot.report = None  # what it has played is here; it is replaced when that is handed over
+                    slot.report = None  # its rollout is available; it is replaced after the rollout was collected
                 return
             if facts["steps"] != slot.facts.get("steps"):
                 slot.seen = now
@@ -304,7 +304,7 @@ class RayWorkers(WorkerPool):
             self._replace(worker, "silent", f"it made no decision for {silent:.1f} s")
 
     def _replace(self, worker: int, why: str, trouble: str) -> None:
-        """Start another worker in place of a lost one: at once, or, if its node is gone, when there is room."""
+        """Replace a lost worker: at once or, if its node has left, when resources are free."""
         slot = self._slots.pop(worker)
         kill(slot.actor)
         self.losses[why] += 1

@@ -1,7 +1,8 @@
 """Rollout: T decisions in each of B matches, in one block of memory of fixed size.
 
-The block is a slot of a shared-memory ring, or plain memory in sequential mode; the code is the same. A match goes on
-from one rollout to the next. Where it stops, its last position is among the finals, to be bootstrapped from.
+The block is a slot of a shared-memory ring, or plain memory in sequential mode; the code is the same. A match continues
+from one rollout to the next. Where a rollout ends, the last position of each match is among the finals, for
+bootstrapping.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from understudy.settings import ParallelSettings
 
 _ALIGNMENT = 64
 NO_RESULT = 0
-"""The length of a match that the run itself cut and restarted: its return so far is not a result."""
+"""The length of a match that the run itself cut off and restarted: its return so far is not a result."""
 _HEADER = ("steps", "finals", "version", "generation", "incarnation", "number", "worker", "games")
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutShape:
-    """The size of a rollout: `steps` decisions at most in each of `matches`."""
+    """The size of a rollout: at most `steps` decisions in each of `matches`."""
 
     steps: int
     matches: int
@@ -36,17 +37,17 @@ class RolloutShape:
     masked: bool
     two_players: bool
     reach: int = 0
-    """Of how many states before it each match tells: as many as the network looks back."""
+    """The number of earlier states stored for each match: as many as the network looks back."""
 
     @classmethod
     def of(cls, game: Game, settings: ParallelSettings, reach: int = 0) -> RolloutShape:
-        """As many steps as make up `batch_size` decisions."""
+        """The shape with as many steps as make up `batch_size` decisions."""
         steps = -(-settings.batch_size // game.matches)
         return cls(steps, game.matches, game.state_dim, len(game.actions), game.masked, game.players == 2, reach)
 
     @property
     def finals(self) -> int:
-        """Room for last positions. A rollout ends early when the next step might need more."""
+        """Capacity for final positions. A rollout ends early if the next step might need more."""
         return 4 * self.matches
 
     def fields(self) -> dict[str, tuple[DTypeLike, tuple[int, ...]]]:
@@ -80,24 +81,24 @@ class RolloutShape:
 
 
 class Rollout:
-    """Named views of a block of memory. The owner of the block must drop the rollout before it frees the block."""
+    """Named views of a block of memory. The owner must drop the rollout before it frees the block."""
 
     states: NDArray[np.float32]  # (T, B, S)
     actions: NDArray[np.int32]  # (T, B)
     rewards: NDArray[np.float32]  # (T, B)
     log_probs: NDArray[np.float32]  # (T, B) of the policy that acted, exploration included
-    values: NDArray[np.float32]  # (T, B) what the network that acted expected
-    returns: NDArray[np.float32]  # (T, B) where a match ended, all its rewards, as the first player sees them
-    lengths: NDArray[np.int32]  # (T, B) where a match ended, its decisions, or NO_RESULT
-    ended: NDArray[np.bool_]  # (T, B) over, cut, or restarted by the run after this decision
-    sides: NDArray[np.int8]  # (T, B) who decided
+    values: NDArray[np.float32]  # (T, B) predicted by the network that acted
+    returns: NDArray[np.float32]  # (T, B) where a match ended, its total rewards for the first player
+    lengths: NDArray[np.int32]  # (T, B) where a match ended, its number of decisions, or NO_RESULT
+    ended: NDArray[np.bool_]  # (T, B) over, cut off, or restarted by the run after this decision
+    sides: NDArray[np.int8]  # (T, B) the player who decided
     legal: NDArray[np.uint8]  # (T, B, ⌈A/8⌉) bits
-    final_states: NDArray[np.float32]  # (F, S) last positions of matches that were cut or go on in the next rollout
-    final_values: NDArray[np.float32]  # (F,) what the network that acted expected of them
+    final_states: NDArray[np.float32]  # (F, S) final positions of matches that were cut off or continue
+    final_values: NDArray[np.float32]  # (F,) predicted by the network that acted
     final_sides: NDArray[np.int8]  # (F,)
     final_after: NDArray[np.int64]  # (F,) the decision before each, as t·B + b
-    before: NDArray[np.float32]  # (B, R, S) the last states of running matches before it, the newest last
-    before_lengths: NDArray[np.int64]  # (B,) how many of them there are
+    before: NDArray[np.float32]  # (B, R, S) the last states of running matches before this rollout, the newest last
+    before_lengths: NDArray[np.int64]  # (B,) the number of these states
     header: NDArray[np.int64]
 
     def __init__(self, shape: RolloutShape, memory: memoryview | NDArray[np.uint8] | None = None) -> None:
@@ -120,11 +121,11 @@ class Rollout:
 
     @property
     def decisions(self) -> int:
-        """How many decisions it holds."""
+        """The number of decisions in it."""
         return self["steps"] * self.shape.matches
 
     def results(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Returns and lengths of the matches that ended in it, except those that the run itself restarted."""
+        """Returns and lengths of the matches that ended in it, except those that the run restarted."""
         T = self["steps"]
         ended = self.ended[:T] & (self.lengths[:T] != NO_RESULT)
         return self.returns[:T][ended], self.lengths[:T][ended]
@@ -135,7 +136,7 @@ class Rollout:
             delattr(self, name)
 
     def copy(self) -> Rollout:
-        """The same in memory of its own."""
+        """A copy in separate memory."""
         mine = Rollout(self.shape)
         for name in self.shape.fields():
             np.copyto(getattr(mine, name), getattr(self, name))
@@ -143,11 +144,11 @@ class Rollout:
 
 
 def as_batch(rollouts: Sequence[Rollout], version: int = -1) -> Batch:
-    """Lay rollouts end to end, match by match: the parts of a match that ended, or that the rollout cut, are episodes.
+    """Concatenate rollouts match by match. Parts of a match that ended, or that the rollout cut, become episodes.
 
-    Last positions come after all decisions, which is right for networks that see one state at a time; for others
-    (`reach` above 0) they come after their episodes, and the states before the rollout at the beginning. `version` is
-    that of the weights that learn: if they played too, what they thought of the states is known.
+    Final positions come after all decisions, which suits networks that see one state at a time. For others (`reach`
+    above 0), they come after their episodes, and the states before the rollout come first. `version` is that of the
+    weights that learn: if the same weights played, their values of the states are known.
     """
     batch = _end_to_end(rollouts, version)
     return _with_states_before(batch, rollouts) if rollouts[0].shape.reach else batch
@@ -185,7 +186,7 @@ def _end_to_end(rollouts: Sequence[Rollout], version: int) -> Batch:
 
 
 def _with_states_before(batch: Batch, rollouts: Sequence[Rollout]) -> Batch:
-    """The same batch with the states of an episode together: those before it, its own, and its last position."""
+    """The same batch with the states of each episode together: those before it, its own, and its final position."""
     n, starts = len(batch.actions), batch.starts
     lengths = np.diff(starts, append=n)
     before, is_cut = np.zeros_like(lengths), np.zeros_like(lengths)
@@ -233,7 +234,7 @@ class _Part:
 
 
 def _all_states(parts: Sequence[_Part]) -> NDArray[np.float32]:
-    """Those of all decisions, then the last positions; they are copied once, for they may be large."""
+    """The states of all decisions, then the final positions; copied only once, because they may be large."""
     decisions = sum(len(part.actions) for part in parts)
     states = np.empty((decisions + sum(len(p.final_states) for p in parts), parts[0].states.shape[-1]), np.float32)
     at, final_at = 0, decisions
@@ -250,13 +251,13 @@ def _all_values(parts: Sequence[_Part]) -> NDArray[np.float32]:
 
 
 def follow_on(earlier: Rollout, later: Rollout) -> bool:
-    """Whether `later` is what the same worker played right after `earlier`."""
+    """Whether the same worker played `later` directly after `earlier`."""
     same = all(earlier[name] == later[name] for name in ("worker", "incarnation", "generation"))
     return same and later["number"] == earlier["number"] + 1
 
 
 def in_order(rollouts: Sequence[Rollout]) -> bool:
-    """Whether these rollouts of one worker follow one another without a gap."""
+    """Whether these rollouts of one worker are consecutive."""
     return all(follow_on(a, b) for a, b in itertools.pairwise(rollouts))
 
 

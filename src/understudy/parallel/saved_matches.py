@@ -1,7 +1,7 @@
-"""The state of all matches when a version was published, so that the run continues bit for bit.
+"""The state of all matches at the publication of a version, so that the run resumes bit for bit.
 
-`models/matches/000124.npz` is written before version 124 is published and names, by a digest, the weights that it
-belongs to. A run that is killed between the two finds version 123 and its matches, plays on, and writes both again.
+`models/matches/000124.npz` is written before version 124 is published and names, by a hash, the weights to which it
+belongs. A run that is killed between the two finds version 123 and its matches, plays on, and writes both again.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class SavedMatches:
     """Snapshots of all players of a run, in the order of the workers."""
 
     of: Mapping[str, Any]
-    """The game, the seed and the number of matches: a run that differs in them has other matches."""
+    """The game, the seed and the number of matches, which must be the same in the run that continues them."""
     weights: str
-    """The digest of the model that they were played up to."""
+    """The hash of the model at the time of the snapshot."""
     generation: int
     players: tuple[bytes, ...]
 
@@ -45,16 +45,16 @@ def whole(snapshots: Sequence[bytes | None]) -> list[bytes] | None:
 
 
 def digest(model: LiveModel) -> str:
-    """What tells the weights and counters of two models apart."""
+    """A hash of the weights and counters of a model."""
     found = hashlib.blake2b(json.dumps(model.trainer.counters(), sort_keys=True).encode(), digest_size=16)
     found.update(np.ascontiguousarray(model.network.parameters).data)
     return found.hexdigest()
 
 
 class MatchKeeper:
-    """Saves the matches of one run with its versions, and finds those that it goes on with.
+    """Saves the matches of a run with its versions, and finds those from which it continues.
 
-    With `workers` None, the number of workers changes: those of any number are gone on with.
+    If `workers` is None, the number of workers may change, and saved matches of any number are accepted.
     """
 
     def __init__(self, store: ModelStore | None, workers: int | None, of: Mapping[str, Any]) -> None:
@@ -62,10 +62,10 @@ class MatchKeeper:
         self._workers = workers
         self._of = of
         self._last: SavedMatches | None = None
-        """What was saved or found last: without a store, this is all there is."""
+        """What was saved or found last; without a store, the only copy."""
 
     def save(self, model: LiveModel, generation: int, snapshots: Callable[[], Sequence[bytes] | None]) -> None:
-        """Save where all players are before this model is published; nothing if that is done, or cannot be."""
+        """Save the matches of all players before this model is published, unless that is done already or impossible."""
         weights = digest(model)
         if self._last is not None and self._last.weights == weights:
             return
@@ -75,7 +75,7 @@ class MatchKeeper:
             self._files.write(model.version + 1, self._last)
 
     def find(self, model: LiveModel) -> SavedMatches | None:
-        """Those that were saved with this model, if this run can go on with them; it says why it cannot."""
+        """The matches saved with this model, if this run can continue them; otherwise it logs why not."""
         saved = self._last
         if saved is None or saved.weights != digest(model):
             saved = None if self._files is None else self._files.read(model)
@@ -103,7 +103,7 @@ class MatchFiles:
         self._folder = store.model.parent / "matches"
 
     def write(self, version: int, saved: SavedMatches) -> None:
-        """Save matches for a version that is about to be published."""
+        """Save matches for a version that will be published next."""
         facts = {"of": dict(saved.of), "weights": saved.weights, "generation": saved.generation}
         sizes = np.array([len(content) for content in saved.players], np.int64)
         content = pack(facts, {"sizes": sizes, "players": np.frombuffer(b"".join(saved.players), np.uint8)})
@@ -111,7 +111,7 @@ class MatchFiles:
         write_atomically(self._folder / f"{version:06d}.npz", lambda stream: stream.write(content))
 
     def read(self, model: LiveModel) -> SavedMatches | None:
-        """The matches of this model: those of its version, or, if it was published again as it was, of its parent."""
+        """The matches of this model: those of its version or, if it was republished unchanged, of its parent."""
         for version in (model.version, model.base.parent):
             path = self._folder / f"{version or 0:06d}.npz"
             try:
@@ -128,7 +128,7 @@ class MatchFiles:
         return None
 
     def prune(self, newest: int) -> None:
-        """Remove the matches of versions that are no longer kept, or that were never published."""
+        """Remove the matches of versions that are no longer kept or were never published."""
         if not self._folder.is_dir():
             return
         for path in self._folder.glob("*.npz"):

@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 
 class SequentialWorkers(WorkerPool):
-    """As many players as there would be worker processes. They play what synchronous worker processes would play.
+    """As many players as there would be worker processes, which play the same as synchronous worker processes would.
 
-    A player whose game fails is replaced, as a worker process is. `incarnation` gives the players other matches than
-    worker processes had before them.
+    A player whose game fails is replaced, like a worker process. With another `incarnation`, the players play other
+    matches than earlier worker processes did.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class SequentialWorkers(WorkerPool):
         if error.__cause__ is not None:
             logger.warning("The game failed:", exc_info=error.__cause__)
         self._count_death(worker, f"failed: {error}")
-        with contextlib.suppress(Exception):  # the code of a game that failed already
+        with contextlib.suppress(Exception):  # the game's code has already failed
             failed.game.close()
         player = self._opened[worker] = self._players.open(worker, failed.incarnation + 1)
         self._synchronizer.restore(self._block, player)
@@ -79,7 +79,7 @@ class SequentialWorkers(WorkerPool):
         """Nothing to do: no worker waits."""
 
     def save_matches(self) -> list[bytes] | None:
-        """Snapshots of all players, in their order; None if the game cannot save its matches."""
+        """Snapshots of all players, in order; None if the game cannot save its matches."""
         return whole([player.snapshot() for player in self._opened])
 
     def reset_workers(self, generation: int) -> None:

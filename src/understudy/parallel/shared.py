@@ -1,7 +1,8 @@
-"""Shared memory that is removed however its processes end, with rings of rollouts and the weights in it.
+"""Shared memory that is removed however its processes end; it holds rings of rollouts, and the weights.
 
-Nothing here takes a lock, so no process can die holding one. Every number has one writer; a slot or a block belongs
-to the writer until a counter says that it is whole, and to the reader until another counter says that it is done with.
+No code here takes a lock, so no process can die while holding one. Every number has one writer. A slot or block belongs
+to the writer until a counter says that it is complete, then to the reader until another counter says that it may be
+reused.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ Block = NDArray[np.uint8]
 
 _LINUX_MEMORY = Path("/dev/shm")
 _PREFIX = "understudy_"
-_UNLOCKED_SECONDS = 1.0  # its maker may not have locked younger memory yet
+_UNLOCKED_SECONDS = 1.0  # the creator of younger memory may not have locked it yet
 logger = logging.getLogger(__name__)
-_OPEN: list[SharedMemory] = []  # to be closed; those that arrays are kept of stay until the arrays are gone
+_OPEN: list[SharedMemory] = []  # to be closed; a segment stays while arrays use it
 
 
 class Segment:
-    """A named block of shared memory, of zeros at first. Its maker removes it; should the maker be killed, the
-    resource tracker of multiprocessing does, once the workers have noticed and ended. If that was killed too, the next
-    maker of a segment finds and removes it.
+    """A named block of shared memory, initially zero. Its creator removes it. If the creator is killed, the resource
+    tracker of multiprocessing removes it once the workers have noticed and ended. If that was killed too, the next
+    creator of a segment finds and removes it.
     """
 
     def __init__(self, size: int, name: str | None = None) -> None:
@@ -49,7 +50,7 @@ class Segment:
         self.size = size
 
     def view(self, offset: int, size: int) -> memoryview:
-        """A part of the memory; every array made of it must be gone before `close`."""
+        """A view of part of the memory; all arrays made from it must be released before `close`."""
         assert self._memory.buf is not None, "the segment is closed"
         return self._memory.buf[offset : offset + size]
 
@@ -62,13 +63,13 @@ class Segment:
                 self._lock.release()
         _OPEN.append(self._memory)
         for memory in tuple(_OPEN):
-            with contextlib.suppress(BufferError):  # an array is still in use: tried again next time
+            with contextlib.suppress(BufferError):  # an array is still in use; tried again next time
                 memory.close()
                 _OPEN.remove(memory)
 
 
 def _locked(name: str) -> FileLock | None:
-    """The lock by which others see that the maker of this memory is alive; None where memory has no file."""
+    """A lock that shows others that the creator of this memory is alive; None if the memory has no file."""
     lock = FileLock(_LINUX_MEMORY / name, create=False)
     with contextlib.suppress(OSError):
         if lock.acquire(blocking=False):
@@ -77,14 +78,14 @@ def _locked(name: str) -> FileLock | None:
 
 
 def remove_leftovers() -> int:
-    """Remove the memory of makers that were killed together with their resource trackers; returns how much there was.
+    """Remove the memory of creators that were killed with their resource trackers; returns the number of bytes.
 
-    Only Linux shows which memory there is; Windows removes it with the last process.
+    Only Linux lists shared memory; Windows removes it with the last process.
     """
     removed = 0
     for path in _LINUX_MEMORY.glob(f"{_PREFIX}*") if _LINUX_MEMORY.is_dir() else ():
         lock = FileLock(path, create=False)
-        with contextlib.suppress(OSError):  # removed meanwhile, or of another user
+        with contextlib.suppress(OSError):  # removed meanwhile, or another user's
             stat = path.stat()
             if time.time() - stat.st_mtime > _UNLOCKED_SECONDS and lock.acquire(blocking=False):
                 path.unlink()
@@ -102,10 +103,10 @@ def _require_room(size: int) -> None:
 
 
 class Ring:
-    """The rollouts of one worker on their way to the learner: `slots` of fixed size, taken in the order they are put.
+    """The rollouts of one worker on their way to the learner: `slots` of fixed size, used in order.
 
     `put` and `released` are counters in shared memory: of rollouts handed over, which only the worker writes, and of
-    those given back, which only the learner writes.
+    those returned, which only the learner writes.
     """
 
     def __init__(
@@ -123,31 +124,31 @@ class Ring:
 
     @property
     def waiting(self) -> int:
-        """Rollouts that were put and not released yet."""
+        """The number of rollouts that were put and not released yet."""
         return int(self._put[0] - self._released[0])
 
     @property
     def ready(self) -> int:
-        """Rollouts that can be taken; for the learner."""
+        """The number of rollouts that the learner can take."""
         return int(self._put[0]) - self._taken
 
     def next_slot(self) -> Rollout | None:
-        """Where the worker writes its next rollout; None while the ring is full."""
+        """The slot for the worker's next rollout; None while the ring is full."""
         return None if self.waiting >= len(self.slots) else self.slots[int(self._put[0]) % len(self.slots)]
 
     def put(self) -> None:
-        """Hand the slot that `next_slot` gave to the learner; until then a death leaves no trace of it."""
+        """Hand the slot from `next_slot` to the learner. If the worker dies before that, the slot is reused."""
         self._put[0] += 1
 
     def take(self) -> Rollout | None:
-        """The oldest rollout not taken yet; it stays as it is until it is released."""
+        """The oldest rollout that was not taken yet; it does not change until it is released."""
         if not self.ready:
             return None
         self._taken += 1
         return self.slots[(self._taken - 1) % len(self.slots)]
 
     def release(self) -> None:
-        """Give the slots of all rollouts taken back to the worker."""
+        """Return the slots of all taken rollouts to the worker."""
         self._released[0] = self._taken
 
     def close(self) -> None:
@@ -160,8 +161,9 @@ class Ring:
 class WeightBoard:
     """The newest weights, for any number of readers: a sequence lock over two blocks.
 
-    The writer fills the block that is not shown and then shows it; it never waits. A reader copies the block shown and
-    then looks whether the writer has come back to it meanwhile. A writer that dies leaves the last whole block.
+    The writer fills the hidden block and then makes it visible; it never waits. A reader copies the visible block and
+    then checks whether the writer has started to overwrite it meanwhile. A writer that dies leaves the last complete
+    block.
     """
 
     _BEGUN, _SHOWN, _SIZE = 0, 1, 2
@@ -182,7 +184,7 @@ class WeightBoard:
         return int(self._numbers[self._SHOWN])
 
     def write(self, content: Block) -> int:
-        """Show new weights; returns their number."""
+        """Publish new weights; returns their number."""
         number = self.shown + 1
         self._numbers[self._BEGUN] = number
         self._blocks[number % 2][: len(content)] = content
@@ -191,17 +193,17 @@ class WeightBoard:
         return number
 
     def read(self, take: Callable[[Block], object]) -> int:
-        """Have `take` copy the newest weights to where they belong; returns their number.
+        """Let `take` copy the newest weights; returns their number.
 
-        It gets the shared block itself, and the next one whenever the writer has come back to it meanwhile: what it
-        made of the first, an error included, does not count then.
+        It gets the shared block itself. If the writer has overwritten the block meanwhile, `take` is called again with
+        the next one, and the first result, including an error, does not count.
         """
         while True:
             number = self.shown
             block = self._blocks[number % 2][: int(self._numbers[self._SIZE + number % 2])]
             try:
                 take(block)
-            except Exception:  # of a block half overwritten by another process anything may be made
+            except Exception:  # a half-overwritten block may cause any error
                 if not self._overtaken(number):
                     raise
             else:

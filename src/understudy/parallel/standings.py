@@ -1,8 +1,8 @@
-"""Whom the learner of a league plays next, by its results so far: prioritised fictitious self-play (PFSP).
+"""The learner's next opponent in a league, by its results so far: prioritised fictitious self-play (PFSP).
 
-An opponent that the learner neither beats always nor loses to always teaches most, so it is drawn with a weight of
-p(1 − p), p being the learner's points per game against it. Opponents are names: past versions, players that the game
-brings, outside programs. A game that plays its league itself uses it like this:
+An opponent that the learner beats about half of the time teaches most, so it is drawn with a weight of p(1 − p), where
+p is the learner's points per game against it. Opponents are names: past versions, players that the game provides,
+external programs. A game with its own league uses it like this:
 
     standings = Standings()
     name = standings.draw([*("greedy", "random"), *map(str, versions_in(folder))], rng)
@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 MEMORY = 100.0
-"""Games after which a result counts a third: the learner changes, so that its old results say little."""
-_PRIOR_GAMES = 2.0  # at even points, for an opponent that was hardly met yet
-_LEAST_WEIGHT = 0.02  # no opponent is forgotten altogether
+"""Games after which a result's weight falls to a third: the learner changes, so old results say little."""
+_PRIOR_GAMES = 2.0  # games at even points, as a prior for opponents with few games
+_LEAST_WEIGHT = 0.02  # every opponent keeps this weight at least
 
 
 class Standings:
@@ -38,11 +38,11 @@ class Standings:
         self._points[opponent] = kept * won + points, kept * played + 1.0
 
     def keep_only(self, opponents: Sequence[str]) -> None:
-        """Forget all others: they cannot be met again."""
+        """Remove all other opponents, which can no longer be met."""
         self._points = {name: self._points[name] for name in opponents if name in self._points}
 
     def expected(self, opponent: str) -> float:
-        """The learner's points per game against an opponent, by its last games; 0.5 for one it has not met."""
+        """The learner's expected points per game against an opponent, from its recent games; 0.5 for a new opponent."""
         won, played = self._points.get(opponent, (0.0, 0.0))
         return (won + _PRIOR_GAMES / 2) / (played + _PRIOR_GAMES)
 
@@ -54,7 +54,7 @@ class Standings:
         return chances
 
     def draw(self, opponents: Sequence[str], rng: np.random.Generator) -> str:
-        """One of these opponents."""
+        """Draw one of these opponents."""
         return opponents[int(rng.choice(len(opponents), p=self.chances(opponents)))]
 
     def snapshot(self) -> dict[str, Any]:
@@ -63,5 +63,5 @@ class Standings:
 
 
 def versions_in(folder: Path) -> list[int]:
-    """The versions of a run that are kept in its folder, past champions among them; oldest first."""
+    """The versions of a run that are kept in its folder, including past champions; oldest first."""
     return sorted(int(path.stem) for path in folder.glob("*.npz") if path.stem.isdecimal())

@@ -1,4 +1,4 @@
-"""ModelSynchronizer: what workers need of a model, as one block of bytes, and when they get a new one."""
+"""ModelSynchronizer: packs what workers need of a model into one block of bytes, and decides when to send a new one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from understudy.settings import ParallelSettings
 
 
 class ModelSynchronizer:
-    """Packs and unpacks weights, and keeps count of deliveries. The version of weights is the count of updates."""
+    """Packs and unpacks weights, and counts deliveries. The version of weights is the number of updates."""
 
     def __init__(self, settings: ParallelSettings) -> None:
         self._interval = settings.sync_interval
@@ -43,18 +43,18 @@ class ModelSynchronizer:
         return np.frombuffer(zlib.compress(self._block.data, 1), np.uint8) if self._compress else self._block
 
     def restore(self, block: Block, player: Player) -> None:
-        """Give a player the weights of a block."""
+        """Load the weights of a block into a player."""
         unpack(np.frombuffer(zlib.decompress(block.data), np.uint8) if self._compress else block, player)
 
     def mark_sync_completed(self, steps: int, size: int) -> None:
-        """Note a delivery."""
+        """Count a delivery."""
         self._steps_at_last = steps
         self._count += 1
         self._bytes = size
         self._seconds += time.perf_counter() - self._began
 
     def get_sync_stats(self) -> dict[str, Any]:
-        """Deliveries, their size and mean time, and the decisions learned from at the last one."""
+        """Deliveries, their size and mean duration, and the decisions learned from at the last one."""
         return {
             "syncs": self._count,
             "bytes": self._bytes,
@@ -64,16 +64,16 @@ class ModelSynchronizer:
 
     @staticmethod
     def capacity(network: Network) -> int:
-        """The most bytes that a block can have, compressed or not."""
+        """The maximum size of a block in bytes, compressed or not."""
         raw = 8 * (3 + 2 * network.state_dim + STATISTICS) + network.parameters.nbytes
         return raw + (raw >> 10) + 64
 
 
 def unpack(block: Block, player: Player) -> None:
-    """Write a block's numbers, normalisers and parameters into a player."""
+    """Load a block's numbers, normalisers and parameters into a player."""
     S = player.network.state_dim
     end = 3 + 2 * S + STATISTICS
-    numbers = block[: 8 * end].view(np.float64).copy()  # the normalisers keep their parts
+    numbers = block[: 8 * end].view(np.float64).copy()  # the normalisers keep views of it
     player.version, player.exploration = int(numbers[0]), float(numbers[1])
     player.normalizer.restore(numbers[2:3], numbers[3 : 3 + S], numbers[3 + S : 3 + 2 * S])
     player.values.restore(numbers[3 + 2 * S :])

@@ -1,6 +1,6 @@
-"""The worker process: it plays into its ring until told to stop, and sends heartbeats.
+"""The worker process: plays into its ring until told to stop, and sends heartbeats.
 
-It ends by itself when the learner is gone. Ctrl-C is left to the learner, which then asks properly.
+It ends when the learner has ended. Ctrl-C is handled by the learner, which then stops its workers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MARK = 8  # bytes
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """What a worker process is started with."""
+    """The arguments of a worker process."""
 
     worker: int
     incarnation: int
@@ -31,15 +31,15 @@ class WorkerSpec:
     segment: str
     settings: ParallelSettings
     saved: bytes | None
-    """Matches to go on with."""
+    """Matches to continue."""
 
 
 def run_worker(spec: WorkerSpec, snapshots: Connection) -> None:
-    """The main function of a worker process; `snapshots` is where it sends its matches when it is asked to."""
+    """The main function of a worker process; it sends requested snapshots of its matches to `snapshots`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         communicator = WorkerCommunicator(spec.plan, spec.segment)
-    except FileNotFoundError:  # the learner has given up on its workers meanwhile, or is gone
+    except FileNotFoundError:  # the learner has given up its workers or has ended
         return
     try:
         Worker(spec, communicator, snapshots).run()
@@ -48,12 +48,12 @@ def run_worker(spec: WorkerSpec, snapshots: Connection) -> None:
 
 
 def unmark(sent: bytes) -> tuple[int, bytes]:
-    """Take apart what a worker sends: the number of the request that it answers, and its snapshot, if it can."""
+    """Split a worker's message: the number of the request that it answers, and its snapshot, if there is one."""
     return int.from_bytes(sent[:_MARK]), sent[_MARK:]
 
 
 class Worker:
-    """One worker's loop over its part of the segment."""
+    """One worker's loop on its part of the segment."""
 
     def __init__(self, spec: WorkerSpec, communicator: WorkerCommunicator, snapshots: Connection) -> None:
         self._communicator = communicator
@@ -64,13 +64,13 @@ class Worker:
         self._synchronizer = ModelSynchronizer(spec.settings)
         self._incarnation = spec.incarnation
         self._weights = 0
-        self._last_wait = 0.0  # seconds, for the learner
+        self._last_wait = 0.0  # seconds spent waiting for the learner
         self._parent_seen = 0
         self._beat(State.STARTING)
         self._player = spec.players.open(spec.worker, spec.incarnation, spec.saved)
 
     def run(self) -> None:
-        """Play until told to stop, or until the learner is gone."""
+        """Play until told to stop or until the learner has ended."""
         player, numbers = self._player, self._numbers
         try:
             while self._wait_for_turn():
@@ -87,7 +87,7 @@ class Worker:
             del self._numbers, self._ring
 
     def _wait_for_turn(self) -> bool:
-        """Wait until the learner counts on this process, and until not too far ahead of it; False to end."""
+        """Wait until the learner admits this process and it is not too far ahead of the learner; False to end."""
         began = time.monotonic()
         while self._stays():
             self._give_snapshot()
@@ -101,7 +101,7 @@ class Worker:
         return False
 
     def _refresh(self) -> None:
-        """Take the newest weights, and begin new matches if told to."""
+        """Load the newest weights, and begin new matches if told to."""
         if self._communicator.board.shown != self._weights:
             self._weights = self._communicator.board.read(lambda block: self._synchronizer.restore(block, self._player))
             self._numbers[WorkerField.VERSION] = self._player.version
@@ -109,7 +109,7 @@ class Worker:
             self._player.begin(int(self._numbers[WorkerField.GENERATION]))
 
     def _give_snapshot(self) -> None:
-        """Save the matches if the learner asks for it."""
+        """Save the matches if the learner requests it."""
         asked = int(self._numbers[WorkerField.SNAPSHOT_ASKED])
         if asked == self._numbers[WorkerField.SNAPSHOT_GIVEN]:
             return
@@ -117,7 +117,7 @@ class Worker:
         self._snapshots.send_bytes(asked.to_bytes(_MARK) + (self._player.snapshot() or b""))
 
     def _go_on(self) -> bool:
-        """Asked before every decision: False drops the rollout, to stop, to save the matches or to begin new ones."""
+        """Checked before every decision; False drops the rollout, to stop, to save the matches or to begin new ones."""
         self._beat(State.PLAYING)
         numbers = self._numbers
         saves = numbers[WorkerField.SNAPSHOT_ASKED] != numbers[WorkerField.SNAPSHOT_GIVEN]
@@ -134,9 +134,9 @@ class Worker:
             if now - self._parent_seen > _PARENT_NS:
                 parent = multiprocessing.parent_process()
                 if parent is not None and not parent.is_alive():
-                    return False  # the next look finds it again: whoever asks, the worker ends
+                    return False  # every later check returns the same, so the worker ends
                 self._parent_seen = now
-            wanted = numbers[WorkerField.WANTED]  # looked at once: a pause between two looks would be taken for the end
+            wanted = numbers[WorkerField.WANTED]  # read once: a pause ending between two reads would look like a stop
             if wanted != Wanted.PAUSE:
                 return bool(wanted == Wanted.RUN)
             self._beat(State.PAUSED)
