@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -31,6 +32,10 @@ def _same_priority(_: int) -> int:
 
 
 os._exit = _end_loudly
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # in a job in the background; the programs that tests start hear it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 if os.name == "posix":
     os.nice = _same_priority
 

@@ -17,6 +17,9 @@ def run() -> int:
         return program()
     except KeyboardInterrupt:  # before or after what `program` guards
         return 130
+    finally:
+        if heard:  # another Ctrl-C while Python waits for threads and processes
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

@@ -198,7 +198,37 @@ def test_children_are_deaf_only_to_what_they_were_started_with() -> None:
     assert child.wait() == -signal.SIGKILL
     assert child.stdin is not None
     child.stdin.close()
-    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM}
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "wait_for"),
+    [
+        (["-m", "understudy", "dashboard", "run", "--dashboard.port", "0"], "[OK] Dashboard"),
+        ([*SELFPLAY, "--updates", "1000000"], " updates "),
+    ],
+)
+def test_a_terminal_that_is_closed_leaves_no_traceback(run: RunDir, command: list[str], wait_for: str) -> None:
+    code = (  # these tests may run under nohup themselves
+        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL);"
+        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    )
+    _, printed = interrupted(run.root.parent, ["-c", code, *command], signal.SIGHUP, wait_for, seconds=0.5)
+    assert "Traceback" not in printed
+    assert "resource_tracker" not in printed
+
+
+@pytest.mark.slow
+def test_another_ctrl_c_while_the_process_ends_leaves_no_traceback(tmp_path: Path) -> None:
+    code = (
+        "import atexit, time; from understudy import __main__, cli;"
+        "atexit.register(lambda: (print('It ends', flush=True), time.sleep(60)));"
+        "cli.program = lambda: 0; __main__.run()"
+    )
+    ended, printed = interrupted(tmp_path, ["-c", code], signal.SIGINT, "It ends")
+    assert ended == -signal.SIGINT
+    assert "Traceback" not in printed
 
 
 def test_a_signal_in_the_middle_of_a_print_ends_the_run_in_order() -> None:

@@ -96,6 +96,12 @@ def on_end_signals(finish: Callable[[], None]) -> None:
         signal.signal(number, handler)
 
 
+def hang_up_as_terminated() -> None:
+    """Let SIGHUP do what SIGTERM does, for a library that handles SIGINT and SIGTERM only."""
+    for number in set(end_signals()) - {signal.SIGTERM}:
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+
 def stop_on_end_signals(stop: Callable[[], None]) -> None:
     """Call `stop` at the first Ctrl-C or SIGTERM, and print what happens next."""
 
@@ -138,14 +144,14 @@ def apart() -> dict[str, Any]:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes that are started inside ignore SIGINT and SIGTERM, unless they call `end_on_signals`.
+    """Processes that are started inside ignore SIGINT, SIGTERM and SIGHUP, unless they call `end_on_signals`.
 
     Otherwise their parent ends them with `kill`.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
     finally:
@@ -153,11 +159,11 @@ def deaf_children() -> Iterator[None]:
 
 
 def end_on_signals() -> None:
-    """In a child: let SIGINT and SIGTERM end it without a traceback, also one that arrived while blocked."""
+    """In a child: let these signals end it without a traceback, also one that arrived while blocked."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
 def end_with_parent() -> None:

@@ -50,7 +50,8 @@ class ParallelManager(WorkerPool):
         slots = settings.max_queue_size
         plan = Plan(settings.workers, slots, self._shape, ModelSynchronizer.capacity(model.network))
         try:
-            self._communicator = WorkerCommunicator(plan)
+            with deaf_children():  # the resource tracker, which cleans up after all others
+                self._communicator = WorkerCommunicator(plan)
         except OSError as error:
             raise WorkersFailed(f"{plan.nbytes:,} bytes of shared memory cannot be allocated: {error}.") from error
         self.reset_workers(generation)

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from nicegui import ui
 
 from understudy.errors import SettingsError
+from understudy.machine.signals import hang_up_as_terminated
 from understudy.rundir import RunDir
 from understudy.settings import DashboardSettings
 from understudy.watch.dashboard import access, pages
@@ -43,6 +44,7 @@ def serve(run_dirs: Sequence[RunDir], settings: DashboardSettings, *, show: bool
         print(f"[OK] Dashboard of {', '.join(runs.names)}: {address} (Ctrl-C ends it)", flush=True)
         if show:
             webbrowser.open(address)
+        hang_up_as_terminated()
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run([listener])
     return 0
