@@ -115,7 +115,7 @@ MISTAKES = [
     Mistake("understudy match random greedy --sprt 10 0", ("--sprt",), 1),
     Mistake("understudy match random greedy --clock fast", ("not 'fast'", "10+0.1"), 1),
     Mistake("understudy match random usi:nothing --games 1", ("engine nothing does not start",), 1),
-    Mistake("understudy csa host:99999 random --name me", ("names no port", "HOST:4081"), 1),
+    Mistake("understudy csa host:99999 random --name me", ("has no valid port", "HOST:4081"), 1),
     Mistake("understudy csa host random --name me", ("UNDERSTUDY_CSA_PASSWORD",), 1),
     Mistake("understudy play shogi --nodes -1", ("'-1' is not a whole number of at least 0",)),
     Mistake("understudy tune my_run --trials 0", ("'0' is not a whole number of at least 1",)),

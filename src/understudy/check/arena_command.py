@@ -70,7 +70,7 @@ def add_runs_to_match(commands: Any) -> None:
     match.add_argument(
         "--game",
         metavar="GAME",
-        help="with a player that is a run of any game (RUN_DIR, RUN_DIR@VERSION …, as in the arena): the game",
+        help="the game, if a player is a run (RUN_DIR or RUN_DIR@VERSION, as in `understudy arena`)",
     )
 
     def run(options: argparse.Namespace) -> int:

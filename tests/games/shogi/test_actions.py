@@ -108,7 +108,7 @@ def test_what_is_no_move_is_refused(usi: str) -> None:
 
 @pytest.mark.parametrize("index", [-1, ACTIONS])
 def test_what_is_no_action_is_refused(index: int) -> None:
-    with pytest.raises(GameError, match="no action"):
+    with pytest.raises(GameError, match="not an action"):
         MAPPER.policy_index_to_usi(index, BLACK)
 
 

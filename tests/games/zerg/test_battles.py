@@ -75,7 +75,7 @@ def test_what_is_no_recording_is_refused_with_a_reason(recording: Path, tmp_path
     ):
         path = tmp_path / f"battle_{number}.jsonl"
         path.write_text(text, encoding="utf-8")
-        with pytest.raises(EpisodeError, match="no recording"):
+        with pytest.raises(EpisodeError, match="not a recording"):
             read_battle(path)
     cut = tmp_path / "battle_cut.jsonl"
     cut.write_text("\n".join(lines[:3]) + "\n" + lines[3][:50], encoding="utf-8")  # it is being written

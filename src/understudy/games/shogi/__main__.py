@@ -1,4 +1,4 @@
-"""`python -m understudy.games.shogi`: the shogi commands by themselves."""
+"""`python -m understudy.games.shogi`: only the shogi commands."""
 
 from __future__ import annotations
 

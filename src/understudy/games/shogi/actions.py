@@ -24,14 +24,15 @@ ACTIONS = BOARD_ACTIONS + SQUARES * len(HAND_PIECES)
 
 BLACK, WHITE = 0, 1
 
-# cshogi's move: bits 0-6 the target, 7-13 the origin (81 and more: a drop), 14 promotion; pieces above that.
+# cshogi's move: bits 0-6 are the target, 7-13 the origin (81 and more: a drop), 14 promotion; the pieces are above
+# that.
 _MOVE16 = 0x7FFF
 _DROP_ORIGIN = 81
 _DROP_ORDER = "PLNSBRG"  # cshogi's order of piece types
 
 
 class BoardMove(NamedTuple):
-    """A move on squares as Black sees them, for both players. A drop has no origin, a board move no dropped piece."""
+    """A move, with squares as Black sees them for both players. A drop has no origin, a board move no dropped piece."""
 
     origin: int | None
     target: int
@@ -48,14 +49,14 @@ def square_name(square: int) -> str:
 def square_named(name: str) -> int:
     """The square with a USI name; GameError if there is none."""
     if len(name) != 2 or name[0] not in "123456789" or name[1] not in "abcdefghi":
-        raise GameError(f"{name!r} is no square; squares are 1a to 9i.")
+        raise GameError(f"{name!r} is not a square; squares are 1a to 9i.")
     return 9 * "abcdefghi".index(name[1]) + 9 - int(name[0])
 
 
 def step_of_action(action: int, turn: int) -> BoardMove:
-    """What an action of the player `turn` does."""
+    """The move that an action stands for when the player `turn` is to move."""
     if not 0 <= action < ACTIONS:
-        raise GameError(f"{action} is no action; actions are 0 to {ACTIONS - 1}.")
+        raise GameError(f"{action} is not an action; actions are 0 to {ACTIONS - 1}.")
     if action >= BOARD_ACTIONS:
         target, piece = divmod(action - BOARD_ACTIONS, len(HAND_PIECES))
         return BoardMove(None, _seen(target, turn), False, HAND_PIECES[piece])
@@ -66,24 +67,24 @@ def step_of_action(action: int, turn: int) -> BoardMove:
 
 
 def action_of_step(step: BoardMove, turn: int) -> int:
-    """The action by which the player `turn` does this."""
+    """The action that stands for a move of the player `turn`."""
     target = _seen(step.target, turn)
     if step.dropped is not None:
         return BOARD_ACTIONS + len(HAND_PIECES) * target + HAND_PIECES.index(step.dropped)
     if step.origin is None or step.origin == step.target:
-        raise GameError(f"{step} is no move: a piece goes from one square to another, or is dropped.")
+        raise GameError(f"{step} is not a move: a piece goes from one square to another, or is dropped.")
     origin = _seen(step.origin, turn)
     return 160 * origin + 2 * (target - (target > origin)) + step.promote
 
 
 def step_of_usi(usi: str) -> BoardMove:
-    """Read a move such as 7g7f, 8h2b+ or P*5e; GameError if it is none. Whether it is legal is another question."""
+    """Read a move such as 7g7f, 8h2b+ or P*5e; GameError for any other text. Legality is not checked."""
     promote = len(usi) == 5 and usi[4] == "+"
     if len(usi) != 4 + promote:
-        raise GameError(f"{usi!r} is no move; moves look like 7g7f, 8h2b+ or P*5e.")
+        raise GameError(f"{usi!r} is not a move; moves look like 7g7f, 8h2b+ or P*5e.")
     if usi[1] == "*":
         if promote or usi[0] not in HAND_PIECES:
-            raise GameError(f"{usi!r} is no move; pieces to drop are {' '.join(HAND_PIECES)}, unpromoted.")
+            raise GameError(f"{usi!r} is not a move; pieces to drop are {' '.join(HAND_PIECES)}, unpromoted.")
         return BoardMove(None, square_named(usi[2:4]), False, usi[0])
     return BoardMove(square_named(usi[:2]), square_named(usi[2:4]), promote, None)
 
@@ -111,7 +112,7 @@ def _move16_of_step(step: BoardMove) -> int:
 
 
 def _tables() -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """cshogi's 15 low bits → action, and back, for each player; −1 where there is no such move."""
+    """cshogi's 15 low bits → action, and the inverse, for each player; −1 where there is no such move."""
     to_action = np.full((2, _MOVE16 + 1), -1, np.int32)
     to_move16 = np.empty((2, ACTIONS), np.int32)
     for action in range(ACTIONS):
@@ -135,14 +136,14 @@ def actions_of_moves(moves: NDArray[np.int32], turns: NDArray[np.integer]) -> ND
 
 
 def moves16_of_actions(actions: NDArray[np.integer], turns: NDArray[np.integer]) -> NDArray[np.int32]:
-    """The low bits of the cshogi moves of many actions; `Board.move_from_move16` completes them."""
+    """The low bits of the cshogi moves for many actions; `Board.move_from_move16` completes them."""
     moves16: NDArray[np.int32] = _TO_MOVE16[turns, actions]
     return moves16
 
 
 class PolicyOutputMapper:
-    """Moves to action indices and back. Moves are USI strings or cshogi moves; both say nothing of who plays them,
-    so every method takes the player to move: 0 for Black, 1 for White, as in `cshogi.Board.turn`.
+    """Moves to action indices and back. Moves are USI strings or cshogi moves; neither says who plays them, so every
+    method takes the player to move: 0 for Black, 1 for White, as in `cshogi.Board.turn`.
     """
 
     def get_total_actions(self) -> int:
@@ -150,12 +151,12 @@ class PolicyOutputMapper:
         return ACTIONS
 
     def shogi_move_to_policy_index(self, move: str | int, turn: int) -> int:
-        """The action of a move; GameError if no action means it."""
+        """The action of a move; GameError if there is none."""
         if isinstance(move, str):
             return action_of_step(step_of_usi(move), turn)
         action = int(_TO_ACTION[turn, move & _MOVE16])
         if action < 0:
-            raise GameError(f"{move} is no move of cshogi that an action stands for.")
+            raise GameError(f"{move} is not a cshogi move that an action stands for.")
         return action
 
     def policy_index_to_usi(self, index: int, turn: int) -> str:

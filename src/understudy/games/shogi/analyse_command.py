@@ -1,4 +1,4 @@
-"""`understudy analyse`: the moves of a game as they are looked at, then a KIF file with comments and an HTML report."""
+"""`understudy analyse`: prints moves as they are analysed, then writes a KIF file with comments and an HTML report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEFAULT = "fairy-stockfish"
 
 
 def run_analyse(options: argparse.Namespace) -> int:
-    """Analyse a game of a file, as the command line asks."""
+    """Analyse a game from a file, as the command line asks."""
     records = [record for record in read_records(options.file) if record.moves]
     if not records:
         raise GameError(f"{options.file} holds no game with a move.")
@@ -29,7 +29,7 @@ def run_analyse(options: argparse.Namespace) -> int:
         raise SettingsError(f"{options.file} holds {len(records)} games; there is no game {options.game}.")
     record = records[options.game - 1]
     if options.player is None and _DEFAULT not in find_engines():
-        raise SettingsError(f"{_DEFAULT} is not installed: name who analyses, such as a checkpoint (.npz).")
+        raise SettingsError(f"{_DEFAULT} is not installed: name another analyst, such as a checkpoint (.npz).")
     if options.player in ("random", "greedy"):
         raise SettingsError(f"{options.player} gives no values: name an engine or a checkpoint (.npz) to analyse.")
     if len(records) > 1:
@@ -57,7 +57,7 @@ def run_analyse(options: argparse.Namespace) -> int:
 
 
 class AnalysisProgress:
-    """A line for every move as it is done and, on a terminal, how far the analysis is."""
+    """Prints a line for every analysed move and, on a terminal, the progress."""
 
     def __init__(self, moves: int) -> None:
         self._moves = moves
@@ -65,7 +65,7 @@ class AnalysisProgress:
         self._shown = 0
 
     def take_in(self, move: ReviewedMove) -> None:
-        """Show a move, and how many are left."""
+        """Show a move and the remaining time."""
         self.clear()
         best = f"  best {move.best[0]}" if move.best and move.best_usi != move.usi else ""
         who = "▲△"[move.turn]

@@ -1,4 +1,4 @@
-"""A look back at a game: the value of every position, the best line there, and which moves were mistakes."""
+"""Analysis of a game: the value of every position, the best line there, and which moves were mistakes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.rules import ShogiGame
 
 WON = 30_000
-"""Centipawns of a mate; nearer ones are worth one more for each ply."""
+"""Centipawns of a mate; each ply that a mate is nearer counts one more."""
 MATE_NODES = 20_000
 _FAR = WON - 1000
-_SHOWN = 8  # moves of a line
+_SHOWN = 8  # moves shown of a line
 MARKS = (("??", "blunder", 0.30), ("?", "mistake", 0.16), ("?!", "inaccuracy", 0.08))
-"""The mark of a move, its name, and how much of the chance to win it gives away, at least."""
+"""The mark of a move, its name, and the smallest loss in the probability of winning."""
 
 
 class PositionView(NamedTuple):
-    """What was found in a position: its value in centipawns for Black, and the best line."""
+    """The analysis of a position: its value in centipawns for Black, and the best line."""
 
     value: int
     line: tuple[str, ...] = ()
 
 
 class ReviewedMove(NamedTuple):
-    """A move of the game, beside what was best."""
+    """A move of the game, compared with the best one."""
 
     number: int
     turn: int
@@ -41,12 +41,12 @@ class ReviewedMove(NamedTuple):
     written: str
     """In Japanese notation."""
     value: int
-    """Of the position after it, in centipawns for Black."""
+    """The value of the position after it, in centipawns for Black."""
     best: tuple[str, ...]
-    """The line that was best instead, in Japanese notation; its first move may be the one that was played."""
+    """The best line instead, in Japanese notation; its first move may be the one that was played."""
     best_usi: str
     loss: float
-    """How much of the chance to win it gave away, 0 to 1."""
+    """The loss in the probability of winning, 0 to 1."""
 
     @property
     def mark(self) -> str:
@@ -55,7 +55,7 @@ class ReviewedMove(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the mark is called."""
+        """The name of the mark."""
         return next((name for _, name, least in MARKS if self.loss >= least), "")
 
 
@@ -70,7 +70,7 @@ class Analysis(NamedTuple):
     analyst: str
 
     def counted(self, player: int) -> dict[str, int]:
-        """How many mistakes of each kind a player made."""
+        """The number of mistakes of each kind that a player made."""
         names = [move.name for move in self.moves if move.turn == player]
         return {name: names.count(name) for _, name, _ in MARKS}
 
@@ -87,7 +87,7 @@ def analyse(
     mate_nodes: int = MATE_NODES,
     on_move: Callable[[ReviewedMove], None] = lambda _: None,
 ) -> Analysis:
-    """Ask `analyst`, and the search for mates, about every position; `on_move` gets each move as it is done."""
+    """Ask `analyst`, and the mate search, about every position; `on_move` gets each move as soon as it is analysed."""
     positions, moves = [], []
     views = _views(record, analyst, mate_nodes)
     before, game = next(views)
@@ -131,7 +131,7 @@ def _view(game: ShogiGame, analyst: ShogiPlayer, mate_nodes: int) -> PositionVie
 
 
 def chance(value: int) -> float:
-    """The chance to win that centipawns stand for."""
+    """The probability of winning that corresponds to a value in centipawns."""
     return 1 / (1 + math.exp(-max(min(value, WON), -WON) / 600))
 
 

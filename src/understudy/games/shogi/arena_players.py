@@ -1,7 +1,7 @@
-"""Who meets the versions of a run in `understudy arena`: simple players and USI engines, by name.
+"""Opponents for the versions of a run in `understudy arena`: simple players and USI engines, by name.
 
-`NAME@LEVEL` says how an engine plays: what follows `go`, and options, separated by commas. `fairy-stockfish@depth 1`
-and `usi:COMMAND@nodes 500,Skill Level=-10` are two players of the arena's ratings.
+`NAME@LEVEL` says how an engine plays: words after `go`, and options, separated by commas. `fairy-stockfish@depth 1` and
+`usi:COMMAND@nodes 500,Skill Level=-10` are two players of the arena's ratings.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ RESIGNS = -1
 
 
 def known(name: str) -> bool:
-    """Whether somebody here has this name."""
+    """Whether a player of this name exists here."""
     engine = _engine(name)
     return name in _SIMPLE or engine.startswith("usi:") or engine in find_engines()
 
 
 def matches(count: int) -> ShogiMatches:
-    """Even games, each from an opening of its own."""
+    """Even games, each from its own random opening."""
     return OpenedMatches(count, MAX_MOVES)
 
 
 def seat(name: str, game: Game, rng: np.random.Generator) -> ShogiSeat:
-    """Somebody by name, in the matches of a game."""
+    """The player of this name, for a batch of matches."""
     assert isinstance(game, ShogiMatches)
     return ShogiSeat(_SIMPLE[name](rng) if name in _SIMPLE else _start(name), game)
 
 
 def contestant(name: str, rng: np.random.Generator) -> AbstractContextManager[ShogiPlayer]:
-    """Somebody by name, for single games."""
+    """The player of this name, for single games."""
     return nullcontext(_SIMPLE[name](rng)) if name in _SIMPLE else _start(name)
 
 
 class OpenedMatches(ShogiMatches):
-    """Matches that begin with random moves: two engines would play the same game again and again."""
+    """Matches that begin with random moves; otherwise two engines would repeat the same game."""
 
     def reset(self, seed: np.random.SeedSequence) -> None:
         """See Game.reset."""
@@ -66,13 +66,13 @@ class OpenedMatches(ShogiMatches):
 
 
 class ShogiSeat:
-    """A player who sees the games themselves."""
+    """A player that needs the games, not only the states."""
 
     def __init__(self, player: ShogiPlayer, game: ShogiMatches) -> None:
         self._player, self._game = player, game
 
     def decide(self, states: Singles, legal: Bools, asked: Bools) -> NDArray[np.int64]:
-        """See ArenaSeat: one match after the other."""
+        """See ArenaSeat: decides for one match after the other."""
         actions = np.zeros(len(asked), np.int64)
         for match in np.flatnonzero(asked).tolist():
             game = self._game.games[match]
@@ -107,5 +107,5 @@ def _start(name: str) -> UsiPlayer:
         return UsiPlayer(engines[engine], go, options)
     command = shlex.split(engine.removeprefix("usi:"), posix=os.name == "posix")
     if not command:
-        raise SettingsError(f"{name!r} names no program: write usi:COMMAND.")
+        raise SettingsError(f"{name!r} does not name a program: write usi:COMMAND.")
     return UsiPlayer(command, go, options)

@@ -1,4 +1,4 @@
-"""Many games at once: their observations and legal actions go straight into arrays that the caller owns.
+"""Many games at once: writes their observations and legal actions directly into the caller's arrays.
 
 Planes, as the player to move sees the board (turned by 180° for White):
     0-7    own P L N S G B R K      8-13   own promoted P L N S B R
@@ -30,9 +30,9 @@ _PLANE_OF_PIECE = (0, 1, 2, 3, 5, 6, 4, 7, 8, 9, 10, 11, 12, 13)
 
 
 def _offsets() -> NDArray[np.int64]:
-    """(turn, cshogi square, cshogi piece) → place of its 1 among the 46·81 numbers of an observation.
+    """(turn, cshogi square, cshogi piece) → index of its 1 among the 46·81 numbers of an observation.
 
-    An empty square points into the colour plane, which is written afterwards: so no square needs to be left out.
+    An empty square points into the colour plane, which is written afterwards, so empty squares need no special case.
     """
     offsets = np.full((2, 81, 32), _COLOUR * 81, np.int64)
     for turn in (BLACK, WHITE):
@@ -52,7 +52,7 @@ _SQUARES = np.arange(81)
 def observe(games: Sequence[ShogiGame], planes: NDArray[np.float32], legal: NDArray[np.bool_] | None = None) -> None:
     """Write the observations into `planes` (N, 46, 9, 9) and the legal actions into `legal` (N, 13527).
 
-    Both must be contiguous. The rows of a game that is over show no legal action only when it has no legal move.
+    Both must be contiguous. A finished game still shows its legal actions, if there are any.
     """
     write_planes(games, planes.reshape(len(games), PLANES * 81))
     if legal is not None:
@@ -60,7 +60,7 @@ def observe(games: Sequence[ShogiGame], planes: NDArray[np.float32], legal: NDAr
 
 
 def write_planes(games: Sequence[ShogiGame], out: NDArray[np.float32]) -> None:
-    """Write the observations into the first 46·81 columns of `out`, which must be contiguous as a whole."""
+    """Write the observations into the first 46·81 columns of `out`, which must be contiguous."""
     n, width = out.shape
     boards = [game.board for game in games]
     pieces = np.frombuffer(b"".join([bytes(board.pieces) for board in boards]), np.uint8).reshape(n, 81)
@@ -71,7 +71,7 @@ def write_planes(games: Sequence[ShogiGame], out: NDArray[np.float32]) -> None:
     places += np.arange(0, n * width, width)[:, None]
     out.reshape(-1)[places] = 1
     own_first = np.where(turns[:, None, None] == BLACK, hands.reshape(n, 2, 7), hands.reshape(n, 2, 7)[:, ::-1])
-    flat = out[:, : PLANES * 81].reshape(n, PLANES, 81)  # a view: only columns are cut off
+    flat = out[:, : PLANES * 81].reshape(n, PLANES, 81)  # a view, because only columns are left out
     flat[:, _PIECE_PLANES:_COLOUR] = own_first.reshape(n, 14, 1) * np.float32(1 / 18)
     last = [(len(game.moves) / game.max_moves, (game.occurrences - 1) / 3, game.in_check) for game in games]
     flat[:, _COLOUR] = (turns == BLACK)[:, None]
@@ -89,17 +89,17 @@ def mark_legal(games: Sequence[ShogiGame], turns: NDArray[np.int64], legal: NDAr
 
 
 class Stepped(NamedTuple):
-    """What a move of every game led to; rewards are those of the player who moved."""
+    """The results of a move in every game; rewards are for the player who moved."""
 
     rewards: NDArray[np.float32]
     over: NDArray[np.bool_]
-    """The game has a result; a game cut at its maximum of moves counts, and is also in `cut`."""
+    """Whether the game has a result; also for a game cut off at its maximum number of moves, which is in `cut` too."""
     cut: NDArray[np.bool_]
     results: list[Result | None]
 
 
 class ShogiBatch:
-    """N games that are played side by side. A game that is over stays so until `reset`."""
+    """N games that are played side by side. A finished game stays finished until `reset`."""
 
     def __init__(self, n: int, max_moves: int = MAX_MOVES, sfen: str = START) -> None:
         self.max_moves = max_moves
@@ -112,7 +112,7 @@ class ShogiBatch:
         return np.array([game.board.turn for game in self.games])
 
     def observe(self, planes: NDArray[np.float32], legal: NDArray[np.bool_]) -> None:
-        """Write what the players to move see and may do; see the function of this name."""
+        """Write the observations and legal actions of the players to move; see the function `observe`."""
         observe(self.games, planes, legal)
 
     def step(self, actions: NDArray[np.integer], legal: NDArray[np.bool_]) -> Stepped:
@@ -133,6 +133,6 @@ class ShogiBatch:
         return Stepped(rewards, over, cut, results)
 
     def reset(self, which: Sequence[int] | NDArray[np.integer] | None = None) -> None:
-        """Set up the start position in these games; in all of them without an argument."""
+        """Set up the start position in these games, or in all of them without an argument."""
         for i in range(len(self.games)) if which is None else which:
             self.games[int(i)] = ShogiGame(self.sfen, self.max_moves)

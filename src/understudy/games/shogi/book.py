@@ -1,7 +1,7 @@
 """Opening books in YaneuraOu's format: made from game records, read, written and played from.
 
-A file has, for each position, a line `sfen …` and a line for each move: the move, the usual answer or `none`, a value
-in centipawns for the player to move, a depth, and how often it was played.
+For each position, a file has a line `sfen …` and a line for each move: the move, the usual answer or `none`, a value in
+centipawns for the player to move, a depth, and how often it was played.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOVE = re.compile(
 
 
 class BookMove(NamedTuple):
-    """A move of a book."""
+    """A move in a book."""
 
     usi: str
     answer: str | None = None
@@ -38,16 +38,16 @@ class BookMove(NamedTuple):
 
 
 Book = dict[str, list[BookMove]]
-"""The moves of a position, the most frequent first, by its SFEN without the number of the move."""
+"""The moves of a position, the most frequent first. The key is the position's SFEN without the move number."""
 
 
 def position_key(sfen: str) -> str:
-    """An SFEN without the number of the move."""
+    """An SFEN without the move number."""
     return " ".join(sfen.split()[:3])
 
 
 def make_book(records: Iterable[GameRecord], moves: int, least: int = 1) -> Book:
-    """What was played in the first `moves` moves of games, if at least `least` times in a position."""
+    """A book of the first `moves` moves of games; each was played at least `least` times in its position."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     answers: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     values: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -92,7 +92,7 @@ def write_book(path: Path, book: Book) -> None:
 
 
 def read_book(path: Path) -> Book:
-    """The book of a file; GameError, naming the line, if it cannot be understood."""
+    """Read a book from a file; GameError with the line if it is not valid."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise GameError(f"The book {path} is larger than {_MOST_BYTES >> 20} MB.")
@@ -126,7 +126,7 @@ def read_book(path: Path) -> Book:
 
 
 def book_move(book: Book, game: ShogiGame, rng: np.random.Generator) -> BookMove | None:
-    """A legal move of the book in the position of a game, drawn by how often it was played; None if there is none."""
+    """A legal move from the book in the position of a game, drawn by how often it was played; None if there is none."""
     legal = []
     for move in book.get(position_key(game.board.sfen()), ()):
         try:

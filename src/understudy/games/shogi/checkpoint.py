@@ -1,4 +1,4 @@
-"""A shogi network on disk: one `.npz` with the weights, what shape they have, and whatever else training keeps."""
+"""A shogi network on disk: an `.npz` with the weights, their shapes, and other state of the training."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ KIND = "understudy shogi"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A network with the arrays (Adam's, for instance) and plain numbers that training goes on from."""
+    """A network, with the arrays (such as Adam's) and plain numbers from which training continues."""
 
     network: ActorCriticResTower
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
     shaped: bool = False
-    """Whether it learned from shaped rewards, as in self-play: then evaluators need `with_potential`."""
+    """Whether it learned from shaped rewards, as in self-play; its evaluators then need `with_potential`."""
 
 
 def new_network(settings: NetworkSettings, seed: int = 0) -> ActorCriticResTower:
@@ -48,7 +48,7 @@ def new_network(settings: NetworkSettings, seed: int = 0) -> ActorCriticResTower
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint; it appears whole or not at all. A network with NaN in it is refused."""
+    """Write a checkpoint atomically. A network with NaN in it is refused."""
     network = checkpoint.network
     if not np.isfinite(network.parameters).all():
         raise NonFiniteError(f"The network holds NaN or infinity; {path} is left as it was.")
@@ -77,7 +77,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         if "kind" not in meta:
             return _of_run(read_model(path), path)
         if meta.get("kind") != KIND or meta["schema"] != SCHEMA:
-            raise ModelMismatch(f"{path} is no shogi checkpoint of schema {SCHEMA}, which this version reads.")
+            raise ModelMismatch(f"{path} is not a shogi checkpoint of schema {SCHEMA}, which this version reads.")
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["network"].items()}
         network = new_network(NetworkSettings(**values))
         parameters = arrays.pop("parameters")
@@ -86,13 +86,13 @@ def load_checkpoint(path: Path) -> Checkpoint:
     except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
         raise ModelDamaged(f"The checkpoint {path} cannot be understood ({error}). Use an earlier one.") from error
     if layout != network.layout or parameters.shape != network.parameters.shape:
-        raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
+        raise ModelMismatch(f"The weights in {path} have another layout than this version of Understudy uses.")
     network.parameters[:] = parameters
     return Checkpoint(network, arrays, counters)
 
 
 def judging_all_actions(settings: NetworkSettings, parameters: Floats) -> ActorCriticResTower:
-    """The network that judges all 13,527 actions, with the parameters of one that plays from lists of legal moves."""
+    """A network over all 13,527 actions, with the parameters of one that plays from lists of legal moves."""
     network = new_network(settings)
     network.parameters[:] = parameters
     return network
@@ -101,8 +101,8 @@ def judging_all_actions(settings: NetworkSettings, parameters: Floats) -> ActorC
 def _of_run(state: ModelState, path: Path) -> Checkpoint:
     spec = state.spec
     if spec.network.policy != "resnet" or spec.state_dim != ShogiMatches.state_dim:
-        raise ModelMismatch(f"The model {path} is not one of shogi.")
+        raise ModelMismatch(f"The model {path} is not a shogi model.")
     network = judging_all_actions(spec.network, state.arrays["parameters"])
     if spec.layout != network.layout:
-        raise ModelMismatch(f"The weights in {path} are laid out in another way than this version of Understudy does.")
+        raise ModelMismatch(f"The weights in {path} have another layout than this version of Understudy uses.")
     return Checkpoint(network, counters=state.counters, shaped=True)

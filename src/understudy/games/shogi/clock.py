@@ -7,14 +7,14 @@ import re
 from understudy.errors import SettingsError
 
 TOLERANCE = 0.1
-"""Seconds that a move of a match may come too late: pipes and a busy machine take them, not the player."""
+"""Seconds that a move of a match may be late; pipes and a busy machine cause such delays, not the player."""
 
 
 class Clocks:
-    """Seconds at the start, more of them after every move (Fischer), and seconds for each move without them (byoyomi).
+    """Seconds at the start, seconds added after every move (Fischer), and seconds for each move after that (byoyomi).
 
-    `main+increment` or `main/byoyomi` as text: 10+0.1 is ten seconds and a tenth more for every move, 0/0.5 half a
-    second for each move. A move that comes at most `tolerance` seconds too late is in time.
+    `main+increment` or `main/byoyomi` as text: 10+0.1 is ten seconds plus 0.1 for every move, 0/0.5 half a second for
+    each move. A move that is at most `tolerance` seconds late is in time.
     """
 
     def __init__(self, main: float, increment: float = 0.0, byoyomi: float = 0.0, tolerance: float = 0.0) -> None:
@@ -24,7 +24,7 @@ class Clocks:
 
     @classmethod
     def parse(cls, text: str, tolerance: float = 0.0) -> Clocks:
-        """The clocks that a text describes; SettingsError if it describes none."""
+        """The clocks that a text describes; SettingsError if it is not valid."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([+/])(\d+(?:\.\d+)?))?", text)
         if not found or not any(float(number) for number in found.group(1, 3) if number):
             raise SettingsError(f"A clock is written 10+0.1, 60/1 or 0/0.5, in seconds, not {text!r}.")
@@ -33,17 +33,17 @@ class Clocks:
         return cls(main, increment, byoyomi, tolerance)
 
     def restart(self) -> None:
-        """A new game begins."""
+        """Reset the clocks for a new game."""
         self.left = [self.main, self.main]
 
     def charge(self, player: int, seconds: float) -> bool:
-        """Take the time of a move from a player's clock; False if there was not enough."""
+        """Subtract the time of a move from a player's clock; False if there was not enough."""
         in_time = seconds <= self.left[player] + self.byoyomi + self.tolerance
         self.left[player] = max(self.left[player] - seconds, 0.0) + self.increment
         return in_time
 
     def go(self) -> str:
-        """What a USI engine is told after `go`: times without the increment of this move, as shogi engines expect."""
+        """The words after `go` for a USI engine: times without the increment of this move, as shogi engines expect."""
         black, white = (int(1000 * max(seconds - self.increment, 0.0)) for seconds in self.left)
         more = f"byoyomi {int(1000 * self.byoyomi)}"
         if self.increment:

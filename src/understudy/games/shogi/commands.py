@@ -22,7 +22,7 @@ _PASSWORD = "UNDERSTUDY_CSA_PASSWORD"
 
 
 def add_commands(commands: Any) -> None:
-    """Add the subcommands to an argparse parser's; each imports what it needs when it runs."""
+    """Add the subcommands to an argparse parser; each imports what it needs when it runs."""
     play = commands.add_parser("play", help="play shogi in the terminal")
     play.add_argument("game", choices=["shogi"], help="the game")
     play.add_argument("opponent", nargs="?", default="greedy", metavar="OPPONENT", help=f"{WHO}")
@@ -32,11 +32,11 @@ def add_commands(commands: Any) -> None:
     start.add_argument("--position", metavar="SFEN", help="the first position")
     start.add_argument("--handicap", choices=HANDICAP_NAMES, metavar="NAME", help=", ".join(HANDICAP_NAMES))
     play.add_argument(
-        "--clock", metavar="TEXT", help="for both, in seconds: 600/30 with byoyomi, 300+5 with increments"
+        "--clock", metavar="TEXT", help="time for both players, in seconds: 600/30 with byoyomi, 300+5 with increments"
     )
     play.add_argument("--notation", choices=["usi", "japanese"], default="usi", help="of the moves that are shown")
     play.add_argument(
-        "--level", type=int, choices=range(1, FULL), metavar="N", help=f"1 to {FULL - 1}: a weaker checkpoint"
+        "--level", type=int, choices=range(1, FULL), metavar="N", help=f"1 to {FULL - 1}: let a checkpoint play weaker"
     )
     _add_strength(play)
     play.set_defaults(run=_play)
@@ -56,11 +56,11 @@ def add_commands(commands: Any) -> None:
 def _add_analyse(commands: Any) -> None:
     analyse = commands.add_parser("analyse", help="find the mistakes in a shogi game (.kif, .csa, .sfen)")
     analyse.add_argument("file", type=Path, metavar="FILE", help="the record of the game")
-    analyse.add_argument("player", nargs="?", metavar="PLAYER", help=f"who analyses: {WHO} (default: fairy-stockfish)")
+    analyse.add_argument("player", nargs="?", metavar="PLAYER", help=f"the analyst: {WHO} (default: fairy-stockfish)")
     analyse.add_argument("--game", type=count, default=1, metavar="N", help="which game of the file")
     analyse.add_argument("--save", type=Path, metavar="FOLDER", help="for the results (default: beside the record)")
     analyse.add_argument(
-        "--mate-nodes", type=count_or_zero, default=20_000, metavar="N", help="positions in which a mate is looked for"
+        "--mate-nodes", type=count_or_zero, default=20_000, metavar="N", help="positions searched for a mate"
     )
     _add_strength(analyse)
     analyse.set_defaults(run=_analyse)
@@ -76,7 +76,7 @@ def _add_make_book(commands: Any) -> None:
 
 
 def _add_match(commands: Any) -> None:
-    match = commands.add_parser("match", help="play a shogi match between two players, or a match of two runs")
+    match = commands.add_parser("match", help="play a match between two shogi players or two runs")
     match.add_argument("first", metavar="FIRST", help=WHO)
     match.add_argument("second", metavar="SECOND", help="the same")
     match.add_argument(
@@ -118,7 +118,7 @@ def _add_check(commands: Any) -> None:
         type=duration,
         default=15.0,
         metavar="M",
-        help="minutes of training on two cores, counted as twice as many minutes of processor time",
+        help="minutes of training on two cores; twice as many minutes of CPU time",
     )
     check.add_argument("--workers", type=count_or_zero, default=2, metavar="N", help="worker processes")
     check.add_argument("--games", type=count, default=40, metavar="N", help="games of each match at the end")
@@ -218,7 +218,7 @@ def _usi(options: argparse.Namespace) -> int:
 
     torch.set_num_threads(1)
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # bytes that are no text are no command
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # bytes that are not valid text are not a command
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     engine_of(options.checkpoint).run(sys.stdin)
@@ -251,7 +251,7 @@ def _csa(options: argparse.Namespace) -> int:
 
     host, _, port = options.host.partition(":")
     if port and not (port.isdecimal() and 0 < int(port[:6]) < 65536):
-        raise SettingsError(f"{options.host} names no port: it is written HOST:{PORT}.")
+        raise SettingsError(f"{options.host} has no valid port: write HOST:{PORT}.")
     if not (password := os.environ.get(_PASSWORD, "")):
         raise SettingsError(f"Put the password of {options.name} into the environment variable {_PASSWORD}.")
     account = Account(host, options.name, f"{options.game},{password}" if options.game else password, int(port or PORT))
@@ -283,7 +283,7 @@ def _check_seed(options: argparse.Namespace, seed: int) -> int:
     run = RunDir.at(options.run_dir or tempfile.mkdtemp(prefix="shogi_check_"))
     if run.model.exists():
         raise SettingsError(
-            f"There is a model in {run.root} already; the check begins from nothing: name a new folder."
+            f"There is a model in {run.root} already; the check starts with an untrained model: name a new folder."
         )
     check = LearnCheck(run, options.minutes, options.workers, seed, lambda line: print(line, flush=True))
     reached = check.run()

@@ -26,7 +26,7 @@ _WRITTEN = {ending: word for word, ending in reversed((_DRAWS | _LOSSES).items()
 
 
 def to_text(record: GameRecord) -> str:
-    """A record as CSA text; evaluations are comments of the form that floodgate uses."""
+    """A record as CSA text; evaluations are comments in floodgate's format."""
     game = ShogiGame(record.start, max_moves=len(record.moves) + 1)
     lines = ["V2.2", f"N+{_line(record.names[0])}", f"N-{_line(record.names[1])}"]
     lines += ["PI", "+"] if record.start == START else game.board.csa_pos().splitlines()
@@ -47,12 +47,12 @@ def to_text(record: GameRecord) -> str:
 
 
 def written(move: int, turn: int) -> str:
-    """A cshogi move of a player: +7776FU."""
+    """A cshogi move of a player in CSA, such as +7776FU."""
     return "+-"[turn] + str(cshogi.move_to_csa(move))
 
 
 def line_of(game: ShogiGame, moves: Sequence[str]) -> list[str]:
-    """USI moves that go on from the game's position, up to the first that is not legal; the game stays as it is."""
+    """USI moves in CSA, starting at the game's position, up to the first illegal one; the game is not changed."""
     found: list[str] = []
     for usi in moves:
         try:
@@ -67,7 +67,7 @@ def line_of(game: ShogiGame, moves: Sequence[str]) -> list[str]:
 
 
 def move_of(text: str, game: ShogiGame) -> int:
-    """The legal cshogi move that +7776FU is in a game; GameError if it is none."""
+    """The legal cshogi move in a game for a CSA move such as +7776FU; GameError if there is none."""
     return game.move_of_usi(_usi(text, game))
 
 
@@ -86,7 +86,7 @@ def _ending(result: Result | None, turn: int) -> str:
         return "%CHUDAN"
     if result.ending is Ending.PERPETUAL_CHECK:
         return "%-ILLEGAL_ACTION" if result.winner == BLACK else "%+ILLEGAL_ACTION"
-    if result.winner == turn and result.ending is not Ending.DECLARATION:  # the words say who lost: the player to move
+    if result.winner == turn and result.ending is not Ending.DECLARATION:  # it names the loser, who is to move
         return "%-ILLEGAL_ACTION" if result.winner == BLACK else "%+ILLEGAL_ACTION"
     return _WRITTEN[result.ending]
 
@@ -136,7 +136,7 @@ def _read(lines: list[str]) -> GameRecord:
             result = _result(line, game.turn)
             break
     if game is None:
-        raise GameError("There is no line + or -, which says whose move it is first; this is no game in CSA format.")
+        raise GameError("There is no line + or -, which says who moves first; this is not a game in CSA format.")
     told = known(evaluations), known(thoughts), known(seconds)
     return GameRecord(tuple(game.usi_moves()), game.start, (names[0], names[1]), judged(game, result), *told)
 
@@ -149,20 +149,20 @@ def _statements(lines: list[str]) -> list[str]:
 def _usi(text: str, game: ShogiGame) -> str:
     match = re.fullmatch(r"([+-])(\d)(\d)([1-9])([1-9])([A-Z]{2})", text)
     if not match or match[6] not in _PIECES or "+-".index(match[1]) != game.turn:
-        raise GameError(f"{text!r} is no move of {('Black', 'White')[game.turn]} in CSA format.")
+        raise GameError(f"{text!r} is not a move of {('Black', 'White')[game.turn]} in CSA format.")
     target = f"{match[4]}{'abcdefghi'[int(match[5]) - 1]}"
     piece = _PIECES[match[6]]
     if match[2] + match[3] == "00":
         return f"{piece}*{target}"
     if "0" in (match[2], match[3]):
-        raise GameError(f"{text!r} begins on no square.")
+        raise GameError(f"{text!r} does not begin on a square.")
     before = game.board.piece_type(9 * (int(match[2]) - 1) + int(match[3]) - 1)
     promotes = piece.startswith("+") and before < cshogi.PROM_PAWN
     return f"{match[2]}{'abcdefghi'[int(match[3]) - 1]}{target}{'+' * promotes}"
 
 
 def _sfen(lines: list[str], turn: str) -> str:
-    """The first position: PI with pieces taken away, or nine rows, then single pieces and hands."""
+    """The first position: PI with removed pieces, or nine rows, then single pieces and hands."""
     board: dict[tuple[int, int], str] = {}
     hands = {"+": dict.fromkeys(_SET, 0), "-": dict.fromkeys(_SET, 0)}
     for line in lines:
@@ -193,7 +193,7 @@ def _place(line: str, board: dict[tuple[int, int], str], hands: dict[str, dict[s
     for file, rank, piece in re.findall(r"(\d)(\d)([A-Z]{2})", line[2:]):
         if file + rank != "00":
             board[int(file), int(rank)] = _letter(piece, line[1])
-        elif piece == "AL":  # whatever is nowhere else
+        elif piece == "AL":  # all pieces that are nowhere else
             for kind, count in _SET.items():
                 used = sum(letter.upper().lstrip("+") == _PIECES[kind] for letter in board.values())
                 hands[line[1]][kind] = count - used - hands["+"][kind] - hands["-"][kind]
@@ -211,5 +211,5 @@ def _start_board() -> dict[tuple[int, int], str]:
 
 def _letter(piece: str, side: str) -> str:
     if piece not in _PIECES:
-        raise GameError(f"{piece} is no piece in CSA format.")
+        raise GameError(f"{piece} is not a piece in CSA format.")
     return _PIECES[piece] if side == "+" else _PIECES[piece].lower()

@@ -1,4 +1,4 @@
-"""Plays on a CSA server: logs in, plays the games it is given, saves them, and connects again after a lost line."""
+"""Plays on a CSA server: logs in, plays its assigned games, saves them, and reconnects after a lost connection."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from understudy.games.shogi.players import ShogiPlayer, outcome
 from understudy.games.shogi.record import GameRecord
 from understudy.games.shogi.record_files import write_record
 
-_ANSWER = 30.0  # seconds in which a server answers LOGIN
-_WAIT = 5.0  # seconds of a look for the next message
+_ANSWER = 30.0  # seconds that a server may take to answer LOGIN
+_WAIT = 5.0  # seconds to wait for the next message before checking again
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # between attempts to connect
 _MOST_LINES = 2000  # of a game summary
 
 
 class CsaRefused(UnderstudyError):
-    """The server refuses the login: trying again would not help."""
+    """The server refuses the login; trying again would not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where to play, and as whom."""
+    """Server, port, name and password."""
 
     host: str
     name: str
@@ -40,11 +40,13 @@ class Account:
     port: int = PORT
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be sent in the line of the login."""
+        """Refuse values that cannot be sent in the login line."""
         if not re.fullmatch(r"[A-Za-z0-9_.@-]{1,32}", self.name):
-            raise CsaRefused(f"{self.name!r} is no name for a CSA server: 1 to 32 letters, digits, _, -, . and @.")
+            raise CsaRefused(
+                f"{self.name!r} is not a valid name for a CSA server: 1 to 32 letters, digits, _, -, . and @."
+            )
         if not self.password or re.search(r"\s", self.password) or not self.password.isprintable():
-            raise CsaRefused("The password for the CSA server is empty, or has spaces in it.")
+            raise CsaRefused("The password for the CSA server is empty, or contains spaces.")
 
 
 class CsaClient:
@@ -63,21 +65,21 @@ class CsaClient:
         pause: float = _FIRST_PAUSE,
         attempts: int | None = None,
     ) -> None:
-        """`clocks` is what the player's engine reads its time from; the server's times go there.
+        """`clocks` is what the player's engine reads its time from; the server's times are written there.
 
-        Games are saved in `folder`. With `comments`, evaluations are sent with the moves, as floodgate likes them.
-        After a lost connection the next attempt comes after `pause` seconds, then twice that, up to a minute;
-        `attempts` in a row that fail are an error, None is no limit.
+        Games are saved in `folder`. With `comments`, evaluations are sent with the moves, as floodgate recommends.
+        After a lost connection the next attempt comes after `pause` seconds, then after twice as many, up to a minute.
+        `attempts` failures in a row are an error; None is no limit.
         """
         self._account, self._player, self._clocks = account, player, clocks
         self._folder, self._comments, self._say = folder, comments, say
         self._keep_alive, self._pause, self._attempts = keep_alive, pause, attempts
         self._failed = 0
         self.records: list[GameRecord] = []
-        """Of the games that ended."""
+        """The records of the games that ended."""
 
     def play(self, games: int) -> list[GameRecord]:
-        """Play this many games to their end; ConnectionLost if the server is out of reach for too long."""
+        """Play this many games; ConnectionLost if the server cannot be reached for too long."""
         while len(self.records) < games:
             try:
                 self._session(games)
@@ -138,7 +140,7 @@ class CsaClient:
                 self._say(f"{outcome(game.record().result)}, {len(game.record().moves)} moves.")
 
     def _await_game(self, connection: CsaConnection) -> GameConditions | None:
-        """The conditions of a game that both players agreed to; None if it did not come about."""
+        """The conditions of a game that both players agreed to; None if they did not agree."""
         lines: list[str] | None = None
         offered: GameConditions | None = None
         while True:
@@ -164,7 +166,7 @@ class CsaClient:
         try:
             offered = conditions(lines)
         except GameError as error:
-            self._say(f"Rejected a game that cannot be understood: {error}")
+            self._say(f"Rejected a game whose conditions cannot be read: {error}")
             connection.send("REJECT")
             return None
         connection.send(f"AGREE {offered.game_id}".strip())

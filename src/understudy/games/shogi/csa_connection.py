@@ -11,7 +11,7 @@ KEEP_ALIVE = 40.0
 """Seconds of silence after which an empty line is sent; servers ask for at least 30."""
 _CONNECT = 20.0
 _SEND = 20.0
-_LONGEST = 4096  # bytes of a line: a server sends far less
+_LONGEST = 4096  # bytes of a line; a server sends far shorter ones
 
 
 class ConnectionLost(UnderstudyError):
@@ -19,7 +19,7 @@ class ConnectionLost(UnderstudyError):
 
 
 class CsaConnection:
-    """Lines of text over TCP. Use it with `with`."""
+    """Lines of text over TCP; a context manager."""
 
     def __init__(self, host: str, port: int, keep_alive: float = KEEP_ALIVE) -> None:
         try:
@@ -50,7 +50,7 @@ class CsaConnection:
                 if text := line.decode("utf-8", errors="replace").strip():
                     return text[:_LONGEST]
             if len(self._bytes) > _LONGEST:
-                self._bytes = b""  # the rest of an endless line is read as one of its own, which means nothing
+                self._bytes = b""  # the rest of an endless line is read as a separate line and ignored
             now = time.monotonic()
             if now >= deadline:
                 return None

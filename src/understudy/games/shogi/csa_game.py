@@ -17,13 +17,13 @@ from understudy.games.shogi.record import GameRecord, known
 from understudy.games.shogi.rules import Ending, Result, ShogiGame
 
 _UNLIMITED = 1 << 20  # moves: the server decides when a game is too long
-_LOOK = 5.0  # seconds of a look for the next message
-_VERDICT = 120.0  # seconds that a server has to judge a move that is not legal
+_LOOK = 5.0  # seconds to wait for the next message before checking again
+_VERDICT = 120.0  # seconds that a server may take to judge an illegal move
 _GOODBYE = 3.0
 
 
 class CsaGame:
-    """A game under way."""
+    """A game in progress."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class CsaGame:
         self._connection, self._found, self._player, self._clocks = connection, found, player, clocks
         self._comments, self._say = comments, say
         self.over = False
-        """Whether the server said how it ended."""
+        """Whether the server has said how it ended."""
         self._result: Result | None = None
         self._reasons: list[str] = []
         self._game = ShogiGame(found.start, _UNLIMITED)
@@ -49,7 +49,7 @@ class CsaGame:
         self._illegal_at: float | None = None
         mine = found.times[found.side]
         clocks.main, clocks.increment, clocks.byoyomi = mine.total, mine.increment, mine.byoyomi
-        # Whatever a move costs, its player has the increment before it.
+        # A player gets the increment before each move.
         clocks.left = [times.total + times.increment for times in found.times]
         for text, units in found.moves:
             self._take_in(text, units)
@@ -66,7 +66,7 @@ class CsaGame:
                 raise ConnectionLost("The server did not judge an illegal move.")
 
     def give_up(self) -> None:
-        """Resign, since the program is told to end, and wait a moment for the result."""
+        """Resign because the program was told to end, and wait briefly for the result."""
         try:
             self._connection.send("%TORYO")
             deadline = time.monotonic() + _GOODBYE
@@ -89,7 +89,7 @@ class CsaGame:
         )
 
     def _move(self) -> None:
-        """Send our move, or that we resign or declare."""
+        """Send our move, a resignation or a declaration."""
         choice = self._choose()
         if choice.wins:
             text = "%KACHI"
@@ -134,12 +134,12 @@ class CsaGame:
             self._say(f"The server says {in_one_line(line)[:200]!r}.")
 
     def _take_in(self, text: str, units: int | None) -> None:
-        """A move that the server repeats."""
+        """Apply a move that the server repeats."""
         turn = self._game.turn
         try:
             move = csa.move_of(text, self._game)
         except GameError as error:
-            self._say(f"The server repeats {in_one_line(text)}, which cannot be played: {error}")
+            self._say(f"The server repeats {in_one_line(text)}, which is not playable: {error}")
             self._illegal_at = time.monotonic()
             return
         rules = self._found.times[turn]

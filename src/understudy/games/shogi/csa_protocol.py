@@ -28,7 +28,7 @@ REASONS = {
 }
 """Why a game ended; the server says it before the result."""
 RESULTS = ("#WIN", "#LOSE", "#DRAW", "#CHUDAN", "#CENSORED")
-"""The last message of a game. #CHUDAN: it was broken off; #CENSORED: nobody wins, after the maximum of moves."""
+"""The last message of a game. #CHUDAN: interrupted; #CENSORED: nobody wins, after the maximum number of moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +39,26 @@ class TimeRules:
     byoyomi: float = 0.0
     increment: float = 0.0
     unit: float = 1.0
-    """What the server counts in."""
+    """The server's unit of time, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class GameConditions:
-    """What the server says of a game before it begins."""
+    """The server's description of a game before it begins."""
 
     game_id: str
     names: tuple[str, str]
     side: int
-    """Ours: 0 for Black, 1 for White."""
+    """Our side: 0 for Black, 1 for White."""
     start: str = START
     moves: tuple[tuple[str, int | None], ...] = ()
-    """Moves that were played already, in CSA, and the time of each in the server's units."""
+    """Moves that were already played, in CSA, and the time of each in the server's units."""
     times: tuple[TimeRules, TimeRules] = field(default=(TimeRules(), TimeRules()))
     max_moves: int | None = None
 
 
 def conditions(lines: Sequence[str]) -> GameConditions:
-    """The lines between BEGIN Game_Summary and END Game_Summary; GameError if they describe no game."""
+    """Parse the lines between BEGIN Game_Summary and END Game_Summary; GameError if they are not valid."""
     told: dict[str, str] = {}
     clock: dict[str, dict[str, str]] = {"": {}, "+": {}, "-": {}}
     position: list[str] = []
@@ -107,18 +107,18 @@ def _number(text: str) -> int:
 
 
 def move_in(line: str) -> tuple[str, int | None] | None:
-    """The move of a server's line +7776FU,T12 and its time; None if the line is no move."""
+    """The move and its time in a server's line such as +7776FU,T12; None if the line is not a move."""
     match = _MOVE.match(line)
     return (match[1], int(match[2]) if match[2] else None) if match else None
 
 
 def comment(value: int | None, line: Sequence[str]) -> str:
-    """What floodgate takes after a move: the evaluation in centipawns for Black and the moves expected to follow."""
+    """A comment after a move in floodgate's format: the evaluation in centipawns for Black and the expected moves."""
     return "" if value is None else ",'* " + " ".join([str(value), *line])
 
 
 def result_of(reasons: Sequence[str], last: str, side: int) -> Result | None:
-    """The result of a game after these messages, for a player of this side; None if it was broken off."""
+    """The result of a game after these messages, for a player of this side; None if it was interrupted."""
     ending = next((REASONS[reason] for reason in reversed(reasons) if reason in REASONS), None)
     if last == "#DRAW":
         return Result(None, Ending.IMPASSE if ending is Ending.DECLARATION else ending or Ending.IMPASSE)

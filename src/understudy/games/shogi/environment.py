@@ -44,7 +44,7 @@ class ShogiEnvironment(AECEnv):  # type: ignore[misc]  # PettingZoo is not typed
         self.game = ShogiGame(sfen, max_moves)
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """The same for both agents."""
+        """The same space for both agents."""
         return self._observation_space
 
     def action_space(self, agent: str) -> spaces.Discrete:
@@ -52,7 +52,7 @@ class ShogiEnvironment(AECEnv):  # type: ignore[misc]  # PettingZoo is not typed
         return self._action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a new game. There is no chance in shogi: the seed changes nothing."""
+        """Begin a new game. Shogi has no randomness: the seed changes nothing."""
         self.game = ShogiGame(self.sfen, self.max_moves)
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0.0)
@@ -63,7 +63,7 @@ class ShogiEnvironment(AECEnv):  # type: ignore[misc]  # PettingZoo is not typed
         self.agent_selection = AGENTS[self.game.turn]
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
-        """What the player to move sees; the mask of the other one is empty."""
+        """The observation of the player to move; the mask of the other player is empty."""
         planes = np.empty((1, *SHAPE), np.float32)
         observe([self.game], planes)
         mask = np.zeros(ACTIONS, np.int8)
@@ -72,7 +72,7 @@ class ShogiEnvironment(AECEnv):  # type: ignore[misc]  # PettingZoo is not typed
         return {"observation": planes[0], "action_mask": mask}
 
     def step(self, action: int | None) -> None:
-        """Play an action of the selected agent; None for one whose game is over."""
+        """Play an action of the selected agent; None for an agent whose game is over."""
         if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
             self._was_dead_step(action)
             return

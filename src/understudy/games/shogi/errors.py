@@ -1,4 +1,4 @@
-"""What can be wrong with shogi that somebody else gives us."""
+"""Errors in shogi data and programs from outside."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from understudy.errors import UnderstudyError
 
 
 class GameError(UnderstudyError):
-    """A move, position or game record that is not shogi; the message says what was found."""
+    """A move, position or game record that is not valid shogi; the message says what was found."""
 
 
 class EngineError(UnderstudyError):
-    """Another program that plays shogi did not start, died, or did not keep to the USI protocol."""
+    """Another shogi program did not start, died, or violated the USI protocol."""
 
 
 class IllegalAnswer(EngineError):
-    """A program answered with a move that is not legal: that loses the game, not the match."""
+    """A program answered with an illegal move: that loses the game, not the match."""

@@ -1,4 +1,4 @@
-"""What the network said of positions, so that a position that comes up by another order of moves is not asked again."""
+"""Cache of the network's evaluations, for positions that are reached again by another order of moves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from understudy.games.shogi.rules import ShogiGame
 
-_ENTRY = 500  # bytes of an entry beside its moves
+_ENTRY = 500  # bytes of an entry besides its moves
 _MOVE = 8  # bytes of a move and its prior
 
 
@@ -22,7 +22,7 @@ class Judgement(NamedTuple):
 
 
 class EvaluationCache:
-    """The evaluations of as many positions as fit; the oldest go first."""
+    """The evaluations of as many positions as fit; the oldest are removed first."""
 
     def __init__(self, megabytes: int) -> None:
         self._most = megabytes << 20
@@ -32,11 +32,11 @@ class EvaluationCache:
 
     @staticmethod
     def key(game: ShogiGame) -> tuple[int, int, int]:
-        """All that the network sees of a position: pieces and player, the number of moves, earlier occurrences."""
+        """Everything that the network sees of a position: pieces and player, the move number, earlier occurrences."""
         return game.key, len(game.moves), game.occurrences
 
     def get(self, game: ShogiGame) -> Judgement | None:
-        """What is known of the position."""
+        """The cached evaluation of the position, or None."""
         found = self._known.get(self.key(game))
         self.hits += found is not None
         return found
@@ -58,7 +58,7 @@ class EvaluationCache:
 
     @property
     def full(self) -> float:
-        """How full it is, 0 to 1."""
+        """The used share of its capacity, 0 to 1."""
         return self._size / self._most
 
 

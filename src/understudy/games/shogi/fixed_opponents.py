@@ -1,4 +1,4 @@
-"""Opponents that never change: by them a training run measures its strength, from its first version on."""
+"""Opponents that never change. A training run measures its strength against them, from its first version on."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from understudy.games.shogi.usi_process import find_engines
 
 ENGINE = "fairy-stockfish"
 LEVELS = (-20, -10, -5, 0)
-_NODES = 1000  # not a time: a busy machine must not make an engine weaker
+_NODES = 1000  # nodes, not time: a busy machine must not make an engine weaker
 _LETTERS = {1.0: "W", 0.0: "T", -1.0: "L"}
 
 
 def fixed_opponents() -> dict[str, str]:
-    """What there is on this machine, the weakest first: a name for people, and the one of `understudy arena`."""
+    """The opponents on this machine, the weakest first: a display name, and the name for `understudy arena`."""
     found = {"random": "random", "greedy": "greedy"}
     if ENGINE in find_engines():
         found |= {f"{ENGINE} {level}": f"{ENGINE}@nodes {_NODES},Skill Level={level}" for level in LEVELS}
@@ -30,7 +30,7 @@ def fixed_opponents() -> dict[str, str]:
 
 
 def evaluate(model: str, first: int, games: int) -> dict[str, Any]:
-    """See GameSpec.evaluator: the policy without search, against each of them in turn, with either colour."""
+    """See GameSpec.evaluator: the policy without search plays each of them in turn, with both colours."""
     evaluate_planes = torch_evaluator(load_checkpoint(Path(model)).network)
     against = fixed_opponents()
     results, axes = "", []

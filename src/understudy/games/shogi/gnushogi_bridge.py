@@ -1,7 +1,8 @@
 """GNU Shogi as a USI engine: `python -m understudy.games.shogi.gnushogi_bridge PATH_OF_GNUSHOGI`.
 
-It translates USI into the protocol of XShogi, which is all that GNU Shogi 1.4 speaks. GNU Shogi thinks for whole
-seconds or to a depth, and falls silent when a game repeats itself: then it is shown the position instead of the moves.
+It translates USI into the protocol of XShogi, the only one that GNU Shogi 1.4 speaks. GNU Shogi thinks for whole
+seconds or to a depth, and stops answering when a game repeats itself; in that case it gets the position instead of the
+moves.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ OPTIONS = {
         UsiOption("Depth", "spin", "0", 0, 29),
     )
 }
-"""Seconds: for a move, where `go` gives no time. Depth: where it gives none; 0 is no limit."""
+"""Seconds: per move, if `go` gives no time. Depth: if `go` gives none; 0 is no limit."""
 _MOVE = re.compile(r"\d+\. \.\.\. (\S+)")
 _LOST = re.compile(r"resign|wins|mate", re.IGNORECASE)
 _DEEPEST = 29
-_WITH_DEPTH = 3600  # seconds: a search to a depth is not cut earlier
-_MOVES_LEFT = 40  # that a clock is divided among
-_LATE = 10.0  # seconds beyond its time after which GNU Shogi is taken to be silent
+_WITH_DEPTH = 3600  # seconds; a search to a depth is not stopped earlier
+_MOVES_LEFT = 40  # number of moves over which the remaining time is divided
+_LATE = 10.0  # seconds beyond its time after which GNU Shogi counts as silent
 
 
 class GnuShogi:
-    """The program. It is told each position from the beginning: it keeps no game of ours."""
+    """The program. It gets each position from the beginning, so it keeps no game of ours."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -58,11 +59,11 @@ class GnuShogi:
         threading.Thread(target=self._listen, args=(self._process, self._lines), daemon=True).start()
 
     def answer(self, game: ShogiGame, seconds: int, depth: int) -> str:
-        """Its move in USI; "resign" when it sees none. It thinks this long, or to a depth above 0."""
+        """Its move in USI, or "resign" if it finds none. It thinks this long, or to a depth if that is above 0."""
         if _knows(game):
             try:
                 return self._ask(game.usi_moves(), seconds, depth)
-            except EngineError:  # it is silent when it takes a game for decided
+            except EngineError:  # it is silent when it considers a game decided
                 self.close()
                 self._start()
         return self._ask(_as_position(game), seconds, depth)
@@ -71,7 +72,7 @@ class GnuShogi:
         limit = _WITH_DEPTH if depth else seconds
         self._tell(f"level 0 {limit // 60}:{limit % 60:02}", "depth", str(depth or _DEEPEST), "new", "force")
         self._tell(*told, "go")
-        while not self._line(_LATE).startswith("Clocks:"):  # the answer to `level`; what comes before it is about
+        while not self._line(_LATE).startswith("Clocks:"):  # the answer to `level`; earlier lines are about
             continue  # an earlier game
         while True:
             line = self._line(limit + _LATE)
@@ -114,7 +115,7 @@ class GnuShogi:
 
 
 def _knows(game: ShogiGame) -> bool:
-    """Whether GNU Shogi can be told the moves: it starts from the usual position, and ends a game that repeats."""
+    """Whether GNU Shogi can follow the moves: it needs the usual start position and a game without repetition."""
     board = cshogi.Board(game.start)
     seen = {board.zobrist_hash()}
     for move in game.moves:
@@ -124,7 +125,7 @@ def _knows(game: ShogiGame) -> bool:
 
 
 def _as_position(game: ShogiGame) -> Iterator[str]:
-    """The position for its command `edit`: Black's pieces, `c`, White's, then who moves."""
+    """The position for its command `edit`: Black's pieces, `c`, White's, then the player to move."""
     rows, turn, hands, *_ = game.board.sfen().split()
     pieces: dict[bool, list[str]] = {False: [], True: []}
     for rank, row in zip("abcdefghi", rows.split("/"), strict=True):
@@ -141,7 +142,7 @@ def _as_position(game: ShogiGame) -> Iterator[str]:
 
 
 def allowed(words: Sequence[str], turn: int, options: dict[str, int]) -> tuple[int, int]:
-    """Whole seconds and depth for the words after `go`; depth 0 is none. Time counts before depth."""
+    """Whole seconds and depth for the words after `go`; depth 0 is no limit. Time takes precedence over depth."""
     given = {name: int(value) for name, value in itertools.pairwise(words) if value.isdecimal()}
     side = "bw"[turn]
     if not given.keys() & {"byoyomi", "movetime", f"{side}time", f"{side}inc"}:
@@ -176,7 +177,7 @@ def serve(engine: GnuShogi, lines: TextIO) -> None:
 
 
 def main(path: str) -> int:
-    """Serve until `quit` or the end of the input; 1 if GNU Shogi fails."""
+    """Serve until `quit` or the end of the input; returns 1 if GNU Shogi fails."""
     engine = GnuShogi(path)
     try:
         serve(engine, sys.stdin)

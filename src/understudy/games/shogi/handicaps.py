@@ -1,4 +1,4 @@
-"""The first positions of handicap games: White leaves out pieces, and moves first."""
+"""The first positions of handicap games: White plays without some pieces, and moves first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HANDICAPS = {
     "八枚落ち": "3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
     "十枚落ち": "4k4/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
 }
-"""By their names in KIF."""
+"""By their KIF names."""
 HANDICAP_NAMES = {
     "lance": "香落ち",
     "bishop": "角落ち",

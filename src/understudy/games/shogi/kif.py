@@ -1,4 +1,4 @@
-"""Game records in KIF format: what shogi programs for people read and write."""
+"""Game records in KIF format, which shogi programs with a user interface read and write."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def to_text(record: GameRecord) -> str:
 
 
 def _times(seconds: int, used: int) -> str:
-    """The time of a move, and of all moves of its player."""
+    """The time of a move, and the total time of its player."""
     return f"{seconds // 60:2d}:{seconds % 60:02d}/{used // 3600:02d}:{used // 60 % 60:02d}:{used % 60:02d}"
 
 
 def from_text(text: str) -> GameRecord:
-    """The main line of a KIF text; variations, which follow it, are not read."""
+    """The main line of a KIF text; the variations after it are not read."""
     names, start, diagram = ["Black", "White"], START, {}
     lines = iter(text.splitlines())
     rows: list[str] = []
@@ -75,10 +75,10 @@ def from_text(text: str) -> GameRecord:
             diagram["B" if key[0] in "先下" else "W"] = value
         elif key == "手合割" and value.strip() != "その他":
             if value.strip() not in HANDICAPS:
-                raise GameError(f"The handicap {value.strip()!r} is not known; a board diagram would be understood.")
+                raise GameError(f"The handicap {value.strip()!r} is not known; use a board diagram instead.")
             start = HANDICAPS[value.strip()]
     else:
-        raise GameError("There is no line 手数----; this is no game in KIF format.")
+        raise GameError("There is no line 手数----; this is not a game in KIF format.")
     return _moves(list(lines), _sfen(rows, diagram) if rows else start, (names[0], names[1]))
 
 
@@ -133,21 +133,21 @@ def _ending(result: Result | None, turn: int) -> str:
 def _usi(text: str, game: ShogiGame) -> str:
     match = _MOVE.match(text)
     if not match:
-        raise GameError(f"{text!r} is no move in KIF format.")
+        raise GameError(f"{text!r} is not a move in KIF format.")
     file, rank, name, dropped, promoted, from_file, from_rank = match.groups()
     if file is not None:
         target = f"{int(file)}{'abcdefghi'[RANKS.index(rank)]}"
     elif game.moves:
         target = cshogi.move_to_usi(game.moves[-1])[2:4]
     else:
-        raise GameError(f"{text!r} speaks of the square of the last move, but is the first.")
+        raise GameError(f"{text!r} refers to the square of the last move, but is the first move.")
     if dropped:
         return f"{NAMES[name]}*{target}"
     return f"{from_file}{'abcdefghi'[int(from_rank) - 1]}{target}{'+' * (promoted == '成')}"
 
 
 def _sfen(rows: list[str], diagram: dict[str, str]) -> str:
-    """The position that a board diagram draws."""
+    """The position in a board diagram."""
     written = []
     for row in rows:
         cells = re.findall(r"([ v])(\S)", row[1:].partition("|")[0])
@@ -164,7 +164,7 @@ def _sfen(rows: list[str], diagram: dict[str, str]) -> str:
 
 def _letter(name: str) -> str:
     if name not in NAMES:
-        raise GameError(f"{name!r} in the position is no piece.")
+        raise GameError(f"{name!r} in the position is not a piece.")
     return NAMES[name]
 
 

@@ -1,6 +1,6 @@
-"""Does it learn? From an untrained network to one that beats simple players without search, by self-play alone.
+"""Does shogi training work? From an untrained network to one that beats simple players without search.
 
-`understudy shogi-check` runs it; docs/shogi.md has what it gave.
+Training is by self-play alone. `understudy shogi-check` runs it; docs/shogi.md has the results.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from understudy.rundir import RunDir
 from understudy.settings import ParallelSettings, Settings
 
 GOALS = {"random": 0.95, "greedy": 0.7}
-"""The share of games to be won against each."""
+"""The share of games to win against each rival."""
 _MAKERS: dict[str, Callable[[np.random.Generator], ShogiPlayer]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
 _ON_THE_WAY = 40  # games of a measurement during training
-_CORES = 2  # a minute of training is a minute of this many cores, however busy the machine is
+_CORES = 2  # a minute of training is one minute of CPU time on each of this many cores
 _FINAL_SEED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A measurement: when, after what, and the share of games won against each rival."""
+    """A measurement: when, after how much training, and the share of games won against each rival."""
 
     seconds: float
     cpu_seconds: float
-    """Of all processes of the run."""
+    """CPU time of all processes of the run."""
     decisions: int
     games: int
     won: dict[str, float]
 
 
 def measure(loop: TrainingLoopManager, games: int, seed: int) -> dict[str, ContestScore]:
-    """The policy as it is now, without search, against each rival."""
+    """Measure the present policy, without search, against each rival."""
     network = loop.model.network
     return {name: contest(network, OneByOne(make), games, seed) for name, make in _MAKERS.items()}
 
 
 class LearnCheck:
-    """One training run from nothing, measured on the way and at its end."""
+    """One training run from an untrained model, measured on the way and at its end."""
 
     def __init__(self, run: RunDir, minutes: float, workers: int, seed: int, say: Callable[[str], None]) -> None:
         self._say = say
@@ -79,14 +79,14 @@ class LearnCheck:
         self._next = self._every
 
     def run(self, games: int = 200) -> bool:
-        """Train, then play this many games against each rival; whether the goals were reached."""
+        """Train, then play this many games against each rival; True if the goals were reached."""
         self._say(
-            f"Training from nothing in {self._run.root}, {self._minutes:g} minutes of {_CORES} cores at most; "
-            f"on the way {_ON_THE_WAY} games against each rival now and then."
+            f"Training from an untrained model in {self._run.root}, at most {self._minutes:g} minutes on {_CORES} "
+            f"cores; now and then {_ON_THE_WAY} games against each rival measure progress."
         )
         self._begin()
         self.loop.run(self._request)
-        self._say(f"Trained. Now {games} games against each rival ...")
+        self._say(f"Training has ended. Playing {games} games against each rival ...")
         reached = True
         for name, score in measure(self.loop, games, _FINAL_SEED).items():
             won = score.wins / score.games
@@ -116,7 +116,7 @@ class LearnCheck:
         self._spent_before = time.process_time()
 
     def _used(self) -> float:
-        """Seconds of processor time that training took; without psutil, of the time that two cores would have had."""
+        """CPU time of the training in seconds; without psutil, the wall time on two cores."""
         pids = self.loop.workers.pids if self.loop.workers is not None else []
         used = processor_seconds(pids)
         if used is None:
@@ -125,7 +125,7 @@ class LearnCheck:
 
 
 def write_curve(points: Sequence[Point], folder: Path) -> Path | None:
-    """Save the measurements as JSON, and as a picture, whose path is returned, if matplotlib is installed."""
+    """Save the measurements as JSON and, if matplotlib is installed, as a picture; returns the picture's path."""
     folder.mkdir(parents=True, exist_ok=True)
     values = json.dumps([dataclasses.asdict(point) for point in points], indent=1)
     (folder / "shogi_learning.json").write_text(values, encoding="utf-8")

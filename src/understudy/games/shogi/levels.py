@@ -1,4 +1,4 @@
-"""Levels of strength: how many positions a search looks at, and how freely it draws its move by their visits."""
+"""Levels of strength: how many positions a search visits, and how randomly it draws its move by visits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class StrengthLevel(NamedTuple):
-    """One of them."""
+    """One level."""
 
     nodes: int
     temperature: float
@@ -23,5 +23,5 @@ LEVELS = (
     StrengthLevel(512, 0.2),
     StrengthLevel(1024, 0.0),
 )
-"""1 to 9. The level above them is all that the engine can do."""
+"""Levels 1 to 9. The level above them is the full strength of the engine."""
 FULL = len(LEVELS) + 1

@@ -1,4 +1,4 @@
-"""`understudy match`: two players, every game and the score so far as they come, and an end that a test may bring."""
+"""`understudy match`: plays two players, prints every game and the score so far, and stops early if a test decides."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from understudy.games.shogi.score import ContestScore
 from understudy.games.shogi.usi_client import UsiPlayer
 from understudy.models.sprt import Sprt
 
-_GAMES, _MOST_GAMES = 20, 2000  # without and with a test
+_GAMES, _MOST_GAMES = 20, 2000  # without and with a sequential test
 
 
 def run_match(options: argparse.Namespace) -> int:
-    """Play the match that the command line asks for; Ctrl-C ends it, with what was played so far."""
+    """Play the match that the command line asks for. Ctrl-C ends it and shows the result so far."""
     if options.option and not (is_engine(options.first) or is_engine(options.second)):
         raise SettingsError("--option is for USI engines; neither player is one.")
     test = Sprt.asked(options.sprt)
     games = options.games or (_GAMES if test is None else _MOST_GAMES)
-    games += games % 2 if test else 0  # the test counts pairs
+    games += games % 2 if test else 0  # the test counts pairs of games
     clocks = None if options.clock is None else Clocks.parse(options.clock, options.tolerance)
     with ExitStack() as stack:
         first = make_player(options.first, options, options.seed + 1, stack, clocks, seat=1)
@@ -67,9 +67,9 @@ def run_match(options: argparse.Namespace) -> int:
 
 
 class MatchProgress:
-    """The games of a match so far, and the line that shows them while it goes on.
+    """The games of a match so far, and the line that shows them.
 
-    On a terminal the line is written over; elsewhere there is one after each pair of games.
+    On a terminal the line is overwritten; elsewhere one is printed after each pair of games.
     """
 
     def __init__(self, games: int, test: Sprt | None = None, folder: Path | None = None) -> None:
@@ -86,7 +86,7 @@ class MatchProgress:
 
     @property
     def pairs(self) -> list[float]:
-        """The share of the points of each complete pair."""
+        """For each complete pair, the share of its points."""
         results = self._results
         return [(one + other + 2) / 4 for one, other in zip(results[::2], results[1::2], strict=False)]
 
@@ -95,7 +95,7 @@ class MatchProgress:
         return self._test is not None and self._test.decided(self.pairs) is not None
 
     def take_in(self, number: int, record: GameRecord) -> None:
-        """Count a finished game, save it where that was asked for, and show it."""
+        """Count a finished game, save it if requested, and show it."""
         result = record.result
         assert result is not None
         self._results.append(result.for_player(BLACK if number % 2 else WHITE))
@@ -109,12 +109,12 @@ class MatchProgress:
         self._show()
 
     def tell(self, error: IllegalAnswer) -> None:
-        """Show why a game was lost by an illegal move."""
+        """Show why an illegal move lost a game."""
         self.clear()
         print(error, flush=True)
 
     def line(self) -> str:
-        """Games, score, Elo with its 95 % interval, and how far the test is."""
+        """Games, score, Elo with its 95 % interval, and the state of the test."""
         if self._test is None:
             return f"{len(self._results)}/{self._games} games: {self.score}"
         return f"{self.score}, {self._test.progress(self.pairs)}"
@@ -127,21 +127,21 @@ class MatchProgress:
 
     def _show(self) -> None:
         if sys.stdout.isatty():
-            line = self.line()[: shutil.get_terminal_size().columns - 1]  # one that wraps could not be written over
+            line = self.line()[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be overwritten
             print(line, end="", flush=True)
             self._shown = len(line)
         elif len(self._results) % 2 == 0:
             print(self.line(), flush=True)
 
     def summary(self, first: str, second: str, *, stopped: bool) -> str:
-        """The score, what the test says, and why the match ended."""
+        """The score, the result of the test, and why the match ended."""
         if not self._results:
             return "The match was stopped before a game was over."
         lines = [f"{first} against {second}: {self.score}"]
         if self._test is not None:
             lines.append(self._test.verdict(first, second, self.pairs))
             if self.decided():
-                lines.append("The match ended as soon as this was decided: its Elo tends to be too far from zero.")
+                lines.append("The match ended as soon as this was decided, so its Elo tends to be too far from zero.")
             elif not stopped:
                 lines.append("More games would be needed: --games N.")
         if stopped:

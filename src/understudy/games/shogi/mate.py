@@ -1,11 +1,11 @@
 """Df-pn (Nagai 2002): is there a forced mate by checks alone?
 
-A position is searched to a number of plies, and every move leaves one less. So no line is endless, and what is
-proved, or refuted, for a number of plies is valid wherever the position recurs: a repetition within the search needs
-no rule of its own. A mate that was found is shortened while there are nodes left.
+A position is searched to a number of plies, and every move leaves one less. So every line is finite, and what is proved
+or refuted for a number of plies is valid wherever the position recurs: repetitions within the search need no special
+rule. A mate that was found is shortened while nodes are left.
 
-The rules of the game hold: the legal moves are cshogi's, without mates by a dropped pawn; a fourth occurrence of a
-position of the game is no mate; a declaration wins for the player who gives the checks (its opponent is in check, and
+The rules of the game apply: the legal moves are cshogi's, without mates by a dropped pawn; a fourth occurrence of a
+position of the game is not a mate; a declaration wins for the player who gives the checks (the opponent is in check and
 may not declare).
 """
 
@@ -22,21 +22,21 @@ from understudy.games.shogi.search import Limits
 
 NODES = 100_000
 MOST_PLIES = 63
-_EVER = 1 << 20  # plies: there is no mate however long
+_EVER = 1 << 20  # plies; stands for "no mate of any length"
 _INFINITE = 1 << 40
-_LOOKS = 256  # nodes between two looks at the clock
+_LOOKS = 256  # nodes between two checks of the clock
 
 
 class MateAnswer(NamedTuple):
-    """What is known after a search for a mate."""
+    """The result of a search for a mate."""
 
     line: tuple[int, ...]
-    """The mate against the longest defence; nothing if none was found."""
+    """The mate against the longest defence; empty if none was found."""
     none: bool
-    """Whether it is proved that no mate by checks exists, however long."""
+    """Whether it is proved that there is no mate by checks of any length."""
     nodes: int
     shortest: bool = False
-    """Whether it is proved that no mate is shorter than the line."""
+    """Whether it is proved that no shorter mate exists."""
 
 
 class _Spent(Exception):
@@ -44,7 +44,7 @@ class _Spent(Exception):
 
 
 class _Position:
-    """A position of the search, wherever it comes up: what is proved of it, and its proof numbers by plies to go."""
+    """A position of the search, however it is reached: what is proved, and its proof numbers by remaining plies."""
 
     __slots__ = ("children", "mate", "moves", "no_mate", "numbers", "reply", "start")
 
@@ -52,17 +52,17 @@ class _Position:
         self.moves: list[int] | None = None
         self.children: list[_Position] = []
         self.mate = _EVER
-        """Plies within which it is mate; `reply` is then the move towards it, for the player who mates."""
+        """Plies within which it is mate; `reply` is then the mating player's next move."""
         self.no_mate = -1
         """Plies within which there is no mate."""
         self.reply = 0
         self.start = (1, 1)
-        """The proof and the disproof number of a search that begins."""
+        """The proof and disproof numbers at the start of a search."""
         self.numbers: dict[int, tuple[int, int]] = {}
-        """The same, by plies to go."""
+        """The same, by remaining plies."""
 
     def look(self, plies: int) -> tuple[int, int]:
-        """The proof and the disproof number with `plies` to go."""
+        """The proof and disproof numbers with `plies` remaining."""
         if self.mate <= plies:
             return 0, _INFINITE
         if self.no_mate >= plies:
@@ -71,10 +71,10 @@ class _Position:
 
 
 class MateSearch:
-    """The search for one position of a game; the game is as before when a search is over."""
+    """The search for one position of a game; after the search, the game is as before."""
 
     def __init__(self, game: ShogiGame, nodes: int = NODES, limits: Limits | None = None) -> None:
-        """It ends after `nodes` positions, or when `limits` end it: their deadline and their `stop`."""
+        """It ends after `nodes` positions, or at the deadline or `stop` of `limits`."""
         self._board = game.board
         self._attacker = game.turn
         self._most, self._limits = nodes, limits or Limits()
@@ -105,7 +105,7 @@ class MateSearch:
         return MateAnswer(self._line(), none=False, nodes=self.nodes, shortest=shortest)
 
     def move_towards_mate(self, game: ShogiGame) -> int:
-        """The move in a position that the search proved to be mate; 0 in any other."""
+        """The mating move in a position that the search proved to be mate; 0 in any other."""
         known = self._known.get(game.key)
         return 0 if known is None or known.mate >= _EVER else known.reply
 
@@ -194,7 +194,7 @@ class MateSearch:
             raise _Spent
 
     def _give_checks(self, position: _Position) -> None:
-        """The checks, and the positions after them; a mate is seen at once."""
+        """The checks, and the positions after them; a mate in one is found immediately."""
         board, known = self._board, self._known
         position.moves = list(board.check_moves)
         for move in position.moves:
@@ -214,7 +214,7 @@ class MateSearch:
         self.nodes += len(position.moves)
 
     def _evade(self, position: _Position) -> None:
-        """The positions after all legal moves; a mate in one, and a declaration, are seen at once."""
+        """The positions after all legal moves; a mate in one and a declaration are found immediately."""
         board, known = self._board, self._known
         assert position.moves is not None
         for move in position.moves:
@@ -232,7 +232,7 @@ class MateSearch:
         self.nodes += len(position.moves)
 
     def _may_declare(self) -> bool:
-        """Whether the attacker's king is in the opponent's camp: the rest of the rule takes longer to look at."""
+        """Whether the attacker's king is in the opponent's camp: the rest of the rule takes longer to check."""
         rank = int(self._board.king_square(self._attacker)) % 9
         return rank < 3 if self._attacker == BLACK else rank > 5
 

@@ -1,4 +1,4 @@
-"""Moves as Japanese players write them (７六歩, as in KIF), and moves that people type, in this notation or in USI."""
+"""Moves in Japanese notation (７六歩, as in KIF), and moves that people type, in this notation or in USI."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOVE = re.compile(
 
 
 def japanese(usi: str, game: ShogiGame) -> str:
-    """A move as in KIF: 同　銀(77), with the square that it leaves."""
+    """A move as in KIF, with the square that it leaves: 同　銀(77)."""
     step = step_of_usi(usi)
     last = cshogi.move_to_usi(game.moves[-1])[2:4] if game.moves else ""
     target = "同　" if last == usi[2:4] else FILES[int(usi[2]) - 1] + RANKS["abcdefghi".index(usi[3])]
@@ -35,7 +35,7 @@ def japanese(usi: str, game: ShogiGame) -> str:
 
 
 def japanese_line(line: Sequence[str], game: ShogiGame) -> list[str]:
-    """Moves that follow the position of a game, each with ▲ or △ for its player; the game is left as it was."""
+    """Moves that follow the position of a game, each with ▲ or △ for its player; the game is not changed."""
     written = []
     for usi in line:
         try:
@@ -50,9 +50,9 @@ def japanese_line(line: Sequence[str], game: ShogiGame) -> list[str]:
 
 
 def typed_move(text: str, game: ShogiGame) -> int:
-    """The legal move that somebody typed: 7g7f, ７六歩, 76歩, 同歩, ５五角打, ２二角成(88); GameError if it is none.
+    """The legal move for text such as 7g7f, ７六歩, 76歩, 同歩, ５五角打 or ２二角成(88); GameError if there is none.
 
-    The square that a piece leaves is needed only where several could go.
+    The square that a piece leaves is needed only if several pieces could go to the target.
     """
     plain = re.sub(r"[\s　▲△☗☖]", "", text)
     match = _MOVE.fullmatch(plain)
@@ -64,14 +64,14 @@ def typed_move(text: str, game: ShogiGame) -> int:
     elif game.moves:
         target = cshogi.move_to_usi(game.moves[-1])[2:4]
     else:
-        raise GameError(f"{text!r} speaks of the square of the last move, but is the first.")
+        raise GameError(f"{text!r} refers to the square of the last move, but is the first move.")
     start = f"{from_file}{'abcdefghi'[int(from_rank) - 1]}" if from_file else ""
     found = {
         cshogi.move_to_usi(move): move for move in game.legal_moves if _fits(move, target, NAMES[name], start, game)
     }
     if how == "打":
         found = {usi: move for usi, move in found.items() if "*" in usi}
-    elif any("*" not in usi for usi in found):  # a move on the board, unless a drop is named
+    elif any("*" not in usi for usi in found):  # a move on the board takes precedence unless a drop is named
         found = {usi: move for usi, move in found.items() if "*" not in usi and usi.endswith("+") == (how == "成")}
     if len(found) == 1:
         return next(iter(found.values()))

@@ -1,4 +1,4 @@
-"""Players by the names that the command line gives them; what a player needs is imported when it is made."""
+"""Players by their names on the command line; what a player needs is imported when it is made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from understudy.games.shogi.players import ShogiPlayer
 
 _MATE_NODES = 10_000
-"""Positions in which a mate is looked for before each search, as the engine does."""
+"""Positions searched for a mate before each search, as in the engine."""
 WHO = (
     "random, greedy, a checkpoint (.npz, or .npz@NODES), fairy-stockfish or gnushogi if it is installed, or "
     "usi:COMMAND for any USI engine"
@@ -34,7 +34,7 @@ def make_player(
     clocks: Clocks | None = None,
     seat: int = 1,
 ) -> ShogiPlayer:
-    """The player of that name, with the command line's `--nodes`, `--go` and `--option`; engines end with `stack`.
+    """The player with this name, with the command line's `--nodes`, `--go` and `--option`; `stack` ends engines.
 
     `seat` is 1 or 2, for the first and the second player of a match.
     """
@@ -70,7 +70,7 @@ def is_engine(who: str) -> bool:
 
 
 def engine_player(who: str, options: argparse.Namespace, stack: ExitStack, clocks: Clocks) -> ShogiPlayer:
-    """Like `make_player`, but a checkpoint is an engine of its own, which manages its time by the clocks."""
+    """As `make_player`, but a checkpoint becomes a separate engine that manages its time by the clocks."""
     from understudy.games.shogi.usi_client import UsiPlayer
 
     if not who.endswith(".npz"):
@@ -81,7 +81,7 @@ def engine_player(who: str, options: argparse.Namespace, stack: ExitStack, clock
 
 
 def load_for_its_errors(path: Path) -> None:
-    """Say what is wrong with a checkpoint here, not in the engine that would load it."""
+    """Load a checkpoint here so that its errors are reported here, not in the engine that would load it."""
     from understudy.games.shogi.checkpoint import load_checkpoint
 
     load_checkpoint(path)
@@ -103,7 +103,7 @@ def level_player(who: str, number: int) -> ShogiPlayer:
     from understudy.games.shogi.players import SearchPlayer
 
     if not who.endswith(".npz"):
-        raise SettingsError(f"--level is for checkpoints (.npz); {who} is none.")
+        raise SettingsError(f"--level is for checkpoints (.npz); {who} is not one.")
     level = LEVELS[number - 1]
     evaluate = network_evaluator(Path(who), batch=1)
     name = f"{Path(who).stem}, level {number}"
@@ -111,7 +111,7 @@ def level_player(who: str, number: int) -> ShogiPlayer:
 
 
 def network_player(path: Path, nodes: int, seed: int) -> ShogiPlayer:
-    """A checkpoint as a player: with search, or its policy where `nodes` is 0."""
+    """A checkpoint as a player: with search or, if `nodes` is 0, by its policy alone."""
     import numpy as np
 
     from understudy.games.shogi.mate import root_mate
@@ -126,7 +126,7 @@ def network_player(path: Path, nodes: int, seed: int) -> ShogiPlayer:
 
 
 def network_evaluator(path: Path, batch: int) -> Evaluator:
-    """The network of a checkpoint, by the backend that is fastest at this number of positions together."""
+    """The network of a checkpoint, with the fastest backend for this batch size."""
     import torch
 
     from understudy.games.shogi.checkpoint import load_checkpoint

@@ -1,4 +1,4 @@
-"""A game on paper, and its files: CSA and KIF, by the ending of the file's name."""
+"""The record of a game, and its file formats CSA and KIF, chosen by the file name's suffix."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """What is known of a game: USI moves from a position, who played, how it ended, and what an engine thought."""
+    """The record of a game: USI moves from a position, the players, the result, and an engine's evaluations."""
 
     moves: tuple[str, ...]
     start: str = START
     names: tuple[str, str] = ("Black", "White")
     result: Result | None = None
-    """None: the game was broken off."""
+    """None: the game was interrupted."""
     evaluations: tuple[int | None, ...] = field(default=())
-    """For each move, its value in centipawns for Black; empty if nobody thought about it."""
+    """For each move, its value in centipawns for Black; empty if there are none."""
     thoughts: tuple[Thought | None, ...] = field(default=())
-    """For each move, what the network that played it thought of the position before; empty if nobody wrote it down."""
+    """For each move, the policy and value that the network had before it; empty if they were not recorded."""
     seconds: tuple[int | None, ...] = field(default=())
-    """For each move, the time it took; empty if nobody measured it."""
+    """For each move, the time it took; empty if it was not measured."""
     lines: tuple[tuple[str, ...] | None, ...] = field(default=())
-    """For each move, the moves that its player expected to follow; empty if nobody said."""
+    """For each move, the moves that its player expected next; empty if they are not known."""
     comments: tuple[tuple[str, ...] | None, ...] = field(default=())
     """For each move, lines of text about it that programs show; empty if there are none."""
 
     def replay(self) -> ShogiGame:
-        """The game at its last position, with no limit of moves; GameError if a move is not legal."""
+        """The game at its last position, without a limit of moves; GameError if a move is illegal."""
         game = ShogiGame(self.start, max_moves=len(self.moves) + 1)
         for number, usi in enumerate(self.moves, start=1):
             try:
@@ -44,16 +44,16 @@ class GameRecord:
         return game
 
     def evaluation(self, number: int) -> int | None:
-        """That of the move with this index."""
+        """The evaluation of the move with this index."""
         return of_move(self.evaluations, number)
 
     def thought(self, number: int) -> Thought | None:
-        """What was thought before the move with this index."""
+        """The thought before the move with this index."""
         return of_move(self.thoughts, number)
 
 
 def of_move(told: Sequence[T | None], number: int) -> T | None:
-    """What is recorded of the move with this index."""
+    """The recorded value for the move with this index."""
     return told[number] if number < len(told) else None
 
 
@@ -65,9 +65,9 @@ def record_of(
 
 
 def judged(game: ShogiGame, written: Result | None) -> Result | None:
-    """The result of a game that was read: by the rules if its last position ends it, else as it is written.
+    """The result of a game that was read: by the rules if its last position ends it, otherwise as written.
 
-    A declaration must be recorded: without it, the game is not over.
+    A declaration must be recorded; without it, the game is not over.
     """
     if game.result is not None and game.result.ending is not Ending.DECLARATION:
         return game.result
@@ -75,5 +75,5 @@ def judged(game: ShogiGame, written: Result | None) -> Result | None:
 
 
 def known(told: Sequence[T | None]) -> tuple[T | None, ...]:
-    """What is recorded of each move; empty if nothing is recorded of any."""
+    """The recorded values of all moves; empty if there is none."""
     return tuple(told) if any(one is not None for one in told) else ()

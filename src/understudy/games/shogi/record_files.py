@@ -1,4 +1,4 @@
-"""Files of game records: .csa, .kif and .kifu; also .sfen, with a game in each line, as USI has it."""
+"""Files of game records: .csa, .kif and .kifu; also .sfen, with a USI game on each line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write_record(path: Path, record: GameRecord) -> None:
 
 
 def read_records(path: Path) -> list[GameRecord]:
-    """The games of a .csa, .kif, .kifu or .sfen file; GameError, naming the file, if one cannot be understood."""
+    """The games of a .csa, .kif, .kifu or .sfen file; GameError with the file's name if one is not valid."""
     text = _decode(path)
     try:
         if path.suffix == ".csa":
@@ -42,13 +42,13 @@ def read_records(path: Path) -> list[GameRecord]:
 
 
 def _of_line(line: str) -> GameRecord:
-    """`startpos moves …`, `sfen … moves …`, with or without `position`, or a bare SFEN."""
+    """A game from a line: `startpos moves …`, `sfen … moves …`, with or without `position`, or a bare SFEN."""
     words = line.removeprefix("position ").strip()
     return record_of(game_of_position(words if words.startswith(("startpos", "sfen")) else f"sfen {words}", 1 << 20))
 
 
 def gather(paths: Iterable[Path], say: Callable[[str], None]) -> list[GameRecord]:
-    """The games of files and folders, in the order of their names; a file that is no game is named and left out."""
+    """The games of files and folders, in the order of their names; invalid files are reported and left out."""
     files: list[Path] = []
     for path in paths:
         found = sorted(p for p in path.rglob("*") if p.suffix in (".csa", ".kif", ".kifu")) if path.is_dir() else [path]

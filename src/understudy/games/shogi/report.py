@@ -1,4 +1,4 @@
-"""An analysis as one HTML file that needs nothing else: the values as a curve, every move, diagrams of the mistakes."""
+"""An analysis as one self-contained HTML file: the values as a curve, every move, diagrams of the mistakes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from understudy.watch.dashboard.markup import Markup, join, tag
 _STYLES = Path(__file__).with_name("pages")
 _WIDTH, _HEIGHT = 800, 200
 _DIAGRAMS = 24
-"""At most; the worst moves have them."""
+"""The largest number of diagrams; the worst moves get them."""
 
 
 def html_report(analysis: Analysis) -> str:
@@ -27,7 +27,7 @@ def html_report(analysis: Analysis) -> str:
             ),
             _summary(analysis),
             tag("h2", "Chance to win"),
-            tag("p", "Black's, from 0 % (bottom) to 100 % (top). Marked: mistakes and blunders.", cls="muted"),
+            tag("p", "Black's, from 0 % (bottom) to 100 % (top). Dots mark mistakes and blunders.", cls="muted"),
             curve(analysis),
             *_diagrams(analysis),
             tag("h2", "All moves"),
@@ -55,7 +55,7 @@ def _summary(analysis: Analysis) -> Markup:
 
 
 def curve(analysis: Analysis) -> Markup:
-    """Black's chance to win after every move, as SVG."""
+    """Black's probability of winning after every move, as SVG."""
     values = [analysis.first.value, *(move.value for move in analysis.moves)]
     step = _WIDTH / max(len(values) - 1, 1)
     points = [(number * step, _HEIGHT * (1 - chance(value))) for number, value in enumerate(values)]
@@ -88,14 +88,14 @@ def curve(analysis: Analysis) -> Markup:
 def _diagrams(analysis: Analysis) -> list[Markup]:
     marked = sorted((move for move in analysis.moves if move.mark), key=lambda move: -move.loss)[:_DIAGRAMS]
     if not marked:
-        return [tag("h2", "Mistakes"), tag("p", "None was found.")]
+        return [tag("h2", "Mistakes"), tag("p", "No mistakes found.")]
     shown = [_diagram(analysis, move) for move in sorted(marked)]
     last = tag("figure", board(analysis.positions[-1], analysis.moves[-1].usi), tag("figcaption", "The last position."))
     return [tag("h2", "Mistakes"), tag("div", *shown, last, cls="diagrams")]
 
 
 def _diagram(analysis: Analysis, move: ReviewedMove) -> Markup:
-    lost = f"{100 * move.loss:.0f} % of the chance to win given away; then {value_words(move.value)}."
+    lost = f"{100 * move.loss:.0f} % of the chance to win lost; then {value_words(move.value)}."
     played = tag("b", f"{move.number}. {'▲△'[move.turn]}{move.written} {move.mark}")
     best = tag("div", tag("span", "Best: ", cls="muted"), " ".join(move.best)) if move.best else ""
     caption = tag("figcaption", played, tag("div", lost), best, tag("div", "The position before it:", cls="muted"))

@@ -1,4 +1,4 @@
-"""Games that a training run plays with itself now and then, to be looked at: `games/` of the run, as .kifu."""
+"""Sample games: a training run sometimes plays against itself for people to watch; saved in `games/` as .kifu."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KEPT = 100
 
 
 def setup(run: RunDir, settings: Settings) -> SelfPlaySetup:
-    """Self-play of shogi: past versions of the model are opponents, and games are saved for people to look at."""
+    """Self-play setup of shogi: past versions of the model as opponents, and sample games for people."""
     samples = SampleGames(run.games, settings.parallel.checkpoint_updates)
     return SelfPlaySetup(str(run.versions), samples.after_update)
 
 
 class SampleGames:
-    """One game for every `every` updates, with what the network thought of each position; the newest ones stay."""
+    """Plays and saves one game every `every` updates, with the policy and value of each position; keeps the newest."""
 
     def __init__(self, folder: Path, every: int, keep: int = KEPT) -> None:
         self._folder = folder
@@ -40,7 +40,7 @@ class SampleGames:
         self._keep = keep
 
     def after_update(self, model: LiveModel) -> Path | None:
-        """Play and save a game if it is time for one; the same model plays the same game."""
+        """Play and save a game if one is due; the same model plays the same game."""
         updates = model.trainer.updates
         if updates % self._every:
             return None
@@ -56,14 +56,14 @@ class SampleGames:
 
 
 def play_aloud(evaluate: Evaluator, rng: np.random.Generator, name: str) -> GameRecord:
-    """A game of the policy with itself, drawn move by move, with what it thought of every position."""
+    """A game of the policy against itself, drawn move by move, with its policy and value for every position."""
     player = _ThinkingAloud(evaluate, rng, name)
     record = play(player, player, max_moves=SELF_PLAY_MOVES)
     return dataclasses.replace(record, thoughts=tuple(player.thoughts))
 
 
 class _ThinkingAloud:
-    """The policy as a player who keeps what it thought."""
+    """The policy as a player that records its policy and value."""
 
     def __init__(self, evaluate: Evaluator, rng: np.random.Generator, name: str) -> None:
         self.name = name

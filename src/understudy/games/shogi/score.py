@@ -10,7 +10,7 @@ from understudy.models.intervals import wilson
 
 @dataclass(frozen=True, slots=True)
 class ContestScore:
-    """A match, seen by its first player."""
+    """The result of a match from the view of its first player."""
 
     wins: int
     draws: int
@@ -18,12 +18,12 @@ class ContestScore:
 
     @property
     def games(self) -> int:
-        """How many were played."""
+        """The number of games played."""
         return self.wins + self.draws + self.losses
 
     @property
     def share(self) -> float:
-        """Points of the first player, a draw being half a point, as a share of the games."""
+        """The first player's share of the points; a draw is half a point."""
         return (self.wins + self.draws / 2) / self.games
 
     def interval(self) -> tuple[float, float]:
@@ -39,5 +39,5 @@ class ContestScore:
 
 
 def elo(share: float) -> float:
-    """The difference in Elo that a share of the points stands for."""
+    """The difference in Elo that corresponds to a share of the points."""
     return math.inf if share >= 1 else -math.inf if share <= 0 else 400 * math.log10(share / (1 - share))

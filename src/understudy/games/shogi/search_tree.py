@@ -1,7 +1,7 @@
-"""The tree that a search grows: its nodes, which move is looked at next (PUCT), and what is known after each visit.
+"""The search tree: its nodes, the choice of the next move (PUCT), and the update after each visit.
 
-Only moves that were tried have a node. They were tried in the order of their priors, so that of all others the next
-one in this order has the highest bound: a choice looks at a few nodes, not at all legal moves.
+Only tried moves have a node. They are tried in the order of their priors, so among the untried moves the next one has
+the highest bound: a choice compares a few nodes, not all legal moves.
 """
 
 from __future__ import annotations
@@ -41,32 +41,33 @@ class Node:
         self.visits = 0
         self.total = 0.0
         self.proof = 0
-        """WIN or LOSS once the rules or a mate decide it."""
+        """WIN or LOSS once the rules or a mate decide it, else 0."""
         self.known: float | None = None
-        """The value if the rules know it; then the network is not asked."""
+        """The value if the rules determine it; the network is then not asked."""
         self.cycle = -1
-        """Where the position occurred before, in moves from the start, if that makes it `known` (see Search)."""
+        """If a repetition makes the position `known`: the number of moves at its earlier occurrence (see Search)."""
         self.key = 0
         self.in_check = False
         self.moves: NDArray[np.int32] | None = None
-        """The legal moves, most probable first; None until the network was asked."""
+        """The legal moves, most probable first; None until the network has evaluated the position."""
         self.priors: NDArray[np.float32] | None = None
         self.next_prior = -1.0
         self.mass = 0.0
-        """The sum of the priors of the moves that were tried."""
+        """The sum of the priors of the tried moves."""
         self.children: list[Node] = []
-        """One for each move that was tried, in the order of `moves`."""
+        """One for each tried move, in the order of `moves`."""
 
     def expand(self, moves: NDArray[np.int32], priors: NDArray[np.float32]) -> None:
-        """Take in the legal moves and their probabilities."""
+        """Store the legal moves and their probabilities."""
         order = np.argsort(-priors, kind="stable")
         self.moves, self.priors = moves[order], priors[order]
         self.next_prior = float(self.priors[0])
 
     def select(self, exploration: float, first_play: float) -> Node:
-        """The child with the highest upper bound; a move that was not tried yet becomes a new one.
+        """The child with the highest upper bound; an untried move becomes a new child.
 
-        Such a move is thought `first_play` times the root of the tried moves' priors worse than the position.
+        The value of an untried move is that of the position, minus `first_play` times the square root of the tried
+        moves' prior mass.
         """
         scale = exploration * math.sqrt(self.visits)
         best, chosen = -math.inf, None
@@ -89,15 +90,15 @@ class Node:
         return next((child for child in self.children if child.move == move), None)
 
     def best(self) -> Node | None:
-        """The child to play: one that wins, else the most visited that does not lose; None if none was visited."""
+        """The child to play: a winning one, else the most visited one that does not lose; None if none was visited."""
         return max(self.children, key=_worth_playing, default=None)
 
     def ranked(self) -> list[Node]:
-        """The children that were visited, the one to play first."""
+        """The visited children, the one to play first."""
         return sorted(self.children, key=_worth_playing, reverse=True)
 
     def line(self) -> list[int]:
-        """The moves that are expected from here on, this node's first."""
+        """The expected moves from here on, starting with this node's move."""
         moves, node = [self.move], self.best()
         while node is not None:
             moves.append(node.move)
@@ -106,7 +107,7 @@ class Node:
 
     @property
     def value(self) -> float:
-        """The mean of its visits, or what is proved."""
+        """The mean of its visits, or the proved value."""
         return float(self.proof) if self.proof else self.total / self.visits
 
     def _try_next(self) -> Node:
@@ -121,9 +122,9 @@ class Node:
 
 
 def expect_loss(path: Sequence[Node]) -> None:
-    """Count a visit of every node on a path, as lost for who moved there, until the value of its end is known.
+    """Count a visit of every node on a path as a loss for the player who moved there, until the real value is known.
 
-    So the next walk tries something else.
+    This makes the next walk try something else (virtual loss).
     """
     for node in path:
         node.visits += 1
@@ -131,9 +132,9 @@ def expect_loss(path: Sequence[Node]) -> None:
 
 
 def back_up(path: Sequence[Node], value: float, *, expected: bool) -> None:
-    """Add the value of a path's last node to all nodes of the path; the sign changes with the player.
+    """Add the value of a path's last node to all nodes of the path, with the sign changing with the player.
 
-    `expected`: the visit was counted by `expect_loss`, whose losses are taken back.
+    `expected`: the visit was already counted by `expect_loss`, whose losses are removed.
     """
     for node in reversed(path):
         if expected:
@@ -145,7 +146,7 @@ def back_up(path: Sequence[Node], value: float, *, expected: bool) -> None:
 
 
 def prove(path: Sequence[Node], proof: int) -> None:
-    """Note that the path's last node is decided, and whatever follows from that further up."""
+    """Note that the path's last node is decided, and what follows for the nodes above it."""
     path[-1].proof, path[-1].known = proof, float(proof)
     for node in reversed(path[:-1]):
         if proof == WIN:  # one winning move is enough

@@ -1,4 +1,4 @@
-"""How strong a model is: its policy alone and with search, against players that others know, in one rating list."""
+"""How strong a model is: its policy alone and with search, against well-known players, in one rating list."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from understudy.models.ratings import PairResults, Ratings, fit
 LEVELS = (-20, -10, -5, 0, 3, 5)
 """Of fairy-stockfish."""
 DEPTHS = (1, 2, 3)
-"""Of GNU Shogi; its answers then do not depend on the speed of the machine."""
+"""Of GNU Shogi; with a fixed depth, its answers do not depend on the speed of the machine."""
 NODES = (0, 200, 800)
 """Of the model; 0 is its policy without search."""
 _LOST, _WON = 0.1, 0.95
 _AGAINST_MODEL = 400  # games
-_GOALS = ((15, 0), (60, 3))  # minutes, and the level of fairy-stockfish of which 800 nodes then win half of the games
+_GOALS = ((15, 0), (60, 3))  # minutes, and fairy-stockfish's level against which 800 nodes then win half of the games
 
 
 def fairy_stockfish(level: int) -> str:
-    """Fairy-stockfish with this skill level and 100 ms a move, as `understudy arena` names it."""
+    """Fairy-stockfish with this skill level and 100 ms per move, as named in `understudy arena`."""
     return f"fairy-stockfish@byoyomi 100,Skill Level={level}"
 
 
 def ladders() -> list[list[str]]:
-    """Opponents of each kind on this machine, the weakest first, as `understudy arena` names them."""
+    """The opponents of each kind on this machine, the weakest first, as named in `understudy arena`."""
     installed = find_engines()
     found = [["random", "greedy"]]
     if "fairy-stockfish" in installed:
@@ -45,16 +45,16 @@ def ladders() -> list[list[str]]:
 
 
 class Strength:
-    """Matches of one model with more and more nodes, up each ladder until it loses nearly all games."""
+    """Matches of one model with increasing numbers of nodes, up each ladder until it loses nearly all games."""
 
     def __init__(self, model: Path, games: int, say: Callable[[str], None], seed: int = 0) -> None:
         self._model, self._games, self._say, self._seed = model, games, say, seed
         self.scores: dict[tuple[str, str], ContestScore] = {}
-        """By the name of the model with its nodes, and the opponent's."""
+        """By the name of the model with its nodes, and the opponent's name."""
         self._results: list[PairResults] = []
 
     def climb(self, ladders: Sequence[Sequence[str]], nodes: Sequence[int] = NODES) -> None:
-        """Play the matches. With more nodes it does not meet those whom it has beaten nearly always with fewer."""
+        """Play the matches. With more nodes, opponents are skipped that it has nearly always beaten with fewer."""
         beaten: set[str] = set()
         for count in nodes:
             for ladder in ladders:
@@ -68,7 +68,7 @@ class Strength:
                         break
 
     def against(self, other: Path, games: int) -> ContestScore:
-        """The policy against another model's, both without search."""
+        """Play the policy against another model's policy, both without search."""
         ours, theirs = network_player(self._model, 0, self._seed), network_player(other, 0, self._seed + 1)
         return self._play((name_of(0), ours), (f"{other}, policy", theirs), games)
 
@@ -83,7 +83,7 @@ class Strength:
             return self._play((name_of(nodes), ours), (opponent, theirs), self._games)
 
     def _play(self, one: tuple[str, ShogiPlayer], other: tuple[str, ShogiPlayer], games: int) -> ContestScore:
-        results: dict[bool, list[float]] = {True: [], False: []}  # Black's, by whether that was `one`
+        results: dict[bool, list[float]] = {True: [], False: []}  # of Black, by whether Black was `one`
 
         def note(number: int, record: GameRecord) -> None:
             assert record.result is not None
@@ -99,7 +99,7 @@ class Strength:
 
 
 def name_of(nodes: int) -> str:
-    """The model with this many nodes, in the list."""
+    """The name of the model with this many nodes in the list."""
     return f"{nodes} nodes" if nodes else "policy"
 
 
@@ -111,7 +111,7 @@ def _counted(names: Sequence[str], results: Sequence[float]) -> PairResults:
 def measure_strength(
     model: Path, minutes: float, games: int, seed: int, other: Path | None = None, say: Callable[[str], None] = print
 ) -> bool:
-    """Play all matches and show the rating list; whether the model is as strong as it should be after these minutes."""
+    """Play all matches and show the rating list; True if the model is as strong as expected after these minutes."""
     strength = Strength(model, games, say, seed)
     strength.climb(ladders())
     if other is not None:
@@ -127,6 +127,6 @@ def measure_strength(
 
 
 def goals(minutes: float) -> dict[tuple[str, str], float]:
-    """The share of the points that a model should have after this much training, by match."""
+    """The share of the points that a model should win after this much training, by match."""
     levels = [level for least, level in _GOALS if minutes >= least]
     return {(name_of(800), fairy_stockfish(level)): 0.5 for level in levels}

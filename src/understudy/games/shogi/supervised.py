@@ -1,4 +1,4 @@
-"""A start from games that others played: records → positions with the move played and the result → the network."""
+"""Supervised learning from game records: positions with the move played and the result teach the network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WIN, _DRAW, _LOSS, _UNKNOWN = 0, 1, 2, -100  # torch's cross-entropy ignores �
 
 
 class Lesson(NamedTuple):
-    """How well the network did over some positions, before it learned from each."""
+    """How well the network did on some positions before it learned from each."""
 
     policy_loss: float
     value_loss: float
@@ -38,7 +38,7 @@ class Lesson(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A position of a record: which record, after how many moves."""
+    """A position in a record: the record, and the number of moves before it."""
 
     record: int
     ply: int
@@ -55,9 +55,10 @@ def learn_games(
     seed: int = 0,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Lesson]:
-    """Teach the network of `checkpoint`, or a new one, and save it after each pass; one Lesson for each pass.
+    """Train the network of `checkpoint`, or a new one, and save it after each pass; returns one Lesson for each pass.
 
-    The same records, seed and number of passes give the same network, whether or not it was interrupted between them.
+    The same records, seed and number of passes give the same network, whether or not training was interrupted between
+    them.
     """
     records = gather(paths, say)
     if not records:
@@ -106,7 +107,7 @@ def _minibatches(
 ) -> Iterator[_Batch]:
     """Planes, legal actions, the action played and the outcome for its player, in random order.
 
-    Every minibatch replays its games: that is cheap beside the network, and memory does not grow with their number.
+    Every minibatch replays its games: this is cheap beside the network, and needs no memory for all positions.
     """
     order = rng.permutation(len(positions))
     for start in range(0, len(order), size):
@@ -127,7 +128,7 @@ def _lay_out(records: Sequence[GameRecord], chosen: Sequence[Position]) -> _Batc
             game.push(game.move_of_usi(usi))
         observe([game], planes[row : row + 1], legal[row : row + 1])
         actions[row] = mapper.shogi_move_to_policy_index(record.moves[position.ply], game.turn)
-        if record.result is not None and record.result.ending is not Ending.MAX_MOVES:  # a cut game is no draw
+        if record.result is not None and record.result.ending is not Ending.MAX_MOVES:  # a cut-off game is no draw
             outcomes[row] = {1.0: _WIN, 0.0: _DRAW, -1.0: _LOSS}[record.result.for_player(game.turn)]
     return planes, legal, actions, outcomes
 

@@ -1,4 +1,4 @@
-"""Shogi in the terminal, against anybody who can play."""
+"""Shogi in the terminal, against any player."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Notation = Literal["usi", "japanese"]
 
 
 def start_of(position: str | None, handicap: str | None) -> str:
-    """The SFEN of the first position that the command line asks for."""
+    """The SFEN of the first position, as the command line asks."""
     if handicap is not None:
         return HANDICAPS[HANDICAP_NAMES[handicap]]
     if position is None or position.strip() == "startpos":
@@ -42,7 +42,7 @@ def start_of(position: str | None, handicap: str | None) -> str:
 
 
 def drawn(game: ShogiGame) -> str:
-    """The board as text: capitals are Black's, + is promoted, files and ranks are those of USI."""
+    """The board as text: capitals are Black's pieces, + is promoted, files and ranks are those of USI."""
     rows, turn, hands, _ = game.board.sfen().split()
     lines = ["   9  8  7  6  5  4  3  2  1"]
     for rank, row in zip("abcdefghi", rows.split("/"), strict=True):
@@ -70,7 +70,7 @@ def play_in_terminal(
     clocks: Clocks | None = None,
     notation: Notation = "usi",
 ) -> ShogiGame:
-    """A person against `opponent`; the game is saved, with what the opponent thought, however it ends."""
+    """Let a person play against `opponent`; the game is saved, with the opponent's evaluations, however it ends."""
     game = TerminalGame(opponent, human, say, start, clocks, notation)
     say(HELP)
     try:
@@ -88,7 +88,7 @@ def play_in_terminal(
 
 
 class TerminalGame:
-    """A game between a person and a player, as it goes on."""
+    """A game in progress between a person and a player."""
 
     def __init__(
         self,
@@ -103,10 +103,10 @@ class TerminalGame:
         self.values: list[int | None] = []
         self._opponent, self._human, self._say = opponent, human, say
         self._clocks, self._notation = clocks, notation
-        self._shown = -1  # moves of the position that was drawn last
+        self._shown = -1  # number of moves when the board was last drawn
 
     def play(self, ask: Callable[[str], str]) -> None:
-        """To the end of the game, or until the person leaves."""
+        """Play until the game ends or the person leaves."""
         game = self.game
         while game.result is None:
             if game.turn != self._human:
@@ -133,7 +133,7 @@ class TerminalGame:
         return f"Your move ({int(left) // 60}:{int(left) % 60:02d}{more}): "
 
     def _charge(self, player: int, seconds: float) -> bool:
-        """Take the time from a player's clock; without enough of it, the game is lost."""
+        """Subtract the time of a move from a player's clock; if there was not enough, the game is lost."""
         if self._clocks is None or self._clocks.charge(player, seconds):
             return True
         self.game.lose(Ending.TIME)
@@ -159,7 +159,7 @@ class TerminalGame:
         return japanese(usi, self.game) if self._notation == "japanese" else usi
 
     def _obey(self, words: str) -> bool:
-        """Do what the person typed; False to leave."""
+        """Execute what the person typed; False to leave."""
         game = self.game
         match words:
             case "quit":
@@ -198,7 +198,7 @@ class TerminalGame:
             self.values.pop()
 
     def _hint(self) -> None:
-        """What the search for mates, or else the opponent, would play here; its time is nobody's."""
+        """Print the move of the mate search or, without one, the opponent's. The time is charged to nobody."""
         mate = mate_of(self.game).line
         choice = MoveChoice(mate[0]) if mate else self._opponent.choose(self.game)
         if choice.move is None:

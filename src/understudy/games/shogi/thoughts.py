@@ -1,4 +1,4 @@
-"""A network's opinion of a position, without search: its most probable moves and the value; as a comment too."""
+"""A network's opinion of a position, without search: its most probable moves and the value, also as a comment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"policy value=([+-]\d\.\d{3})((?: [1-9PLNSGBR][a-i*][1-9]
 class Thought(NamedTuple):
     """The most probable moves with their probabilities, and the value of the position for Black, -1 to 1.
 
-    The move that was played is among them, as the last one if it is not probable.
+    The move that was played is included, as the last one if it is not among the most probable.
     """
 
     moves: tuple[tuple[str, float], ...]
@@ -31,7 +31,7 @@ class Thought(NamedTuple):
 
     @classmethod
     def from_text(cls, text: str) -> Thought | None:
-        """What `as_text` wrote; None for any other text."""
+        """Parse the output of `as_text`; None for any other text."""
         match = _COMMENT.fullmatch(text.strip())
         if match is None:
             return None
@@ -42,7 +42,7 @@ class Thought(NamedTuple):
 def thought_of(
     game: ShogiGame, logits: NDArray[np.float32], wdl: NDArray[np.float32], played: int | None = None
 ) -> Thought:
-    """What a network's answer for the position of this game, (13527,) and (3,), means there."""
+    """A Thought from a network's outputs (13527,) and (3,) for the position of this game."""
     value = round(float(wdl[0] - wdl[2]) * (1 if game.turn == BLACK else -1), 3)
     moves = np.array(game.legal_moves, np.int32)
     if not len(moves):

@@ -1,4 +1,4 @@
-"""Opponents that are programs of their own and speak USI."""
+"""Opponents that are USI engines in separate processes."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class UsiPlayer(UsiProcess):
         patience: float = 30.0,
         tolerance: float = TOLERANCE,
     ) -> None:
-        """`go` is what follows the word go, or the clocks of a match, which give it for every move.
+        """`go` is the words after go, or the clocks of a match, which give them for every move.
 
-        `patience` is how many seconds more than it was given an answer may take before it is an error; to begin, an
-        engine may take longer. `tolerance` is how many seconds an answer may come later than `go` allows.
+        An answer that is `patience` seconds later than allowed is an error; at its start, an engine may take longer.
+        `tolerance` is how many seconds an answer may be later than `go` allows.
         """
         self._go = go
         self.answers = 0
         self.slowest = 0.0
         """Seconds from `go` to `bestmove` of the slowest answer."""
         self.limit = None if isinstance(go, Clocks) else _limit(go)
-        """Seconds that an answer may take, where `go` says so; None if it says something else."""
+        """Seconds that an answer may take if `go` limits the time; else None."""
         self.tolerance = tolerance
         self.late = 0
-        """Answers that took longer: on a clock, games lost."""
+        """Answers that took longer; on a clock, these games are lost."""
         self._game: ShogiGame | None = None
         super().__init__(command, options, patience)
 
@@ -48,7 +48,7 @@ class UsiPlayer(UsiProcess):
         super().restart()
 
     def choose(self, game: ShogiGame) -> MoveChoice:
-        """See ShogiPlayer.choose. IllegalAnswer for a move that is not legal, EngineError for silence."""
+        """See ShogiPlayer.choose. IllegalAnswer for an illegal move, EngineError if there is no answer."""
         if game is not self._game:
             self._game = game
             self.send("usinewgame")
@@ -81,7 +81,7 @@ class UsiPlayer(UsiProcess):
             raise IllegalAnswer(f"{self.name} answered {line!r}: {error}") from error
 
     def _allowed(self, turn: int) -> float:
-        """Seconds that the clock, or `go`, gives for this move."""
+        """Seconds that the clock, or `go`, allows for this move."""
         if isinstance(self._go, Clocks):
             return self._go.left[turn] + self._go.byoyomi
         return self.limit or 0.0

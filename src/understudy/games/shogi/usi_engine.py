@@ -1,4 +1,4 @@
-"""A checkpoint as a USI engine, for any shogi program with a board."""
+"""A checkpoint as a USI engine, for any shogi program with a user interface."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ from understudy.games.shogi.search import LEAVES, Limits, Search, SearchResult, 
 from understudy.games.shogi.usi_info import checkmate, info_lines
 from understudy.games.shogi.usi_settings import MOST_NODES, NEVER, EngineSettings
 
-NODES = 800  # of a search that nothing else limits
+NODES = 800  # of a search without any other limit
 _LONGEST_ANSWER = 300
-_RESERVE = 4  # network delays that stay on the clock
-_MATE_BYTES = 600  # of a position that the search for a mate looks at
+_RESERVE = 4  # network delays that are kept in reserve on the clock
+_MATE_BYTES = 600  # bytes per position that the mate search visits
 _EVERY = 1.0  # seconds between two reports
-_MOST_DIGITS = 12  # of a number in a command; a program with a board sends milliseconds
-_UNLIMITED = 1 << 20  # moves: the program with the board decides when a game is too long
+_MOST_DIGITS = 12  # digits of a number in a command; user interfaces send milliseconds
+_UNLIMITED = 1 << 20  # moves; the user interface decides when a game is too long
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Order:
-    """What `go` asks for."""
+    """A parsed `go` command."""
 
     given: dict[str, int]
     """The numbers of the command, by the word before each."""
     waits: bool = False
-    """Answer only when told to stop, even when the search has ended."""
+    """Whether to answer only after `stop`, even if the search has ended."""
     ponders: bool = False
-    """Think in the opponent's time until `ponderhit` or `stop`."""
+    """Whether to think in the opponent's time until `ponderhit` or `stop`."""
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     hit: threading.Event = dataclasses.field(default_factory=threading.Event)
-    """The opponent played the expected move."""
+    """Set when the opponent has played the expected move."""
     pause: threading.Event = dataclasses.field(default_factory=threading.Event)
-    """Ends the search in the opponent's time."""
+    """Set to end the search in the opponent's time."""
 
 
 class UsiEngine:
-    """Reads commands line by line. A search runs in a thread of its own, so that `stop` and `quit` are heard."""
+    """Reads commands line by line. Searches run in a separate thread, so that `stop` and `quit` are handled at once."""
 
     def __init__(self, load: Callable[[str], tuple[Evaluator, str]], output: TextIO | None = None) -> None:
-        """`load` makes the evaluator, given the name of a backend, when the program asks whether we are ready."""
+        """`load` makes the evaluator from the name of a backend; it is called at the command `isready`."""
         self._load = load
         self._output = output or sys.stdout
         self._talk = threading.Lock()
@@ -73,7 +73,7 @@ class UsiEngine:
         self._settings = EngineSettings()
 
     def run(self, lines: TextIO) -> None:
-        """Obey until `quit` or the end of the lines."""
+        """Execute commands until `quit` or the end of the lines."""
         for line in lines:
             words = line.split()
             if words[:1] == ["quit"]:
@@ -83,8 +83,8 @@ class UsiEngine:
                     self._obey(words, line.strip())
                 except UnderstudyError as error:
                     self._say(f"info string {in_one_line(str(error))[:_LONGEST_ANSWER]}")
-                except Exception as error:  # noqa: BLE001 - no line ends the engine: that would lose the game
-                    self._say(f"info string {type(error).__name__} while obeying {words[0][:20]!r}")
+                except Exception as error:  # noqa: BLE001 - no command may end the engine: that would lose the game
+                    self._say(f"info string {type(error).__name__} while executing {words[0][:20]!r}")
         self._finish()
 
     def _obey(self, words: list[str], line: str) -> None:
@@ -136,7 +136,7 @@ class UsiEngine:
     def _prepare(self) -> Search:
         if self._evaluate is None:
             self._evaluate, about = self._load(self._settings.text("Backend"))
-            Search(self._evaluate).think(ShogiGame(), Limits(nodes=16))  # the first calls are slow: not on the clock
+            Search(self._evaluate).think(ShogiGame(), Limits(nodes=16))  # warm-up, off the clock
             self._say(f"info string {about}")
         if self._search is None:
             nodes = 0 if self._settings.level else self._settings.number("MateNodes")
@@ -223,7 +223,7 @@ class UsiEngine:
             if not order.ponders or order.hit.is_set():
                 limits = self._limits(order, game.turn)
                 thought = search.think(game, limits, look, lines=lines, every=0.02 if depth else _EVERY)
-        except Exception as error:  # noqa: BLE001 - a program that waits for a move gets one
+        except Exception as error:  # noqa: BLE001 - a program that waits for a move must get one
             self._say(f"info string The search failed: {type(error).__name__}")
             self._say(f"bestmove {cshogi.move_to_usi(game.legal_moves[0])}")
             return
@@ -252,7 +252,7 @@ class UsiEngine:
         self._say(checkmate(answer))
 
     def _finish(self) -> None:
-        """End the search that is under way, which then says its best move."""
+        """End the search in progress, which then prints its best move."""
         self._order.stop.set()
         self._order.pause.set()
         if self._thinking is not None:
@@ -266,18 +266,18 @@ class UsiEngine:
 
 
 def thinking_seconds(given: dict[str, int], turn: int, delay: int) -> float | None:
-    """How long to think with the times of a `go` command, all in milliseconds; None if it names none."""
+    """How long to think with the times of a `go` command, all in milliseconds; None if it gives no times."""
     side = "bw"[turn]
     left, increment, byoyomi = given.get(f"{side}time", 0), given.get(f"{side}inc", 0), given.get("byoyomi", 0)
     if "movetime" in given:
         byoyomi = max(byoyomi, given["movetime"])
     if not given.keys() & {f"{side}time", f"{side}inc", "byoyomi", "movetime"}:
         return None
-    # Without byoyomi an answer that was held up eats into the clock: enough for a few of them is never thought away,
-    # and below that half of the increment fills it up again.
+    # Without byoyomi, a delayed answer uses up the clock. A reserve for a few delays is kept; below it, half of the
+    # increment is saved until the reserve is full again.
     spare = left if byoyomi else max(left - _RESERVE * delay, 0)
     wanted = byoyomi + (increment if spare else increment / 2) + spare / 40
-    allowed = byoyomi + increment + left - delay  # what is thought beyond this loses the game
+    allowed = byoyomi + increment + left - delay  # thinking longer than this loses the game
     return max(min(wanted, allowed), 1) / 1000
 
 
@@ -292,7 +292,7 @@ def _number(word: str) -> int | None:
 
 
 def engine_of(checkpoint: Path) -> UsiEngine:
-    """The engine that plays a checkpoint. The file is read at once, so that a wrong one is an error here."""
+    """The engine for a checkpoint. The file is read at once, so that errors in it are reported here."""
     loaded = load_checkpoint(checkpoint)
 
     def evaluator(backend: str) -> tuple[Evaluator, str]:

@@ -1,4 +1,4 @@
-"""What a USI engine says of a search: its `info` lines and its answers."""
+"""How a USI engine reports a search: its `info` lines and its answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from understudy.games.shogi.search import SearchLine, SearchResult, centipawns
 
 
 def info_lines(thought: SearchResult, game: ShogiGame, seconds: float, full: float) -> list[str]:
-    """One line for each move that the search reports; `full` is how full the table of evaluations is, 0 to 1."""
+    """One line for each move that the search reports; `full` is the used share of the evaluation cache, 0 to 1."""
     lines = thought.lines or (SearchLine(thought.line, thought.value, 1, thought.mate),)
     seconds = max(seconds, 1e-3)
     told = []
@@ -38,7 +38,7 @@ def checkmate(answer: MateAnswer) -> str:
 
 
 def as_usi(moves: tuple[int, ...]) -> str:
-    """Moves as text."""
+    """Moves as USI text."""
     return " ".join(cshogi.move_to_usi(move) for move in moves)
 
 

@@ -1,4 +1,4 @@
-"""Options of USI engines: the line that lists one, and whether a value is one that it takes."""
+"""Options of USI engines: parsing and printing the line of an option, and checking its values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from understudy.games.shogi.errors import EngineError
 
 IMPLIED = ("USI_Ponder", "USI_Hash")
-"""Options that the protocol gives to every engine, listed or not."""
+"""Options that the protocol defines for every engine, whether it lists them or not."""
 _KINDS = ("check", "spin", "combo", "button", "string", "filename")
 _KEYWORDS = re.compile(r" (default|min|max|var)(?= |$)")
 _SHOWN = 60  # options in a message; some engines have hundreds
@@ -20,7 +20,7 @@ _MOST_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class UsiOption:
-    """One option: its name, kind, default and the values that it takes."""
+    """One option: its name, type, default and allowed values."""
 
     name: str
     kind: str
@@ -31,7 +31,7 @@ class UsiOption:
 
     @classmethod
     def parse(cls, line: str) -> UsiOption | None:
-        """What `option name NAME type KIND …` says; None for a line that lists no option."""
+        """Parse `option name NAME type KIND …`; None for any other line."""
         found = re.fullmatch(r"option name (\S.*?) type (\w+)(.*)", line.strip())
         if found is None or found[2] not in _KINDS:
             return None
@@ -48,7 +48,7 @@ class UsiOption:
         )
 
     def line(self) -> str:
-        """The line that lists this option."""
+        """The line that declares this option."""
         parts = [f"option name {self.name} type {self.kind}"]
         if self.kind != "button":
             parts.append(f"default {self.default or '<empty>'}")
@@ -58,7 +58,7 @@ class UsiOption:
         return " ".join(parts)
 
     def values(self) -> str:
-        """The values it takes, for people."""
+        """The allowed values, as text."""
         match self.kind:
             case "spin":
                 return f"{self.least} to {self.most}"
@@ -72,7 +72,7 @@ class UsiOption:
                 return "a path" if kind == "filename" else "text"
 
     def check(self, value: str) -> str:
-        """The value as the engine is told it; EngineError, with the values it takes, for any other."""
+        """The value in the form that the engine expects; EngineError with the allowed values if it is not valid."""
         taken: str | None = value
         match self.kind:
             case "spin":
@@ -94,7 +94,7 @@ class UsiOption:
 
 
 def setoption(listed: Mapping[str, UsiOption], name: str, value: str, engine: str) -> str:
-    """The line that sets an option of an engine; EngineError, with what it lists, if it has no such option."""
+    """The line that sets an option of an engine; EngineError with the listed options if there is no such option."""
     if name in IMPLIED and name not in listed:
         return f"setoption name {name} value {value}"
     option = listed.get(name)

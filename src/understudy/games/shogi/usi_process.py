@@ -1,4 +1,4 @@
-"""Programs of their own that speak USI: started, asked, ended."""
+"""USI engines in separate processes: starting them, asking them, ending them."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _KNOWN: dict[str, tuple[str, ...]] = {
     "fairy-stockfish": (),
     "gnushogi": (sys.executable, "-m", "understudy.games.shogi.gnushogi_bridge"),
 }
-"""Programs, and what is to be started before each for it to speak USI."""
-_PLACES = ("/usr/games", "/usr/local/games")  # Debian's games are not on everybody's path
-_BEGINNING = 120.0  # seconds: a large network is loaded, on a busy machine
+"""Known programs, and the arguments before each that make it speak USI."""
+_PLACES = ("/usr/games", "/usr/local/games")  # Debian installs games here, which is not always on the path
+_BEGINNING = 120.0  # seconds: loading a large network on a busy machine
 
 
 def find_engines() -> dict[str, list[str]]:
-    """The engines that are installed here: by name, the command that starts each."""
+    """The engines installed on this machine: name → command."""
     found = {name: shutil.which(name) or shutil.which(name, path=os.pathsep.join(_PLACES)) for name in _KNOWN}
     return {name: [*_KNOWN[name], path] for name, path in found.items() if path}
 
 
 class UsiProcess:
-    """An engine in a process of its own. Use it with `with`: it ends with the block."""
+    """An engine in a separate process; a context manager that ends it."""
 
     def __init__(
         self, command: str | Sequence[str], options: Mapping[str, str | int] | None = None, patience: float = 30.0
     ) -> None:
-        """`patience` is how many seconds an answer may take; to begin, an engine may take longer."""
+        """`patience` is how many seconds an answer may take; at its start, an engine may take longer."""
         self.command = [command] if isinstance(command, str) else list(command)
         self.name = Path(self.command[0]).name
         self.options: dict[str, UsiOption] = {}
-        """What the engine lists, by name."""
+        """The options that the engine lists, by name."""
         self._patience = patience
         self._given = dict(options or {})
         self._start()
@@ -53,17 +53,17 @@ class UsiProcess:
         self._start()
 
     def send(self, line: str) -> None:
-        """Say a line to the engine."""
+        """Send a line to the engine."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
         except (OSError, ValueError) as error:
             code = self._process.poll()
-            raise EngineError(f"{self.name} ended (exit code {code}); it cannot be told {line!r}.") from error
+            raise EngineError(f"{self.name} ended (exit code {code}); {line!r} cannot be sent.") from error
 
     def until(self, word: str, patience: float = 0.0) -> list[str]:
-        """The lines up to and with the one that begins with this word."""
+        """Read lines up to and including the first that begins with this word."""
         lines: list[str] = []
         patience = patience or self._patience
         deadline = time.monotonic() + patience
@@ -79,7 +79,7 @@ class UsiProcess:
                 return lines
 
     def close(self) -> None:
-        """End the engine: ask first, insist after two seconds."""
+        """End the engine: first with `quit`, after two seconds by force."""
         if self._process.poll() is None:
             try:
                 self.send("quit")
@@ -91,7 +91,7 @@ class UsiProcess:
             if stream is not None:
                 try:
                     stream.close()
-                except OSError:  # what was still to be sent to a dead engine
+                except OSError:  # unsent data for a dead engine
                     continue
 
     def __enter__(self) -> Self:

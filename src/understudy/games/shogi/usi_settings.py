@@ -1,4 +1,4 @@
-"""The options of our USI engine: what it lists, and what was set."""
+"""The options of our USI engine and their values."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from understudy.games.shogi.inference import BACKENDS
 from understudy.games.shogi.levels import FULL, LEVELS, StrengthLevel
 from understudy.games.shogi.usi_options import UsiOption, setoption
 
-NETWORK_DELAY = (
-    300  # ms: the way to the clock and back, and a busy machine; a late move loses, a shorter thought hardly
-)
-MOST_NODES = 300_000  # of one search, which takes about 2.8 KB of memory for each
+NETWORK_DELAY = 300  # ms to the clock and back on a busy machine; a late move loses, a shorter thought hardly
+MOST_NODES = 300_000  # nodes of one search; each takes about 2.8 KB of memory
 NEVER = 99_999
 _NAME = "Understudy"
 
@@ -49,12 +47,12 @@ class EngineSettings:
         self._values = {option.name: option.default for option in self.listed.values()}
 
     def set(self, name: str, value: str) -> None:
-        """Change one; EngineError, with what is listed or allowed, if that cannot be."""
+        """Set an option; EngineError with the options or values that are allowed if it is not valid."""
         line = setoption(self.listed, name, value, _NAME)
         self._values[name] = line.partition(" value ")[2]
 
     def number(self, name: str) -> int:
-        """The value of a number."""
+        """The value of a numeric option."""
         return int(self._values[name])
 
     def text(self, name: str) -> str:
@@ -63,7 +61,7 @@ class EngineSettings:
 
     @property
     def ponder(self) -> bool:
-        """Whether the program with the board may send `go ponder`."""
+        """Whether the user interface may send `go ponder`."""
         return self._values["USI_Ponder"] == "true"
 
     @property
@@ -78,6 +76,6 @@ class EngineSettings:
         return None if number == FULL else LEVELS[number - 1]
 
     def draw_value(self, turn: int) -> float:
-        """What a draw is worth to the player with this colour when the engine has it, −1 to 1."""
+        """The value of a draw for the engine when it plays this colour, −1 to 1."""
         own = self.number("DrawValueBlack" if turn == BLACK else "DrawValueWhite")
         return min(max(own - self.number("Contempt"), -100), 100) / 100

@@ -42,9 +42,9 @@ class Brain:
         self._overlord, self._fled = 0, False  # the scout
         self._turn = 0
         self.strategy = 0
-        """The strategy in force."""
+        """The active strategy."""
         self._chosen: int | None = None  # the strategy of the last decision
-        self._began: Counter[int] = Counter()  # how often each strategy was in force during the first decisions
+        self._began: Counter[int] = Counter()  # how often each strategy was active during the first decisions
         self.was_rushed = False
 
     def observe(self, snapshot: GameSnapshot) -> None:
@@ -92,7 +92,7 @@ class Brain:
         )
 
     def decide(self, strategy: int) -> None:
-        """Choose a strategy. The first one takes effect at once, every other one when it is chosen twice in a row.
+        """Choose a strategy. The first one takes effect at once; a later one when it is chosen twice in a row.
 
         Plans take longer than one decision, so a single random draw must not interrupt them.
         """

@@ -1,4 +1,4 @@
-"""The commands of the Zerg bot, `replays` and `zerg-check`, and those for authors of own bots."""
+"""The commands of the Zerg bot, `replays` and `zerg-check`, and the commands for authors of other bots."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ SETTINGS = Settings(
         commitment=0.75,
         commitment_half_life=2000,
         commitment_stretch=40,
-        trial_weight=1.0,  # a trial repeats one action; importance weights would cancel nearly all of it
+        trial_weight=1.0,  # a trial repeats one action, so importance weights would nearly cancel it
     ),
     learner=LearnerSettings(**_LEARNER),
 )
@@ -47,7 +47,7 @@ def zerg_settings(
 
 
 def with_what_was_given(base: Settings) -> Settings:
-    """These settings, with learner and thresholds as understudy.toml and variables such as NUM_INSTANCES say."""
+    """These settings, with learner and thresholds from understudy.toml and variables such as NUM_INSTANCES."""
     given = load_settings(defaults={"learner": _LEARNER})
     return dataclasses.replace(base, learner=given.learner, resources=given.resources)
 
@@ -61,5 +61,5 @@ def evaluated(base: Settings = SETTINGS) -> Settings:
 def zerg_agent(
     run_dir: str | os.PathLike[str] | None = DEFAULT_RUN_DIR, *, settings: Settings = SETTINGS, **more: Any
 ) -> RLAgent:
-    """The agent of this bot: the features of `state.py` in, a strategy out. `more` goes to RLAgent."""
+    """The agent of this bot: features of `state.py` in, a strategy out. `more` is passed to RLAgent."""
     return RLAgent(state.STATE_DIM, STRATEGIES, run_dir=run_dir, features=state.NAMES, settings=settings, **more)

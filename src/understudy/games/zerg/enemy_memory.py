@@ -62,7 +62,7 @@ class EnemyMemory:
         )
 
     def _learn(self, kinds: Column) -> None:
-        """Some of these units are new or have changed their kind."""
+        """Update the totals for units that are new or have changed their kind."""
         self._stale = True
         self.most_tier = max(self.most_tier, int(units.TIER[kinds].max()))
         self.race = self.race or int(units.RACE[kinds].max())

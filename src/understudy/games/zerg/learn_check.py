@@ -33,12 +33,12 @@ from understudy.settings import GateSettings
 UNTRAINED = (0.2, 0.4)  # wins of an untrained policy; the mix is chosen for this
 FRESH = 70_000_000  # first number of evaluation games; training uses lower ones
 GOAL, DOUBT = 0.8, 0.01  # share of won games; probability that the best fixed strategy is as good
-ENOUGH, LAST = 0.9, 200  # training stops early at this share of wins (with exploration) in this many last games
+ENOUGH, LAST = 0.9, 200  # training stops early at this win rate (with exploration) over this many recent games
 PLAYERS = 2
-AVERAGED = 8  # the result is the mean of this many last versions
+AVERAGED = 8  # the result is the mean over this many of the newest versions
 CHUNK = 40  # games that a process plays before it reports; the last one goes through the protocol
 SPAN = 20  # games that one process evaluates at a time
-FIRST_LOOK, FINALISTS = 60, 4  # games that all fixed strategies and plans play, and how many of them play the rest
+FIRST_LOOK, FINALISTS = 60, 4  # games that all fixed strategies and plans play; number of finalists that play the rest
 
 Say = Callable[[str], None]
 
@@ -82,9 +82,9 @@ def _create(run_dir: Path, seed: int, gate: str) -> None:
 
 
 def say_opponents(trained: Sequence[bool], fixed: dict[str, list[bool]], say: Say) -> list[str]:
-    """Say how the policy and the fixed plans that played all games did against each opponent.
+    """Print how the policy and the fixed plans that played all games did against each opponent.
 
-    Return the opponents against which a plan is surely better than the policy.
+    Returns the opponents against which a plan is significantly better than the policy.
     """
     plans = {name: won for name, won in fixed.items() if len(won) == len(trained)}
     weaknesses = []
@@ -168,10 +168,10 @@ def _play_chunk(run_dir: str, seed: int, player: int, first: int) -> list[bool]:
 
 
 class Contestant(NamedTuple):
-    """Who plays an evaluation: a fixed plan, or the model of a run."""
+    """A player in an evaluation: a fixed plan, or the model of a run."""
 
     name: str
-    plan: tuple[int, ...] = ()  # a strategy for each decision; the last one goes on
+    plan: tuple[int, ...] = ()  # a strategy for each decision; the last one is repeated
     run_dir: str = ""
     explore: bool = False
 
@@ -181,7 +181,7 @@ def _then_attack(first: Strategy, decisions: int) -> Contestant:
     return Contestant(f"{first.name} then ATTACK", plan)
 
 
-# Each strategy throughout, and two plans that beat opponents which no single strategy beats.
+# Each single strategy, and two plans that beat opponents which no single strategy beats.
 FIXED = (
     *(Contestant(name, (number,)) for number, name in enumerate(NAMES)),
     _then_attack(DEFEND, 30),

@@ -1,4 +1,4 @@
-"""What the Zerg bot remembers of its opponents: the memory of `understudy.sc2` with this bot's strategies."""
+"""The Zerg bot's opponent memory: that of `understudy.sc2`, with this bot's strategies."""
 
 from __future__ import annotations
 

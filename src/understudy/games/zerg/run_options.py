@@ -85,5 +85,5 @@ def _parser() -> Parser:
     )
     add("--no-exploration", action="store_true", help="always take the most probable strategy")
     add("--quiet", action="store_true", help="only a line for each game, without the learner's output")
-    add("--verbose", action="store_true", help=argparse.SUPPRESS)  # the default now
+    add("--verbose", action="store_true", help=argparse.SUPPRESS)  # now the default
     return parser

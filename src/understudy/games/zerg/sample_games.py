@@ -32,7 +32,7 @@ def samples_of(run: RunDir) -> list[Path]:
 
 
 def sample_recorder(run: RunDir, challenge: Challenge, about: Mapping[str, Any]) -> Any:
-    """A recorder for this game, if one is due; else None. A disk that refuses does not stop the game."""
+    """A recorder for this game if one is due, else None. A disk error does not stop the game."""
     before = samples_of(run)
     try:
         if before and time.time() - before[0].stat().st_mtime < _SECONDS_BETWEEN:
@@ -40,7 +40,7 @@ def sample_recorder(run: RunDir, challenge: Challenge, about: Mapping[str, Any])
         run.games.mkdir(parents=True, exist_ok=True)
         for old in before[KEPT - 1 :]:
             old.unlink(missing_ok=True)
-        from understudy.games.zerg.proving_ground.maps import make_map  # noqa: PLC0415 - only here is it played
+        from understudy.games.zerg.proving_ground.maps import make_map  # noqa: PLC0415 - needed only here
         from understudy.games.zerg.proving_ground.recording import Recording  # noqa: PLC0415
 
         path = run.games / f"battle_{time.strftime('%Y%m%d_%H%M%S')}_{challenge.number}.jsonl"

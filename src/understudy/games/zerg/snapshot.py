@@ -36,7 +36,7 @@ class Units(NamedTuple):
     progress: Column
     verb: Column
     product: Column
-    order_x: Column  # the goal of the order; the unit's own position if there is none
+    order_x: Column  # the target of the order; the unit's own position if there is none
     order_y: Column
 
     def __len__(self) -> int:  # otherwise it would be the number of columns
@@ -96,7 +96,7 @@ class GameSnapshot:
     creep: NDArray[Any]  # [y, x]
     resources: Callable[[], Resources]
 
-    # Derived values that several parts need.
+    # Derived values that several modules need.
     ready: NDArray[np.int64] = field(init=False)  # finished units of each id
     coming: NDArray[np.int64] = field(init=False)  # units of each id in eggs, in construction or ordered from a builder
     townhalls: list[int] = field(init=False)  # indices in `own` of all townhalls, unfinished ones included

@@ -22,15 +22,15 @@ class Strategy(NamedTuple):
 
     name: str
     drones: int  # most drones; saturation of the bases is the other limit
-    more_bases: int  # bases wanted beyond those there are
+    more_bases: int  # wanted bases beyond the present ones
     tech: bool  # gas, tech buildings and upgrades
     defences: int  # spine crawlers for each base
     queens: int  # beyond one for each base
     posture: Posture
 
 
-# ATTACK is a complete plan on the income of 17 drones; ALL_IN attacks in the first minutes. The others do not start
-# attacks: they belong before attacks or between them.
+# ATTACK is a complete plan on the income of 17 drones; ALL_IN attacks in the first minutes. The other strategies do not
+# start attacks: they are for the time before and between attacks.
 ECONOMY = Strategy("ECONOMY", 70, 0, False, 0, 0, Posture.KEEP)
 EXPAND = Strategy("EXPAND", 70, 1, False, 0, 0, Posture.KEEP)
 TECH = Strategy("TECH", 26, 0, True, 0, 0, Posture.KEEP)

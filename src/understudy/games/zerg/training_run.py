@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 CRASHES_THAT_STOP = 5
 STATISTICS_EVERY = 5
 PRACTICE_NUMBERS = 1_000_000  # the first number of games on the direct environment; live games have low ones
-EVALUATION_SECONDS = (5.0, 120.0)  # that the evaluation at the end may take, at least and at most
-EVALUATION_PART = 0.3  # of the session, within these
+EVALUATION_SECONDS = (5.0, 120.0)  # shortest and longest evaluation at the end
+EVALUATION_PART = 0.3  # as a share of the session, within these limits
 _BAR = 10
 
 
@@ -62,7 +62,7 @@ class TrainingRun:
     """One session: from the start of the learner to the summary."""
 
     def __init__(self, options: argparse.Namespace, asked_to_end: threading.Event) -> None:
-        starcraft = _place_to_play(options)  # before anything is made
+        starcraft = _place_to_play(options)  # checked before anything is created
         settings = with_what_was_given(evaluated(zerg_settings(options.policy, options.algorithm)))
         self._options = options
         self._asked_to_end = asked_to_end
@@ -80,12 +80,12 @@ class TrainingRun:
             policy=options.policy,
             algorithm=options.algorithm,
             explore=not options.no_exploration,
-            try_out=bool(starcraft) or not options.practice,  # practice games explore; these show the policy
+            try_out=bool(starcraft) or not options.practice,  # practice games explore, so these games play the policy
             time_limit=options.time_limit,
         )
         # Report a model that does not fit once, not in every game.
         zerg_agent(self._run_dir, settings=settings, online_training=False).close()
-        if options.practice:  # this run fills the machine on purpose; training must not wait until it is idle
+        if options.practice:  # this run uses the whole machine on purpose; training must not wait until it is idle
             settings = replace(settings, resources=replace(settings.resources, training_patience=0.0))
         self._settings = settings
         self._learner = BackgroundParallelLearner(
@@ -119,7 +119,7 @@ class TrainingRun:
         return code
 
     def _evaluation_seconds(self) -> float:
-        """How long the evaluation at the end may take: a short session is not made much longer by it."""
+        """The time limit of the evaluation at the end, which should not make a short session much longer."""
         least, most = EVALUATION_SECONDS
         return min(max(EVALUATION_PART * (time.monotonic() - self._began), least), most)
 
@@ -135,7 +135,7 @@ class TrainingRun:
             print(f"[INFO] {self._recovered} of them had ended but were not logged when the last run was killed")
 
     def _start_learner(self) -> None:
-        """Start the learner. Without it the games are played all the same, and the bot learns after each of them."""
+        """Start the learner. If that fails, the games are played anyway, and the bot learns after each of them."""
         try:
             self._learner.start()
         except (LearnerError, OSError) as error:
@@ -271,7 +271,7 @@ def _say(text: str) -> None:
 
 
 def _place_to_play(options: argparse.Namespace) -> str | None:
-    """The folder of StarCraft II, or None for the proving ground. A map that is not there is an error."""
+    """The folder of StarCraft II, or None for the proving ground. An unknown map is an error."""
     starcraft = None if options.game == "proving-ground" else find_starcraft()
     if starcraft is None and options.game == "starcraft":
         raise UnderstudyError("StarCraft II was not found; set SC2PATH to its folder, or --game proving-ground.")

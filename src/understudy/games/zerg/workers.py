@@ -9,7 +9,7 @@ from understudy.games.zerg.snapshot import GATHER, IDLE, MAKE, GameSnapshot, Res
 
 PER_BASE, PER_EXTRACTOR = 16, 3
 _OVERFULL, _ROOM = 3, 4  # drones move when a base has this many too many and another has this much room
-_ENOUGH_VESPENE, _LITTLE_VESPENE = 500.0, 200.0  # with a roach warren, and before there is one
+_ENOUGH_VESPENE, _LITTLE_VESPENE = 500.0, 200.0  # vespene in the bank, with a roach warren and before there is one
 
 
 class DroneControl:
@@ -41,7 +41,7 @@ class DroneControl:
         return self._orders(snapshot, sorted(moved | idle), bases)
 
     def _leave_gas(self, gas: dict[int, int], load: dict[int, int], wanted: int) -> None:
-        """Take drones from extractors that have too many; they are reassigned."""
+        """Release drones from extractors that have too many; they are reassigned."""
         for extractor in gas:
             while load[extractor] > wanted:
                 drone = next(d for d, place in self._job.items() if place == extractor)

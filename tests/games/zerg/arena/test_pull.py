@@ -153,7 +153,7 @@ def test_data_that_are_damaged_or_foreign_are_left_out(tmp_path: Path) -> None:
     run = new_run(tmp_path / "run")
     with serving() as arena:
         arena.data = b"no zip"
-        with pytest.raises(ArenaError, match="no zip"):
+        with pytest.raises(ArenaError, match="not a zip"):
             pull(client(arena), run, BOT, say=quiet)
         good = tmp_path / "data"
         ladder_data(good, 2)

@@ -107,7 +107,7 @@ def test_the_model_of_the_zerg_bot_and_that_of_another_are_not_mixed_up(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["package", str(folder / "run"), "--out", "bot.zip"]) == 1
-    assert "is not one of the Zerg bot" in capsys.readouterr().err
+    assert "does not belong to the Zerg bot" in capsys.readouterr().err
     zerg_agent(folder / "zerg").close()
     assert main(["package", str(folder / "zerg"), "--bot", "mine.py:Mine", "--out", "bot.zip"]) == 1
     assert "does not fit Mine" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Compiled convolutions for boards of 9×9 squares: `compiled` compiles a function of this package with numba."""
+"""Compiled convolutions for 9×9 boards. `compiled` compiles a function of this package with numba."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def compiled(function: _Function) -> _Function:
     """Compile a function of this package."""
     try:
         return kept_in(_folder(), function, _OPTIONS)  # type: ignore[no-any-return]
-    except (RuntimeError, OSError):  # no folder can keep machine code
+    except (RuntimeError, OSError):  # no folder is available for compiled code
         return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
-    """Print that something is compiled, unless it was compiled before; the block inside compiles it."""
+    """Print that something is being compiled, unless it was compiled before. The block inside compiles it."""
     done = _folder() / f"{what} is compiled"
     if not done.exists():
         print(f"Compiling {what}, once (up to half a minute); kept in {_folder()}", file=sys.stderr, flush=True)
     yield
-    with suppress(OSError):  # then the next start prints the message again
+    with suppress(OSError):  # the next start will print the message again
         done.touch()

@@ -1,4 +1,4 @@
-"""Products of small matrices, given by the addresses of their first numbers."""
+"""Products of small matrices, given by the addresses of their first elements."""
 
 from __future__ import annotations
 

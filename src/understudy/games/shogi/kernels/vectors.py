@@ -1,7 +1,7 @@
 """Sums of products on vectors of 16 numbers, emitted as LLVM code, which is faster than numba's own loops.
 
-LLVM cuts the vectors into what the processor has, two of AVX2 or one of AVX-512. Matrices are given by the address of
-their first number and their strides, in bytes; nothing is checked. What kind of numbers they are is that of `floor`.
+LLVM splits the vectors into the processor's registers, two of AVX2 or one of AVX-512. Matrices are given by the address
+of their first element and their strides, in bytes; nothing is checked. The type of the elements is that of `floor`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 LANES = 16
-MOST_ROWS = 6  # of a tile: with them the sums just fit the registers of AVX2
+MOST_ROWS = 6  # of a tile: with six rows, the sums just fit the registers of AVX2
 
 _INT = ir.IntType(64)
-_STEPS_AT_ONCE = 4  # of the sums that a tile is
+_STEPS_AT_ONCE = 4  # unrolled steps of a sum
 
 
 class _Vectors:
@@ -60,7 +60,7 @@ class _Vectors:
         return self._builder.call(self._multiply_add, [a, b, c])
 
     def at_least(self, vector: Any, floor: Any) -> Any:
-        """The larger of both; NaN stays NaN."""
+        """The elementwise maximum; NaN stays NaN."""
         return self._builder.select(self._builder.fcmp_ordered("<", vector, floor), floor, vector)
 
     def _load(self, address: Any, kind: Any) -> Any:
@@ -73,7 +73,7 @@ class _Vectors:
 def tile(rows: int) -> Any:
     """A function for kernels: `rows` rows of c = max(a·b, floor), 16 columns wide; or c = max(c + a·b, floor).
 
-    `a` may lie in any order; of `b` and `c`, the numbers of a row lie side by side.
+    `a` may have any strides; the rows of `b` and `c` must be contiguous.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -94,10 +94,10 @@ def tile(rows: int) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         a, a_row, a_step, b, b_step, c, c_row, depth, add, floor = args
-        builder.function.attributes.add("noinline")  # a copy in every place of use would take long to compile
+        builder.function.attributes.add("noinline")  # inlined copies would take long to compile
         v = _Vectors(context, builder, floor.type)
         results = [v.further(c, c_row, i) for i in range(rows)]
-        # LLVM turns what is stored here into registers.
+        # LLVM keeps these values in registers.
         steps, at_a, at_b = (cgutils.alloca_once_value(builder, start) for start in (depth, a, b))
         sums = [cgutils.alloca_once(builder, v.vector) for _ in range(rows)]
         with builder.if_else(add) as (added, new):
@@ -127,7 +127,7 @@ def tile(rows: int) -> Any:
 
 @contextmanager
 def _as_long_as_left(builder: Any, steps: Any, at_once: int) -> Iterator[None]:
-    """A loop that takes `at_once` steps at a time, while there are that many."""
+    """A loop that takes `at_once` steps at a time while that many remain."""
     look, body, end = (builder.append_basic_block(name) for name in ("look", "body", "end"))
     builder.branch(look)
     builder.position_at_end(look)
@@ -141,9 +141,9 @@ def _as_long_as_left(builder: Any, steps: Any, at_once: int) -> Iterator[None]:
 
 
 def linear_map(matrix: NDArray[np.float64], x_parts: int = 1, y_parts: int = 1) -> Any:
-    """A function for kernels: y = max(matrix · x, floor), 16 columns wide; zeros of the matrix cost nothing.
+    """A function for kernels: y = max(matrix · x, floor), 16 columns wide. Zeros of the matrix cost nothing.
 
-    The rows of x and y lie in equal parts, which begin `x_part` and `y_part` bytes apart.
+    The rows of x and y lie in parts of equal size, which begin `x_part` and `y_part` bytes apart.
     """
     y_rows, x_rows = (count // parts for count, parts in zip(matrix.shape, (y_parts, x_parts), strict=True))
 

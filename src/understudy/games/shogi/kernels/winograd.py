@@ -1,7 +1,7 @@
 """3×3 convolutions of 9×9 boards with 196 multiplications per pair of channels instead of 729, and their derivatives.
 
 The algorithm is that of Winograd (1980) and Lavin and Gray (2016): along each axis, two tiles of five squares are
-computed from seven products each, y = A (G w · B x); the tenth square is dropped. A few boards at a time go through
+computed from seven products each, y = A (G w · B x); the tenth square is dropped. A few boards at a time pass through
 all steps, so that they stay in the cache.
 
 The plain version is `torch.nn.functional.conv2d` (network/convolutions.py); tests compare the two.
@@ -21,17 +21,17 @@ from understudy.games.shogi.kernels.vectors import LANES, linear_map
 _Array = NDArray[Any]
 
 SIDE, SQUARES = 9, 81
-_TILES, _SQUARES = 2, 5  # along an axis; of a tile
-_POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5)  # interpolation points besides infinity; these lose few digits
+_TILES, _SQUARES = 2, 5  # tiles along an axis, and squares of a tile along an axis
+_POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5)  # interpolation points besides infinity, chosen for small rounding errors
 _POINT = len(_POINTS) + 1  # points along an axis
 _ONE = _POINTS.index(1.0) * (_POINT + 1)  # a number added at this point is added to every square of the tile
 POINTS = _POINT**2
-_AT_ONCE = 9  # boards: 36 tiles, a multiple of the six rows of a register tile; all of it fits a core's own cache
+_AT_ONCE = 9  # boards: 36 tiles, a multiple of the six rows of a register tile; they fit a core's own cache
 _ROWS = _AT_ONCE * _TILES**2
 
 
 def _matrices() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """A (9, 14), B (14, 9) and, of one tile, G (7, 3)."""
+    """A (9, 14), B (14, 9) and G (7, 3), which is for one tile."""
     points = np.array(_POINTS)
     a, b, g = np.zeros((_SQUARES, _POINT)), np.zeros((_POINT, _POINT)), np.zeros((_POINT, 3))
     for i, point in enumerate(points):
@@ -49,7 +49,7 @@ def _matrices() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.fl
 
 
 _A, _B, G = _matrices()
-# Along the columns of a board, whose tiles lie apart, and along its rows.
+# Along the columns of a board, whose tiles are not contiguous, and along its rows.
 _b_rows, _b_columns = linear_map(_B), linear_map(_B, y_parts=_TILES)
 _a_rows, _a_columns = linear_map(_A), linear_map(_A, x_parts=_TILES)
 _b_rows_back, _b_columns_back = linear_map(_B.T), linear_map(_B.T, x_parts=_TILES)
@@ -66,7 +66,7 @@ def _to_points(rows: Any, columns: Any) -> Any:
         none = boards.dtype.type(-np.inf)
         between = np.empty((_TILES * _POINT, SIDE, channels), boards.dtype)
         line, row, vector = between.strides[0], between.strides[1], LANES * size
-        tile = count * row  # to the same boards in the next tile
+        tile = count * row  # offset to the same boards in the next tile
         point = _TILES * _TILES * tile
         for n in range(count):
             board = boards.ctypes.data + (first + n) * boards.strides[0]
@@ -112,7 +112,7 @@ _output_gradient, _input_gradient = _to_points(_a_rows_back, _a_columns_back), _
 
 @compiled
 def _check(squares: int, channels: int, outputs: int, fit: bool) -> None:
-    """The rest computes with addresses, without bounds checks: a wrong shape would read or write foreign memory."""
+    """Raise ValueError for a wrong shape: the kernels compute with addresses, without bounds checks."""
     if not fit or squares != SQUARES or channels % LANES or outputs % LANES:
         raise ValueError("the shapes of the arrays do not fit a 3×3 convolution of 9×9 boards")
 
@@ -131,7 +131,7 @@ def _product(
     add: bool,
     none: Any,
 ) -> None:
-    """c = a·b, or c += a·b, of matrices at these addresses; b and c have no gaps between their rows."""
+    """c = a·b, or c += a·b, for matrices at these addresses; the rows of b and c are contiguous."""
     row = columns * size
     for panel in range(0, row, LANES * size):
         rows_of_product(rows, a, a_row, a_step, b + panel, row, c + panel, row, depth, add, none)
@@ -174,9 +174,9 @@ def convolve(x: _Array, kernels: _Array, biases: _Array, floor: float, y: _Array
 
 @compiled
 def backward(d: _Array, x: _Array, kernels: _Array, d_x: _Array, d_kernels: _Array, d_biases: _Array) -> None:
-    """Derivatives of `convolve`, from d with respect to y: fill d_x, and add to d_kernels (49, C, O) and d_biases.
+    """Derivatives of `convolve`, given d with respect to y: fill d_x, and add to d_kernels (49, C, O) and d_biases.
 
-    `kernels` are (49, O, C) here. If d_x has no boards, it is not computed.
+    Here `kernels` are (49, O, C). If d_x has no boards, it is not computed.
     """
     n, squares, channels = x.shape
     outputs = d.shape[2]
@@ -200,7 +200,7 @@ def backward(d: _Array, x: _Array, kernels: _Array, d_x: _Array, d_kernels: _Arr
             matrix = point * channels * outputs * size
             to = d_kernels.ctypes.data + matrix
             _product(channels, outputs, rows, input_matrix, size, channels * size, product_matrix, to, size, True, none)
-            if wanted:  # overwrites `inputs`, which is not needed any more
+            if wanted:  # overwrites `inputs`, which is no longer needed
                 by = kernels.ctypes.data + matrix
                 of_row = outputs * size
                 _product(rows, channels, outputs, product_matrix, of_row, size, by, input_matrix, size, False, none)

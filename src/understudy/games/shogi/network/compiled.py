@@ -20,7 +20,7 @@ _through_relu = torch.ops.aten.threshold_backward
 
 
 class CompiledConvolutions:
-    """Winograd's convolutions, for boards of 9×9 squares."""
+    """Winograd's convolutions for 9×9 boards."""
 
     name = "compiled"
 
@@ -87,7 +87,7 @@ def convolve(x: Tensor, kernels: PreparedKernels, biases: Tensor, *, relu: bool 
 def convolve_backward(
     d: Tensor, x: Tensor, kernels: PreparedKernels, *, wanted: bool = True
 ) -> tuple[Tensor | None, Tensor, Tensor]:
-    """Derivatives with respect to x, if `wanted`, kernels and biases, from the one with respect to the result."""
+    """Derivatives with respect to x (if `wanted`), kernels and biases, from that with respect to the result."""
     outputs, channels = d.shape[2], x.shape[2]
     d, x = _padded(d), _padded(x)
     d_x, d_biases = torch.empty_like(x if wanted else x[:0]), x.new_zeros(d.shape[2])

@@ -22,20 +22,20 @@ class Convolutions(Protocol):
     name: str
 
     def prepare(self, kernels: Tensor) -> Any:
-        """Compute what `convolve` needs of its kernels, once for all boards."""
+        """Compute what `convolve` needs from the kernels, once for all boards."""
         ...
 
     def convolve(self, x: Tensor, *, kernels: Tensor, prepared: Any, biases: Tensor, relu: bool) -> Tensor:
-        """The convolution, with or without a ReLU after it."""
+        """The convolution, optionally followed by a ReLU."""
         ...
 
     def announced(self) -> AbstractContextManager[None]:
-        """Print that code is compiled in this block, if it is and was not before."""
+        """Print a message if this block compiles code that was not compiled before."""
         ...
 
 
 class TorchConvolutions:
-    """Plain torch, in its fastest layout on CPUs."""
+    """Plain torch, in its fastest memory layout on CPUs."""
 
     name = "torch"
 
@@ -53,7 +53,7 @@ class TorchConvolutions:
 
 
 def convolutions(backend: str) -> Convolutions:
-    """The convolutions of `network.backend`: `torch`, `compiled`, or `auto` for compiled if numba is installed."""
+    """The convolutions of `network.backend`: `torch`, `compiled`, or `auto` (compiled if numba is installed)."""
     compiled = importlib.util.find_spec("numba") is not None
     if backend == "torch" or (backend == "auto" and not compiled):
         return TorchConvolutions()

@@ -1,4 +1,4 @@
-"""The tower as it computes, in play and in learning: norms folded into the convolutions, all heads in one product.
+"""The tower as it is computed in play and in learning: norms folded into the convolutions, all heads in one product.
 
 It gives the same results as `Tower.forward` with less work. A backend (convolutions.py) computes the 3×3 convolutions;
 everything else is torch.
@@ -30,7 +30,7 @@ from understudy.games.shogi.network.moves import Listed, in_lists, listed_logits
 
 
 def fold(tower: Tower) -> dict[str, Tensor]:
-    """All that a pass needs, as functions of the tower's parameters."""
+    """All tensors that a pass needs, as functions of the tower's parameters."""
     made: dict[str, Tensor] = {}
     made["stem"], made["stem bias"] = tower.stem_norm.folded(tower.stem)
     for i, block in enumerate(tower.blocks):
@@ -50,7 +50,7 @@ def fold(tower: Tower) -> dict[str, Tensor]:
 
 
 def _heads(tower: Tower) -> tuple[Tensor, Tensor]:
-    """The 1×1 convolutions with which the heads begin, one below the other: those of the policy, then the value's."""
+    """The 1×1 convolutions at the start of the heads, stacked: those of the policy, then the value's."""
     policy = tower.policy
     value = tower.value_norm.folded(tower.value_conv)
     if not isinstance(policy, AttentionPolicy):
@@ -69,7 +69,7 @@ def _layer(conv: nn.Conv2d) -> tuple[Tensor, Tensor]:
 
 
 class FoldedTower:
-    """A tower's weights, folded as they were at the last `refresh`, and the pass through them."""
+    """A tower's weights, folded at the last `refresh`, and the forward pass with them."""
 
     def __init__(self, tower: Tower, convolutions: Convolutions) -> None:
         self._tower = tower
@@ -84,11 +84,11 @@ class FoldedTower:
 
     @property
     def weights(self) -> list[Tensor]:
-        """The leaves by which a pass is differentiated."""
+        """The leaf tensors with respect to which a pass is differentiated."""
         return list(self._weights.values())
 
     def refresh(self) -> None:
-        """Fold the tower as it is now."""
+        """Fold the tower with its current parameters."""
         with torch.enable_grad():
             self._made = fold(self._tower)
         with torch.no_grad():
@@ -97,16 +97,16 @@ class FoldedTower:
         self._prepared = self._prepare()
 
     def add_gradients(self, gradients: Sequence[Tensor]) -> None:
-        """Add gradients by `weights` to the `grad` of the tower's parameters, at most once after each `refresh`."""
+        """Add gradients with respect to `weights` to the tower's parameters (`grad`), at most once per `refresh`."""
         torch.autograd.backward(list(self._made.values()), gradients)
 
     def __call__(self, planes: Tensor, moves: Listed | None = None) -> tuple[Tensor, Tensor]:
-        """See Tower.forward; with `moves`, their logits (N, K) alone, 0 where a list is empty."""
+        """See Tower.forward. With `moves`, only their logits (N, K), 0 for empty entries."""
         weights = self._weights
         x = self._convolution("stem", relu=True)(planes)
         for i in range(len(self._tower.blocks)):
             x = residual(x, self._convolution(f"{i} conv1", relu=True), self._convolution(f"{i} conv2"), self._gate(i))
-        n = planes.shape[0]  # not len(planes), which an export would take for a constant
+        n = planes.shape[0]  # not len(planes), which an export would treat as a constant
         squares = as_squares(x).reshape(n * SQUARES, -1)
         if self._width and moves is not None:
             policy, value = self._listed(squares, moves)
@@ -141,13 +141,13 @@ class FoldedTower:
         """Logits of listed moves (N, K) and the planes of the value (N, 2, 81), from squares (N·81, C)."""
         w = self._width
         heads, biases = self._weights["heads"], self._weights["heads bias"]
-        layers = torch.cat([heads, biases[:, None]], dim=1)[: 3 * w]  # they see a 1 after the channels
+        layers = torch.cat([heads, biases[:, None]], dim=1)[: 3 * w]  # the channels are followed by a constant 1
         pairs = torch.matmul(layers[:w].t(), layers[w:].view(2, w, -1)).transpose(0, 1).flatten(1)
         logits, value = listed_logits(squares, moves, pairs, heads[3 * w :], biases[3 * w :])
         return in_lists(logits, moves), value.view(2, -1, SQUARES).transpose(0, 1)
 
     def _attention(self, squares: Tensor) -> tuple[Tensor, Tensor]:
-        """The same for all actions (N, 13527); so does `_linear`."""
+        """The same for all actions (N, 13527), as in `_linear`."""
         w = self._width
         said = self._heads(squares)
         n = squares.shape[0] // SQUARES

@@ -1,4 +1,4 @@
-"""The torch modules of ActorCriticResTower: blocks, heads, and the tower they make up."""
+"""The torch modules of ActorCriticResTower: blocks, heads, and the tower built from them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ DROPS = 7
 BOARD_ACTIONS = SQUARES * (SQUARES - 1) * 2
 ACTIONS = BOARD_ACTIONS + SQUARES * DROPS
 MOMENTUM = 0.01
-SAMPLE = 8  # boards of a batch that the running statistics follow; they have 648 squares
+SAMPLE = 8  # boards of a batch that update the running statistics; they have 648 squares
 
 
 class RunningNorm(nn.BatchNorm2d):
-    """Batch normalisation by running statistics, in learning as in play.
+    """Batch normalisation with running statistics, in learning as in play.
 
-    With the statistics of the batch a position's policy would depend on its neighbours in the batch, and PPO's ratios
-    would not begin at 1. The statistics follow a few boards of every batch slowly instead.
+    With the statistics of the batch, a position's policy would depend on the other positions in the batch, and PPO's
+    ratios would not start at 1. Instead, the statistics follow a few boards of every batch slowly.
     """
 
     def folded(self, conv: nn.Conv2d) -> tuple[Tensor, Tensor]:
-        """Kernels and biases with which one convolution does both: statistics that stand still scale the kernels."""
+        """Kernels and biases of one convolution that includes the normalisation: fixed statistics scale the kernels."""
         scale, shift = self._line()
         return conv.weight * scale[:, None, None, None], shift
 
     def after(self, conv: nn.Conv2d, x: Tensor) -> Tensor:
-        """Convolve and normalise; in training mode the statistics then move towards what was seen."""
+        """Convolve and normalise; in training mode, the statistics then move towards those of the input."""
         if not self.training:
             return functional.conv2d(x, *self.folded(conv), padding=conv.padding)
         y = conv(x)
@@ -44,7 +44,7 @@ class RunningNorm(nn.BatchNorm2d):
         return result
 
     def _line(self) -> tuple[Tensor, Tensor]:
-        """What a norm is with given statistics: a factor for each channel, and a number to add."""
+        """The norm as a linear function, for given statistics: a factor and an offset for each channel."""
         assert self.running_mean is not None
         assert self.running_var is not None
         scale = self.weight * torch.rsqrt(self.running_var + self.eps)
@@ -65,7 +65,7 @@ class ResidualBlock(nn.Module):
         self.excite = nn.Linear(squeezed, channels) if se_ratio else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, C, 9, 9) → the same."""
+        """(N, C, 9, 9) → (N, C, 9, 9)."""
         gate = None
         if self.squeeze is not None and self.excite is not None:
             gate = partial(gate_of, self.squeeze.weight, self.squeeze.bias, self.excite.weight, self.excite.bias)
@@ -94,7 +94,7 @@ def gate_of(squeeze: Tensor, squeeze_bias: Tensor, excite: Tensor, excite_bias: 
 
 
 def as_squares(boards: Tensor) -> Tensor:
-    """(N, C, 9, 9) as (N, 81, C): a view where the boards are channels last."""
+    """(N, C, 9, 9) as (N, 81, C): a view if the boards are channels last."""
     return boards.permute(0, 2, 3, 1).flatten(1, 2)
 
 
@@ -105,14 +105,14 @@ def as_boards(squares: Tensor) -> Tensor:
 
 def all_moves(board_moves: Tensor, drops: Tensor) -> Tensor:
     """Logits (N, 13527) from those of origins, targets and promotion (N, 81, 162) and of drops (N, 81, 7)."""
-    n = drops.shape[0]  # not len(drops), which an export would take for a constant
-    # Without its first entry, the diagonal (from = to) is the last of every 82: cut it off without an index.
+    n = drops.shape[0]  # not len(drops), which an export would treat as a constant
+    # Without the first entry, every 82nd number is on the diagonal (from = to), so a reshape removes the diagonal.
     moves = board_moves.reshape(n, -1)[:, 2:].reshape(n, SQUARES - 1, 2 * (SQUARES + 1))[:, :, :-2]
     return torch.cat([moves.reshape(n, -1), drops.reshape(n, -1)], dim=1)
 
 
 class AttentionPolicy(nn.Module):
-    """A move's logit is the query of its origin times the key of its target; promotion has keys of its own."""
+    """A move's logit is the dot product of its origin's query and its target's key; promotion has its own keys."""
 
     def __init__(self, channels: int, width: int) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class AttentionPolicy(nn.Module):
 
 
 class LinearPolicy(nn.Module):
-    """Two planes and one large linear layer, as older networks have it."""
+    """Two planes and one large linear layer, as in older networks."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -161,20 +161,20 @@ class Tower(nn.Module):
         self.value_norm = RunningNorm(2)
         self.value_hidden = nn.Linear(2 * SQUARES, settings.value_width)
         self.value = nn.Linear(settings.value_width, 3)
-        self.counts = nn.Linear(planes, 3, bias=False)  # what is on the board, straight to the value: learned at once
+        self.counts = nn.Linear(planes, 3, bias=False)  # from the pieces on the board to the value: learns fast
         self._norms = [module for module in self.modules() if isinstance(module, RunningNorm)]
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of the policy, and of win, draw and loss."""
         x = self._trunk(planes)
         value = functional.relu_(self.value_norm.after(self.value_conv, x)).flatten(1)
-        material = self.counts(planes.sum(dim=(2, 3)).sqrt())  # the root brings few and many to a scale
+        material = self.counts(planes.sum(dim=(2, 3)).sqrt())  # brings small and large counts to one scale
         return self.policy(x), self.value(functional.relu(self.value_hidden(value))) + material
 
     @torch.no_grad()
     def follow(self, planes: Tensor) -> None:
-        """Let the running statistics of all norms move towards those of these boards."""
-        for norm in self._norms:  # self.train() would visit all modules, which takes longer than one of the layers
+        """Move the running statistics of all norms towards those of these boards."""
+        for norm in self._norms:  # self.train() would visit all modules, which takes longer than a layer
             norm.training = True
         x = self._trunk(planes)
         self.value_norm.after(self.value_conv, x)

@@ -1,4 +1,4 @@
-"""Logits of listed moves alone: of the legal moves of a position, about a hundred of 13,527 actions."""
+"""Logits of listed moves only: the legal moves of a position, about a hundred of 13,527 actions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Listed(NamedTuple):
     Squares are rows of (N·81).
     """
 
-    places: Tensor  # (M,) where their logits go, in the flat (N, K)
-    origins: Tensor  # (U,) the squares from which something moves
-    choices: Tensor  # of board moves: twice the place of its origin among those, and 1 if it promotes
+    places: Tensor  # (M,) index of their logits in the flat (N, K)
+    origins: Tensor  # (U,) squares from which something moves
+    choices: Tensor  # of board moves: twice the index of its origin among those, plus 1 if it promotes
     targets: Tensor
-    drops: Tensor  # places in the flat (9, rows)
-    actions: Tensor  # (M,) all of them, as places in the flat (N, 13527)
+    drops: Tensor  # indices into the flat (9, rows)
+    actions: Tensor  # (M,) all of them, as indices into the flat (N, 13527)
     shape: tuple[int, int]
 
 
@@ -69,13 +69,13 @@ def listed_logits(
     channels = squares.shape[1]
     movers = squares.index_select(0, moves.origins)
     asked = torch.addmm(pairs[-1], movers, pairs[:-1]).view(-1, channels + 1).index_select(0, moves.choices)
-    targets = functional.pad(squares.index_select(0, moves.targets), (0, 1), value=1.0)  # the input of the bias
+    targets = functional.pad(squares.index_select(0, moves.targets), (0, 1), value=1.0)  # the bias's constant input
     said = torch.addmm(biases[:, None], short, squares.t())
     logits = torch.cat([(asked * targets).sum(1), said.view(-1).index_select(0, moves.drops)])
     return logits, said[DROPS:]
 
 
 def in_lists(logits: Tensor, moves: Listed) -> Tensor:
-    """Logits (M,) of listed moves, in the shape of their lists (N, K)."""
+    """Logits (M,) of listed moves, arranged as their lists (N, K)."""
     n, k = moves.shape
     return logits.new_zeros(n * k).index_copy(0, moves.places, logits).reshape(n, k)

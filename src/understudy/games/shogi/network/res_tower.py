@@ -1,4 +1,4 @@
-"""ActorCriticResTower: a residual network for boards of 9×9 squares and the 13,527 actions of shogi, in torch."""
+"""ActorCriticResTower: a residual network in torch for 9×9 boards and the 13,527 actions of shogi."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from understudy.games.spec import resolve
 from understudy.networks.network import Floats, Integers, Network, Objective
 from understudy.settings import NetworkSettings
 
-_PART = 256  # rows that a thread computes at a time; fewer cost more calls, more do not fit its cache
-_HALF = 64  # rows; two parts of at least as many are worth a second thread
+_PART = 256  # rows that a thread computes at a time; fewer need more calls, more do not fit its cache
+_HALF = 64  # rows; two parts of at least this size are worth a second thread
 _T = TypeVar("_T")
 
 
 class ActorCriticResTower(Network):
-    """The tower as a Network: states are the planes, flat; the value is P(win) − P(loss).
+    """The tower as a Network: states are the flattened planes; the value is P(win) − P(loss).
 
-    With 13,527 actions it judges all of them. With K others, the last K numbers of a state list the legal moves by
-    their action, −1 for none, and an action is a place in that list: the same policy at a fraction of the work.
+    With 13,527 actions, it gives logits for all of them. With K other actions, the last K numbers of a state list the
+    legal moves by their index, −1 for none, and an action is an index into that list: the same policy at a fraction of
+    the work.
 
-    The torch parameters are views of `parameters`, and so are the running statistics, whose gradient stays 0: the
+    The torch parameters are views of `parameters`, and so are the running statistics, whose gradient stays 0. The
     optimizer, saving and publishing treat this network like any other.
     """
 
@@ -69,9 +70,9 @@ class ActorCriticResTower(Network):
         self._initialise(rng)
         self.tower.eval()
         self._working = FoldedTower(self.tower, convolutions(settings.backend))
-        self._folded: Floats | None = None  # the parameters when they were folded
-        self._outputs: list[tuple[Tensor, Tensor]] = []  # of the parts of the last forward
-        self._sample = torch.empty(0)  # boards of it
+        self._folded: Floats | None = None  # the parameters at the last folding
+        self._outputs: list[tuple[Tensor, Tensor]] = []  # of the parts of the last forward pass
+        self._sample = torch.empty(0)  # some boards of the last batch
         self._pool: ThreadPoolExecutor | None = None
 
     def to_onnx(self) -> bytes:
@@ -100,7 +101,7 @@ class ActorCriticResTower(Network):
         self._finish(self._each(self._backward, outputs, *parts), self._sample)
 
     def differentiate(self, states: Floats, starts: Integers | None, objective: Objective[_T]) -> list[_T]:
-        """See Network.differentiate: every part goes the whole way in one thread, and they meet once."""
+        """See Network.differentiate: each thread computes its parts completely, and the threads join once."""
         self._refold()
         parts = self._parts(states, 2)
         ends = np.cumsum([len(part) for part in parts]).tolist()
@@ -117,12 +118,12 @@ class ActorCriticResTower(Network):
         return [found for _, found in done]
 
     def judge(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of all actions and of win, draw and loss, for an objective in torch; `backward_from` follows."""
+        """Logits of all actions and of win, draw and loss, for an objective in torch; call `backward_from` next."""
         self._refold()
         return self._working(planes)
 
     def backward_from(self, loss: Tensor, planes: Tensor) -> None:
-        """Overwrite `gradients` with those of an objective of what `judge` said of these planes."""
+        """Overwrite `gradients` with those of an objective of the outputs of `judge` for these planes."""
         gradients = torch.autograd.grad(loss, self._working.weights, materialize_grads=True)
         self._finish([gradients], _sampled(planes))
 
@@ -132,18 +133,18 @@ class ActorCriticResTower(Network):
             self._pool.shutdown()
         torch.set_num_threads(1)
         count = count or os.cpu_count() or 1
-        # Threads with parts of the batch wait for each other twice in a gradient step; torch's own, in each operation.
+        # Threads with parts of the batch synchronise twice in a gradient step; torch's own threads, in each operation.
         self._pool = ThreadPoolExecutor(count, "tower", torch.set_num_threads, (1,)) if count > 1 else None
 
     def compile(self) -> None:
         """See Network.compile."""
-        states = np.zeros((2, self.state_dim), self.parameters.dtype)  # two, so that their planes lie as in a batch
+        states = np.zeros((2, self.state_dim), self.parameters.dtype)  # two, to have the memory layout of a batch
         with self._working.convolutions.announced(), torch.enable_grad():
             logits, values = self._forward(states)
             self._backward((logits, values), np.zeros_like(logits.detach()), np.zeros_like(values.detach()))
 
     def begin_episode(self) -> None:
-        """Nothing to forget: every state stands alone."""
+        """Nothing to reset: each state is evaluated independently."""
 
     def step(self, state: Floats) -> tuple[Floats, float]:
         """See Network.step."""
@@ -165,7 +166,7 @@ class ActorCriticResTower(Network):
         return torch.autograd.grad(outputs, self._working.weights, derivatives)
 
     def _finish(self, parts: Sequence[tuple[Tensor, ...]], sample: Tensor) -> None:
-        """Add the gradients of the parts up, always in the same order; let the running statistics follow."""
+        """Sum the gradients of the parts, always in the same order, and update the running statistics."""
         self.gradients[:] = 0
         self._working.add_gradients([functools.reduce(torch.add, tensors) for tensors in zip(*parts, strict=True)])
         self.tower.follow(sample)
@@ -183,9 +184,9 @@ class ActorCriticResTower(Network):
         return list(self._pool.map(function, *parts))
 
     def _parts(self, states: Floats, fewest: int = 1) -> list[Floats]:
-        """Rows in nearly equal parts, without the end of the lists where no row has a move.
+        """Rows in nearly equal parts, without trailing list columns in which no row has a move.
 
-        How many there are depends on the rows alone, and so the sums over them do.
+        The number of parts depends only on the rows, so sums over the parts are reproducible.
         """
         width = self._board
         if self._lists:
@@ -206,7 +207,7 @@ class ActorCriticResTower(Network):
         return [(name, buffer) for name, buffer in self.tower.named_buffers() if buffer.is_floating_point()]
 
     def _initialise(self, rng: np.random.Generator) -> None:
-        """He initialisation; a block begins as the identity, the policy nearly uniform, the value near a draw."""
+        """He initialisation. Blocks begin as the identity, the policy is nearly uniform, the value near a draw."""
         for name, view in self.views(self.parameters).items():
             if view.ndim > 1:
                 fan_in = math.prod(view.shape[1:])
@@ -220,7 +221,7 @@ class ActorCriticResTower(Network):
 
 
 def _sampled(rows: Any) -> Any:
-    """A few rows of a batch, from all over it."""
+    """A few rows, spread over the whole batch."""
     return rows[:: max(1, len(rows) // SAMPLE)]
 
 

@@ -1,4 +1,4 @@
-"""A position of shogi, drawn, and the values of a game as a curve."""
+"""A shogi position as a drawing, and the values of a game as a curve."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MATE = 100.0
 
 
 def value_text(centipawns: int) -> str:
-    """A value as people read it; engines write a mate as hundreds of pawns."""
+    """A value for people; engines write a mate as hundreds of pawns."""
     pawns = centipawns / 100
     return f"{pawns:+.2f} pawns" if abs(pawns) < _MATE else "won" if pawns > 0 else "lost"
 
 
 def value_curve(game: Replayed, at: int) -> Options | None:
-    """What each player thought of their positions, in pawns for Black; beyond twenty it is as good as won.
+    """Each player's value of their positions, in pawns for Black; a value beyond twenty counts as won.
 
     A line marks the move that is on the board.
     """

@@ -1,4 +1,4 @@
-"""The metrics of the page of shogi."""
+"""The metrics of the shogi page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model of a run would play in a shogi position. Needs the extra `shogi`."""
+"""The moves that the model of a run prefers in a shogi position. Needs the extra `shogi`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np
 
 
 def evaluator_of(run: RunDir) -> Evaluate | None:
-    """The published model of a run as an evaluator; None if it is no shogi network."""
+    """The published model of a run as an evaluator; None if it is not a shogi network."""
     if not _is_shogi(run.model):
         return None
     from understudy.games.shogi.checkpoint import load_checkpoint  # noqa: PLC0415 - torch takes seconds to load
@@ -36,7 +36,7 @@ def evaluator_of(run: RunDir) -> Evaluate | None:
 
 
 def _is_shogi(path: Path) -> bool:
-    """Whether a model file holds a residual network, by its description: torch is not loaded for any other."""
+    """Whether a model file holds a residual network, by its description, so torch is loaded only if needed."""
     try:
         meta = json.loads(read_npz(path, max_bytes=MAX_BYTES, error=ModelDamaged, wanted=("meta",))["meta"].item())
         return "kind" in meta or meta["network"]["policy"] == "resnet"
@@ -45,7 +45,7 @@ def _is_shogi(path: Path) -> bool:
 
 
 def opinion(evaluate: Evaluate, sfen: str) -> Thought:
-    """What a network thinks of a position, without search."""
+    """A network's policy and value for a position, without search."""
     game = ShogiGame(sfen)
     planes = np.empty((1, *SHAPE), np.float32)
     observe([game], planes)

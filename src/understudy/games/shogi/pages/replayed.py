@@ -1,4 +1,4 @@
-"""A game of shogi as the page shows it: one of a file, or positions that somebody has typed."""
+"""A game of shogi on the page: one from a file, or positions that somebody typed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ YOURS = "your position"
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A recorded game: `positions[n]` is the SFEN before move n, the last one is the end."""
+    """A recorded game: `positions[n]` is the SFEN before move n; the last one is the final position."""
 
     names: tuple[str, str]
     result: str
@@ -27,7 +27,7 @@ class Replayed:
     evaluations: tuple[int | None, ...]
     thoughts: tuple[Thought | None, ...] = ()
     written: tuple[str, ...] = ()
-    """The moves in Japanese."""
+    """The moves in Japanese notation."""
     kif: str = ""
     """The whole game as KIF text."""
 
@@ -36,38 +36,38 @@ class Replayed:
         return int(self.positions[at].split()[1] == "w")
 
     def thought(self, at: int) -> Thought | None:
-        """What the player thought, during the game, of the position after `at` moves."""
+        """What the player recorded about the position after `at` moves during the game."""
         return self.thoughts[at] if at < len(self.thoughts) else None
 
     def move(self, number: int, *, kanji: bool) -> str:
-        """A move in Japanese or in USI."""
+        """A move in Japanese notation or in USI."""
         return self.written[number] if kanji and self.written else self.moves[number]
 
     def said(self, at: int, usi: str, *, kanji: bool) -> str:
-        """A legal move of the position after `at` moves, in Japanese or in USI."""
+        """A legal move in the position after `at` moves, in Japanese notation or in USI."""
         if not kanji:
             return usi
-        from understudy.games.shogi.notation import japanese  # noqa: PLC0415 - cshogi is a door of its own
+        from understudy.games.shogi.notation import japanese  # noqa: PLC0415 - needs cshogi
         from understudy.games.shogi.rules import ShogiGame  # noqa: PLC0415
 
         return japanese(usi, ShogiGame(self.positions[at]))
 
     @property
     def title(self) -> str:
-        """Who played whom."""
+        """The names of the players."""
         return " – ".join(self.names)
 
 
 def read(path: Path) -> list[Replayed]:
-    """The games of a file; GameError, naming the file, if it cannot be understood."""
-    from understudy.games.shogi.record_files import read_records  # noqa: PLC0415 - cshogi is a door of its own
+    """Read the games of a file; GameError with the file's name if it is not valid."""
+    from understudy.games.shogi.record_files import read_records  # noqa: PLC0415 - needs cshogi
 
     return [] if path.stat().st_size > _MOST_BYTES else [replayed(record) for record in read_records(path)]
 
 
 def replayed(record: GameRecord) -> Replayed:
     """A record with all its positions."""
-    from understudy.games.shogi import kif  # noqa: PLC0415 - cshogi is a door of its own
+    from understudy.games.shogi import kif  # noqa: PLC0415 - needs cshogi
     from understudy.games.shogi.notation import japanese  # noqa: PLC0415
     from understudy.games.shogi.rules import ShogiGame  # noqa: PLC0415
 
@@ -94,11 +94,11 @@ def replayed(record: GameRecord) -> Replayed:
 
 
 def typed(text: str, shown: Replayed | None, at: int) -> Replayed:
-    """What somebody typed: a position, with moves or not, or a move in the position that is shown.
+    """Interpret typed text: a position, with or without moves, or a move in the position that is shown.
 
     A position is an SFEN, or what follows `position` in USI; GameError says what is wrong with it.
     """
-    from understudy.games.shogi.notation import typed_move  # noqa: PLC0415 - cshogi is a door of its own
+    from understudy.games.shogi.notation import typed_move  # noqa: PLC0415 - needs cshogi
     from understudy.games.shogi.record import record_of  # noqa: PLC0415
     from understudy.games.shogi.rules import ShogiGame, game_of_position  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Shogi: a board that replays a recorded game, or shows a position that was typed, with what the model would play."""
+"""Shogi: a board that replays a recorded game or shows a typed position, with the moves that the model prefers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _STYLE = Path(__file__).with_name("board.css")
 _PLAY_SECONDS = 0.8
-_NEAR = 6  # moves listed before and after the one that is shown
+_NEAR = 6  # moves listed before and after the current one
 _FAR = 1_000_000
 _EXTRA = ". Install the extra `shogi` to see the board."
 
@@ -48,7 +48,7 @@ def show(watched: Watched) -> list[Update]:
 
 
 class Viewer:
-    """The board with its controls: a game of a file is chosen, and moved through."""
+    """The board with its controls, to choose a game of a file and step through it."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -93,7 +93,7 @@ class Viewer:
             self._button("swap_vert", "turn the board", self._flip)
 
     def _entry(self) -> None:
-        """A line to type a position or a move into, and copies of what is shown."""
+        """An input for a position or a move, and buttons that copy what is shown."""
         with box("filters"):
             self._typed = (
                 ui.input(placeholder="SFEN, startpos moves …, or a move: 7g7f, ７六歩")
@@ -106,7 +106,7 @@ class Viewer:
         self._wrong = ui.html("").classes("muted small")
 
     async def look_for_records(self) -> None:
-        """Offer what is in the run now."""
+        """Offer the records that are in the run now."""
         self._files = await in_reader(lambda: records_of(self._watched.run))
         names = list(self._files)
         if names != self._file.options:
@@ -187,7 +187,7 @@ class Viewer:
         at = self._at
         if (ask := self._ask) is not None:
             said = await in_reader(lambda: ask(position))
-            if (game, at) == (self._game, self._at):  # it may have been left meanwhile
+            if (game, at) == (self._game, self._at):  # the page may show another position by now
                 version = self._watched.snapshot.model.version
                 self._now.set_content(thought_now(game, at, said, version, kanji=self._kanji))
 
@@ -213,7 +213,7 @@ class Viewer:
 
 
 def _opinions(run: RunDir) -> Callable[[str], Thought] | None:
-    """What the model of the run thinks of positions; None if it is no shogi network, or torch is not installed."""
+    """The run's model as an evaluator of positions; None if it is not a shogi network or torch is not installed."""
     try:
         from understudy.games.shogi.pages.opinion import evaluator_of, opinion  # noqa: PLC0415 - a door of its own
 
@@ -224,7 +224,7 @@ def _opinions(run: RunDir) -> Callable[[str], Thought] | None:
 
 
 def about(game: Replayed, at: int, *, kanji: bool) -> Markup:
-    """Which move is shown, and what was thought of it when it was played."""
+    """Which move is shown, and its value when it was played."""
     value = game.evaluations[at - 1] if at else None
     said = "" if value is None else f", value for Black {value_text(value)}"
     move = f"Move {at} of {len(game.moves)}" + (f": {game.move(at - 1, kanji=kanji)}{said}" if at else "")
@@ -232,7 +232,7 @@ def about(game: Replayed, at: int, *, kanji: bool) -> Markup:
 
 
 def moves_near(game: Replayed, at: int, *, kanji: bool) -> Markup:
-    """The moves around the one that is shown."""
+    """The moves around the current one."""
     near = range(max(at - _NEAR, 0), min(at + _NEAR, len(game.moves)))
     return join(
         tag("span", f"{n + 1}. {game.move(n, kanji=kanji)}", cls="move here" if n == at - 1 else "move") for n in near
@@ -240,7 +240,7 @@ def moves_near(game: Replayed, at: int, *, kanji: bool) -> Markup:
 
 
 def thought_then(game: Replayed, at: int, *, kanji: bool) -> Markup:
-    """What the player to move thought of the position during the game, and the move."""
+    """What the player to move recorded about the position during the game, and the move."""
     said = game.thought(at)
     if said is None:
         ended = "Your line ends here." if game.result == YOURS else "The game has ended."
@@ -251,7 +251,7 @@ def thought_then(game: Replayed, at: int, *, kanji: bool) -> Markup:
 
 
 def thought_now(game: Replayed, at: int, said: Thought, version: int | None, *, kanji: bool) -> Markup:
-    """What the model, as it is now, would play here."""
+    """What the current model would play here."""
     who = "The model" if version is None else f"Version {version}"
     head = f"{who} would play now (value for Black {said.value:+.2f}):"
     return _moves(head, said, lambda usi: game.said(at, usi, kanji=kanji))

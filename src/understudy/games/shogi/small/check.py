@@ -1,4 +1,4 @@
-"""Is it learned? Trains a small shogi game from nothing, then compares its play with the truth and with others.
+"""Does training work? Trains a small shogi game, then tests it against solved positions and opponents.
 
 Animal shogi is solved: `tools/solve_animal_shogi.py --write FILE` writes positions with the moves that keep their
 value.
@@ -30,8 +30,8 @@ from understudy.models.rating_table import show
 from understudy.models.ratings import PairResults, fit
 
 GOAL = 0.95
-"""The share of solved positions of animal shogi in which a move with search keeps the value."""
-_LOST = 0.1  # the points with which the next opponent is left out
+"""The share of solved positions of animal shogi in which a move with search must keep the value."""
+_LOST = 0.1  # share of points below which the next, stronger opponent is skipped
 _POLICY_TEMPERATURE = 0.25
 _SAY_SECONDS = 30.0
 
@@ -42,13 +42,13 @@ class SolvedPosition(NamedTuple):
     position: SmallPosition
     value: int
     plies: int | None
-    """To the end, if it is won and both play best."""
+    """Plies to the end, if it is won and both play best."""
     keep: frozenset[int]
 
 
 def solved_positions(path: Path) -> list[SolvedPosition]:
-    """Those of a file that the solver wrote: in each, other moves give something away. SettingsError if it is no such
-    file.
+    """Positions from a file of the solver, in each of which some moves lose value; SettingsError if the file is not
+    valid.
     """
     try:
         rows = json.loads(path.read_text("utf-8"))
@@ -64,19 +64,19 @@ def solved_positions(path: Path) -> list[SolvedPosition]:
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise SettingsError(f"{path} holds no solved positions of animal shogi.") from error
+        raise SettingsError(f"{path} has no solved positions of animal shogi.") from error
 
 
 def share_kept(evaluate: Evaluate, nodes: int, positions: Sequence[SolvedPosition]) -> int:
-    """In how many positions a player chooses a move that keeps the value."""
+    """The number of positions in which a player chooses a move that keeps the value."""
     player = NetworkPlayer(evaluate, nodes)
     return sum(player.choose(SmallGame(ANIMAL, solved.position)) in solved.keep for solved in positions)
 
 
 def train(variant: Variant, folder: Path, minutes: float, seed: int, say: Callable[[str], None]) -> Path:
-    """Train from nothing in this process for some minutes of processor time; the path of the model."""
+    """Train an untrained model in this process for some minutes of CPU time; returns the path of the model."""
     from understudy.games.game import default_settings  # noqa: PLC0415
-    from understudy.models.store import ModelStore  # noqa: PLC0415 - what only a training run needs
+    from understudy.models.store import ModelStore  # noqa: PLC0415 - needed only by a training run
     from understudy.parallel.loop import TrainingLoopManager  # noqa: PLC0415
     from understudy.parallel.loop_stats import LoopStats  # noqa: PLC0415
     from understudy.run.lock import StopRequest  # noqa: PLC0415
@@ -86,7 +86,9 @@ def train(variant: Variant, folder: Path, minutes: float, seed: int, say: Callab
     run, request, began, said = RunDir.at(folder), StopRequest(), time.process_time(), 0.0
     run.create()
     if run.model.exists():
-        raise SettingsError(f"There is a model in {folder} already; the check begins from nothing: name a new folder.")
+        raise SettingsError(
+            f"There is a model in {folder} already; the check starts with an untrained model: name a new folder."
+        )
 
     def on_update(stats: LoopStats, _rollouts: object) -> None:
         nonlocal said
@@ -112,7 +114,7 @@ def train(variant: Variant, folder: Path, minutes: float, seed: int, say: Callab
 def measure(
     variant: Variant, evaluate: Evaluate, nodes: Sequence[int], games: int, say: Callable[[str], None]
 ) -> dict[tuple[str, str], ContestScore]:
-    """Matches against the yardsticks, and all players in one rating list, in which the random player has 0."""
+    """Play matches against the yardsticks, and rate all players in one list, in which the random player has 0."""
     scores: dict[tuple[str, str], ContestScore] = {}
     for number in nodes:
         ours: SmallPlayer = NetworkPlayer(evaluate, number, _POLICY_TEMPERATURE, np.random.default_rng(number))
@@ -131,12 +133,12 @@ def measure(
 
 
 def add_animal_check(commands: Any) -> None:
-    """Add the command to an argparse parser's."""
+    """Add the command to an argparse parser."""
     _add(commands, ANIMAL, "animal-check", "train animal shogi from scratch, then test its moves")
 
 
 def add_mini_check(commands: Any) -> None:
-    """Add the command to an argparse parser's."""
+    """Add the command to an argparse parser."""
     _add(commands, MINI, "mini-check", "train minishogi from scratch, then play fairy-stockfish")
 
 
@@ -144,11 +146,14 @@ def _add(commands: Any, variant: Variant, name: str, about: str) -> None:
     check = commands.add_parser(name, help=about)
     check.add_argument("--run-dir", type=Path, metavar="RUN_DIR", help="a new folder (default: a temporary folder)")
     check.add_argument("--model", type=Path, metavar="MODEL", help="measure this model instead of training one")
+    check.add_argument("--minutes", type=duration, default=5.0, metavar="M", help="minutes of CPU time for training")
     check.add_argument(
-        "--minutes", type=duration, default=5.0, metavar="M", help="minutes of processor time for training"
-    )
-    check.add_argument(
-        "--nodes", type=count_or_zero, nargs="+", default=[0, 200, 800], metavar="N", help="of searches; 0: none"
+        "--nodes",
+        type=count_or_zero,
+        nargs="+",
+        default=[0, 200, 800],
+        metavar="N",
+        help="nodes of searches; 0 = no search",
     )
     check.add_argument("--games", type=count, default=40, metavar="N", help="games of each match")
     if variant is ANIMAL:
@@ -171,7 +176,7 @@ def _run_seed(variant: Variant, options: argparse.Namespace, seed: int) -> int:
     solved = solved_positions(given) if given else []
     if options.model is None:
         folder = options.run_dir or Path(tempfile.mkdtemp(prefix=f"{variant.name}_"))
-        say(f"Training {variant.title} from nothing in {folder}, {options.minutes:g} minutes of processor time.")
+        say(f"Training {variant.title} from an untrained model in {folder}, {options.minutes:g} minutes of CPU time.")
         model = train(variant, folder, options.minutes, seed, say)
     else:
         model = options.model
@@ -187,7 +192,7 @@ def _run_seed(variant: Variant, options: argparse.Namespace, seed: int) -> int:
 def _compare(
     evaluate: Evaluate, nodes: Sequence[int], positions: Sequence[SolvedPosition], say: Callable[[str], None]
 ) -> bool:
-    """Whether the largest search keeps the value in as many solved positions as it should."""
+    """Print how often each player keeps the value; True if the largest search does so in enough positions."""
     kept = 0
     for number in nodes:
         kept = share_kept(evaluate, number, positions)

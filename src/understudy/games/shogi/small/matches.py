@@ -16,17 +16,17 @@ from understudy.games.shogi.small.rules import BLACK, SmallGame
 from understudy.games.shogi.small.variant import ANIMAL, MINI, Variant
 
 OPENED = 0.5
-"""The share of the games that begin with random moves, so that unusual positions are learned too."""
+"""The share of games that begin with random moves, so that unusual positions are learned too."""
 MOST_RANDOM = 16
 
 
 def state_dim(variant: Variant) -> int:
-    """How many numbers a state has."""
+    """The size of a state."""
     return 2 * len(variant.kinds) * variant.squares + 2 * variant.hand + 3
 
 
 def write_states(variant: Variant, games: Sequence[SmallGame], out: Singles) -> None:
-    """Write what the players to move see (N, S): which piece stands where, the hands, colour, repetition and check."""
+    """Write the states of the players to move (N, S): the pieces on the board, hands, colour, repetition and check."""
     kinds, squares = len(variant.kinds), variant.squares
     boards = np.array([game.position.board for game in games])
     numbers = np.where(boards > 0, boards, kinds - boards) - 1
@@ -40,7 +40,7 @@ def write_states(variant: Variant, games: Sequence[SmallGame], out: Singles) -> 
 
 
 def write_legal(games: Iterable[SmallGame], out: Bools) -> None:
-    """Write which actions are legal (N, A)."""
+    """Write the legal actions (N, A)."""
     out[:] = False
     for row, game in zip(out, games, strict=True):
         row[list(game.actions)] = True

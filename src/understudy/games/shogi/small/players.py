@@ -1,4 +1,4 @@
-"""Who can play small shogi games here, and games and matches between them."""
+"""Players of small shogi games, and games and matches between them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from understudy.games.shogi.small.variant import Variant
 from understudy.games.shogi.usi_process import UsiProcess, find_engines
 
 ENGINE = "fairy-stockfish"
-OPENING_MOVES = 2  # at random, so that not all games are the same
+OPENING_MOVES = 2  # random moves at the start, so that not all games are the same
 
 
 class SmallPlayer(Protocol):
-    """Somebody who plays."""
+    """A player of single games."""
 
     def choose(self, game: SmallGame) -> int | None:
-        """A legal action in a game that is not over, None to resign; the game is left as it was."""
+        """A legal action in a game that is not over, or None to resign; the game is not changed."""
         ...
 
 
 class SmallRandomPlayer:
-    """Any legal move, each as likely as the other."""
+    """Plays any legal move, all equally likely."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -40,7 +40,7 @@ class SmallRandomPlayer:
 
 
 class SmallGreedyPlayer:
-    """Wins at once if it can, else takes what moves farthest, else plays at random."""
+    """Wins at once if it can, otherwise captures the most mobile piece, otherwise plays at random."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -60,7 +60,7 @@ class SmallGreedyPlayer:
 
 
 class NetworkPlayer:
-    """A network: its policy, drawn from with a temperature above 0; or with a search of so many nodes."""
+    """A network: with a search of `nodes` nodes or, without, its policy, sampled if the temperature is above 0."""
 
     def __init__(
         self, evaluate: Evaluate, nodes: int = 0, temperature: float = 0.0, rng: np.random.Generator | None = None
@@ -81,14 +81,14 @@ class NetworkPlayer:
 
 
 class EnginePlayer(UsiProcess):
-    """Fairy-stockfish. Use it with `with`: it ends with the block."""
+    """Fairy-stockfish as a player; a context manager that ends the engine."""
 
     def __init__(self, variant: Variant, go: str, options: Mapping[str, str | int]) -> None:
         self._go = go
         super().__init__(find_engines()[ENGINE], {"UCI_Variant": variant.engine, **options})
 
     def choose(self, game: SmallGame) -> int | None:
-        """See SmallPlayer. IllegalAnswer for what is no legal move."""
+        """See SmallPlayer. IllegalAnswer if the engine's answer is not a legal move."""
         moves = game.usi_moves()
         self.send(f"position startpos{' moves ' if moves else ''}{' '.join(moves)}")
         self.send(f"go {self._go}")
@@ -102,7 +102,7 @@ class EnginePlayer(UsiProcess):
 
 
 def play_game(black: SmallPlayer, white: SmallPlayer, game: SmallGame) -> SmallGame:
-    """Play a game to its end; whoever resigns has lost."""
+    """Play a game to its end; a player who resigns loses."""
     while not game.over:
         number = (black, white)[game.turn].choose(game)
         if number is None:
@@ -115,7 +115,7 @@ def play_game(black: SmallPlayer, white: SmallPlayer, game: SmallGame) -> SmallG
 def play_match(
     variant: Variant, first: SmallPlayer, second: SmallPlayer, games: int, rng: np.random.Generator
 ) -> ContestScore:
-    """Pairs of games with exchanged colours from random openings; a game that is cut is a draw."""
+    """Pairs of games with colours exchanged, from random openings; a game that is cut off is a draw."""
     results: list[float] = []
     while len(results) < games:
         opening = opened(variant, rng, OPENING_MOVES)
@@ -129,6 +129,6 @@ def play_match(
 
 
 def _worth(variant: Variant, kind: int) -> int:
-    """What a piece that is taken is worth: the number of squares it reaches from the middle of an empty board."""
+    """The value of a captured piece: the number of squares it reaches from the middle of an empty board."""
     shape = variant.shapes[kind][variant.squares // 2]
     return 1 + len(shape.steps) + sum(map(len, shape.runs))

@@ -1,6 +1,6 @@
-"""The rules of small shogi games as pure functions of a position, and a game with its repetitions.
+"""The rules of small shogi games as pure functions of a position, and a game with repetitions.
 
-A position is as the player to move sees it (see `variant`); after a move the board is turned for the other player.
+A position is seen by the player to move (see `variant`); after a move, the board is turned for the other player.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.small.variant import Action, Variant
 
 MAX_MOVES = 200
-"""A longer game is cut: its value is unknown."""
+"""A longer game is cut off: its value is unknown."""
 BLACK, WHITE = 0, 1
 
 
 class SmallPosition(NamedTuple):
-    """The board, and what both hold: first the player to move, then the other one, a number for each kind."""
+    """The board, and both hands: first that of the player to move, then the other one, a number for each kind."""
 
     board: tuple[int, ...]
     hands: tuple[int, ...]
@@ -56,10 +56,10 @@ def parse(variant: Variant, board: str, hands: str = "-") -> SmallPosition:
 
 
 def decided(variant: Variant, position: SmallPosition) -> int:
-    """1 or −1 if the player to move has won or lost already by animal shogi's rules, else 0.
+    """1 or −1 if the player to move has already won or lost by animal shogi's rules, else 0.
 
-    A lion was taken; or a lion stands on its last rank and was not, or cannot be, taken at once. A player without a
-    legal move loses, too: that is the caller's to see.
+    The game is decided when a lion was captured, or stands on its last rank and was not, or cannot be, captured at
+    once. A player without a legal move loses too, which the caller must check.
     """
     if not variant.lion:
         return 0
@@ -76,7 +76,7 @@ def decided(variant: Variant, position: SmallPosition) -> int:
 
 
 def legal_actions(variant: Variant, position: SmallPosition) -> list[int]:
-    """The numbers of the legal actions, ascending; of a decided position those that the pieces could make."""
+    """The numbers of the legal actions, ascending; in a decided position, those that the pieces could make."""
     numbers = variant.numbers
     moves = _candidates(variant, position)
     if not variant.lion:
@@ -85,7 +85,7 @@ def legal_actions(variant: Variant, position: SmallPosition) -> list[int]:
 
 
 def play(variant: Variant, position: SmallPosition, number: int) -> SmallPosition:
-    """The position after an action, which must be legal, as the next player sees it."""
+    """The position after a legal action, seen by the next player."""
     return turned(_moved(variant, position, variant.actions[number]))
 
 
@@ -96,7 +96,7 @@ def in_check(variant: Variant, position: SmallPosition) -> bool:
 
 
 def turned(position: SmallPosition) -> SmallPosition:
-    """The same position as the other player sees it."""
+    """The same position, seen by the other player."""
     half = len(position.hands) // 2
     return SmallPosition(
         tuple([-piece for piece in reversed(position.board)]), position.hands[half:] + position.hands[:half]
@@ -104,14 +104,14 @@ def turned(position: SmallPosition) -> SmallPosition:
 
 
 def mirrored(variant: Variant, position: SmallPosition) -> SmallPosition:
-    """Left and right exchanged; the moves are the same."""
+    """The position with left and right exchanged."""
     files = variant.files
     rows = [position.board[at : at + files][::-1] for at in range(0, variant.squares, files)]
     return SmallPosition(tuple(piece for row in rows for piece in row), position.hands)
 
 
 def _candidates(variant: Variant, position: SmallPosition) -> Iterator[Action]:
-    """What the pieces can do, whether or not the king is safe afterwards."""
+    """All actions of the pieces, including those that leave the king in check."""
     board, hands = position
     for origin, kind in enumerate(board):
         if kind > 0:
@@ -172,7 +172,7 @@ def _moved(variant: Variant, position: SmallPosition, action: Action) -> SmallPo
 
 
 def _safe(variant: Variant, position: SmallPosition, moves: Iterator[Action]) -> Iterator[Action]:
-    """The moves that leave the own king safe, without those that mate by dropping a pawn."""
+    """The moves after which one's own king is safe, without those that mate by dropping a pawn."""
     board, king = position.board, variant.king
     square = board.index(king)
     checked = _attacked(variant, board, square)
@@ -206,21 +206,21 @@ def _attacked(variant: Variant, board: tuple[int, ...], square: int) -> bool:
 
 
 class _Facts(NamedTuple):
-    """What the rules say of a position."""
+    """What the rules say about a position."""
 
     actions: tuple[int, ...]
     in_check: bool
     decided: int
 
 
-@functools.lru_cache(1 << 15)  # a search comes back to the same positions again and again
+@functools.lru_cache(1 << 15)  # a search reaches the same positions again and again
 def _facts(variant: Variant, position: SmallPosition) -> _Facts:
     actions = tuple(legal_actions(variant, position))
     return _Facts(actions, in_check(variant, position), decided(variant, position))
 
 
 class SmallGame:
-    """One game: its positions, whose turn it is, and how it ended."""
+    """One game: its positions, the player to move, and its result."""
 
     def __init__(self, variant: Variant, position: SmallPosition | None = None, max_moves: int = MAX_MOVES) -> None:
         self.variant = variant
@@ -228,16 +228,16 @@ class SmallGame:
         self.turn = BLACK
         self.moves: list[int] = []
         self.result: int | None = None
-        """Once the game is over, by the rules or by a proof: 1 if Black has won, −1 White, 0 a draw."""
+        """1 if Black has won, −1 for White, 0 for a draw, by the rules or by a proof; None before the end."""
         self.cut = False
-        """Stopped at its maximum of moves."""
+        """Whether the game was stopped at its maximum number of moves."""
         self._positions = [position or start(variant)]
         self._known = [_facts(variant, self.position)]
         self._seen = Counter({self._key(): 1})
 
     @property
     def position(self) -> SmallPosition:
-        """As the player to move sees it."""
+        """The position as the player to move sees it."""
         return self._positions[-1]
 
     @property
@@ -252,16 +252,16 @@ class SmallGame:
 
     @property
     def occurrences(self) -> int:
-        """How often the position has been on the board, now included."""
+        """How often the position has occurred, including now."""
         return self._seen[self._key()]
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, by the rules or by its maximum of moves."""
+        """Whether the game has ended, by the rules or by its maximum number of moves."""
         return self.cut or self.result is not None
 
     def push(self, number: int) -> None:
-        """Play a legal action; GameError for another one."""
+        """Play a legal action; GameError if it is illegal."""
         if self.over or number not in self.actions:
             raise GameError(f"Action {number} is not legal here.")
         self._positions.append(play(self.variant, self.position, number))
@@ -286,7 +286,7 @@ class SmallGame:
         self.result, self.cut = None, False
 
     def for_player(self, side: int) -> float:
-        """The result of a game that is over, for Black (0) or White (1); 0 for a draw or a game that was cut."""
+        """The result of a finished game for Black (0) or White (1); 0 for a draw or a game that was cut off."""
         result = self.result or 0
         return float(result if side == BLACK else -result)
 
@@ -295,14 +295,14 @@ class SmallGame:
         return [self.variant.usi(number, ply % 2 == 1) for ply, number in enumerate(self.moves)]
 
     def if_repeated(self) -> int:
-        """The result if play went on as it did since the first occurrence of this position, which is not the only one.
+        """The result if the players repeated their moves since the first occurrence of this repeated position.
 
-        1 if Black wins, −1 if White, 0 a draw.
+        1 if Black wins, −1 if White wins, 0 for a draw.
         """
         if self.variant.lion:
             return 0
         first = self._positions.index(self.position)
-        while (len(self.moves) - first) % 2:  # turned boards may look alike
+        while (len(self.moves) - first) % 2:  # turned boards may be equal
             first = self._positions.index(self.position, first + 1)
         checks = [known.in_check for known in self._known[first + 1 :]]
         for side, received in ((self.turn, checks[1::2]), (1 - self.turn, checks[0::2])):

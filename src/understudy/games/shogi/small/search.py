@@ -1,4 +1,4 @@
-"""PUCT for small shogi games, over the tree of shogi's search: a few leaves are evaluated together."""
+"""PUCT for small shogi games, with the search tree of shogi: a few leaves are evaluated together."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def evaluator_of(model: Path) -> Evaluate:
 
 
 def search(evaluate: Evaluate, game: SmallGame, nodes: int) -> Node:
-    """The root of a tree of this many positions; the game is unchanged afterwards.
+    """The root of a search tree of this many nodes; the game is unchanged afterwards.
 
-    A position that occurred before in the line or the game counts as the end that going on like this leads to.
+    A position that occurred before in the line or the game gets the result of repeating that cycle.
     """
     root = Node()
     states = np.empty((LEAVES, state_dim(game.variant)), np.float32)
@@ -68,7 +68,7 @@ def search(evaluate: Evaluate, game: SmallGame, nodes: int) -> Node:
                 expect_loss(path)
             while len(game.moves) > depth:
                 game.pop()
-            if again:  # nothing new to learn before it is evaluated
+            if again:  # this leaf is already waiting for its evaluation
                 break
         _expand(evaluate, leaves, states)
         seen += decided + len(leaves)
@@ -85,7 +85,7 @@ def best_action(root: Node) -> int:
 
 
 def _walk(root: Node, game: SmallGame) -> list[Node]:
-    """Play to a node that is decided or was not evaluated yet; the path to it."""
+    """Play to a decided or unevaluated node; returns the path to it."""
     node, path = root, [root]
     while node.moves is not None and not node.proof:
         node = node.select(EXPLORATION, FIRST_PLAY)
@@ -95,7 +95,7 @@ def _walk(root: Node, game: SmallGame) -> list[Node]:
 
 
 def _known(path: list[Node], game: SmallGame) -> float | None:
-    """The value of a path's end for who moved there, if a proof or the rules know it."""
+    """The value of a path's end for the player who moved there, if a proof or the rules determine it."""
     node, mover = path[-1], 1 - game.turn
     if node.proof:
         return float(node.proof)
@@ -110,7 +110,7 @@ def _known(path: list[Node], game: SmallGame) -> float | None:
 
 
 def _expand(evaluate: Evaluate, leaves: Sequence[_Leaf], states: NDArray[np.float32]) -> None:
-    """Ask the network about leaves, whose states come first in `states`."""
+    """Evaluate leaves with the network; their states come first in `states`."""
     if not leaves:
         return
     logits, values = evaluate(states[: len(leaves)])

@@ -1,7 +1,7 @@
-"""What a small shogi game is made of: its pieces, how they move, and tables of moves made from that once.
+"""The parts of a small shogi game: its pieces, their moves, and tables that are computed once from them.
 
-Everything is as the player to move sees it: squares are numbered row by row from the far left corner, own pieces are
-positive numbers, the opponent's negative ones, and own pieces move towards row 0.
+Everything is seen by the player to move: squares are numbered row by row from the far left corner, own pieces are
+positive numbers, the opponent's are negative, and own pieces move towards row 0.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _SILVER = _DIAGONAL | _UP
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of piece: `letter` as in SFEN, `+` if promoted, the steps it makes and the directions in which it runs."""
+    """A kind of piece: `letter` as in SFEN, `+` if promoted, its single steps, and the directions of its slides."""
 
     letter: str
     sign: str
-    """As people write it in Japanese."""
+    """The piece in Japanese."""
     steps: Directions
     runs: Directions = frozenset()
 
 
 class Action(NamedTuple):
-    """A move without its piece: from a square, or a drop where `origin` is −1; `drop` is a place in the hand."""
+    """A move without its piece: from a square, or a drop if `origin` is −1; `drop` is an index into the hand."""
 
     origin: int
     target: int
@@ -43,14 +43,14 @@ class Action(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The squares that own pieces of one kind reach from one square on an empty board."""
+    """The squares that an own piece of one kind reaches from one square on an empty board."""
 
     steps: tuple[int, ...]
     runs: tuple[tuple[int, ...], ...]
 
 
 class Danger(NamedTuple):
-    """Where opponents attack a square from: (square, kinds as they stand on the board), and lines with the runners."""
+    """From where opponents attack a square: (square, kinds as on the board), and lines with the sliding pieces."""
 
     steps: tuple[tuple[int, frozenset[int]], ...]
     runs: tuple[tuple[tuple[int, ...], frozenset[int]], ...]
@@ -58,7 +58,7 @@ class Danger(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """The rules of one game. Kinds are numbered from 1, as in `kinds`; the first `hand` of them can be held."""
+    """The rules of one game. Kinds are numbered from 1, as in `kinds`; the first `hand` kinds can be held."""
 
     name: str
     title: str
@@ -67,20 +67,20 @@ class Variant:
     kinds: tuple[Kind, ...]
     hand: int
     start: str
-    """The board in SFEN, the side without a sign below."""
+    """The board in SFEN; the side without a sign is below."""
     must_promote: bool
-    """Whether a piece always promotes on the last rank; if not, only one that could not move on from there must."""
+    """Whether a piece always promotes on the last rank; if not, only a piece that could not move on from there must."""
     lion: bool
-    """Animal shogi: the king may be left to be taken, wins on the last rank, and pawns may be dropped anywhere."""
+    """Animal shogi's rules: the king may stay in check, wins on the last rank, and pawns may be dropped anywhere."""
     repetitions: int
-    """So many occurrences of a position end the game: in animal shogi as a draw, in minishogi as a loss for Black, or
-    for whoever gave check all the time."""
+    """After this many occurrences of a position the game ends: in animal shogi as a draw, in minishogi as a loss for
+    the player who gave check all the time, otherwise for Black."""
     engine: str
     """The name of the game in fairy-stockfish."""
 
     @property
     def squares(self) -> int:
-        """How many squares the board has."""
+        """The number of squares of the board."""
         return self.files * self.ranks
 
     @functools.cached_property
@@ -100,13 +100,13 @@ class Variant:
 
     @functools.cached_property
     def held(self) -> dict[int, int]:
-        """Kind → its place in the hand of whoever takes it."""
+        """Kind → its index in the hand of the player who captures it."""
         back = {after: before for before, after in self.promoted.items()}
         return {kind: back.get(kind, kind) - 1 for kind in range(1, len(self.kinds) + 1) if kind != self.king}
 
     @functools.cached_property
     def shapes(self) -> tuple[tuple[Shape, ...], ...]:
-        """By kind (0 is nothing) and square."""
+        """By kind (0 is empty) and square."""
         nothing = (Shape((), ()),) * self.squares
         return (nothing, *(tuple(self._shape(kind, square) for square in range(self.squares)) for kind in self.kinds))
 
@@ -117,7 +117,7 @@ class Variant:
 
     @functools.cached_property
     def actions(self) -> tuple[Action, ...]:
-        """Every move that any piece could make, in a fixed order; a decision is a number of this list."""
+        """Every move that any piece could make, in a fixed order; a decision is an index into this list."""
         boards = [
             Action(origin, target, promote)
             for origin in range(self.squares)
@@ -130,7 +130,7 @@ class Variant:
 
     @functools.cached_property
     def numbers(self) -> dict[Action, int]:
-        """The number of each action."""
+        """The index of each action."""
         return {action: number for number, action in enumerate(self.actions)}
 
     def far(self, origin: int, target: int) -> bool:
@@ -138,7 +138,7 @@ class Variant:
         return min(origin, target) < self.files
 
     def usi(self, number: int, white: bool) -> str:
-        """An action in USI, which knows both colours: `3d3c`, `2a2b+`, `P*2c`."""
+        """An action in USI, which is not relative to the player: `3d3c`, `2a2b+`, `P*2c`."""
         action = self.actions[number]
         target = self._square(action.target, white)
         if action.origin < 0:
@@ -164,7 +164,7 @@ class Variant:
 
     def _danger(self, square: int) -> Danger:
         near, lines = [], []
-        for direction in sorted(_AROUND):  # an opponent's piece moves the other way round
+        for direction in sorted(_AROUND):  # the opponent's pieces move in the opposite direction
             line = tuple(self._line(square, direction))
             steps = frozenset(-place for place, kind in enumerate(self.kinds, 1) if direction in kind.steps)
             runs = frozenset(-place for place, kind in enumerate(self.kinds, 1) if direction in kind.runs)

@@ -1,4 +1,4 @@
-"""Opponents that never change, by which a training run measures its strength."""
+"""Opponents that never change; a training run measures its strength against them."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from understudy.games.shogi.small.variant import ANIMAL, MINI, Variant
 from understudy.games.shogi.usi_process import find_engines
 
 LEVELS = (-20, -10, -5, 0, 5)
-"""Of fairy-stockfish, with a fixed number of nodes: a busy machine must not make it weaker."""
+"""Skill levels of fairy-stockfish, with a fixed number of nodes: a busy machine must not make it weaker."""
 _NODES = 1000
 _LETTERS = {1.0: "W", 0.0: "T", -1.0: "L"}
 
 
 def engine_name(level: int) -> str:
-    """Fairy-stockfish at a skill level, for people."""
+    """The display name of fairy-stockfish at a skill level."""
     return f"{ENGINE} {level}"
 
 
 def yardsticks(variant: Variant) -> list[str]:
-    """What there is on this machine, the weakest first.
+    """The opponents available on this machine, the weakest first.
 
-    Fairy-stockfish does not let a lion be left to be taken: it plays minishogi only.
+    Fairy-stockfish plays only minishogi: its animal shogi does not allow a lion to be left in check.
     """
     engines = [] if variant.lion or ENGINE not in find_engines() else [engine_name(level) for level in LEVELS]
     return ["random", "greedy", *engines]
@@ -55,7 +55,7 @@ def opponent(variant: Variant, name: str, rng: np.random.Generator) -> AbstractC
 
 
 def evaluate(variant: Variant, model: str, first: int, games: int) -> dict[str, Any]:
-    """See GameSpec.evaluator: the most probable move, against each yardstick in turn, with either colour."""
+    """See GameSpec.evaluator: plays the most probable move against each yardstick in turn, with both colours."""
     network = evaluator_of(Path(model))
     names = yardsticks(variant)[:4]
     results, axes = "", []

@@ -1,1 +1,1 @@
-"""The bot directly on the simulation, without protocol and burnysc2: the fast way to gain experience."""
+"""The bot directly on the simulation, without protocol and burnysc2: the fastest way to collect experience."""

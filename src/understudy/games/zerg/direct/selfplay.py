@@ -106,7 +106,7 @@ class ZergMatches(Game):
             mix = [(int(number), _strategies(chosen)) for number, chosen in facts["mix"]]
             mirrors = [(int(number), [_strategies(both) for both in chosen]) for number, chosen in facts["mirrors"]]
             if len(mix) != self._against_mix or len(mirrors) != self._pairs:
-                raise ValueError("there are other matches")
+                raise ValueError("the number of matches differs")
             states = arrays["states"].reshape(self._states.shape)
         self._games = GameBatch(0)
         self._games.replay(mix, following)
@@ -142,5 +142,5 @@ def _mirror(number: int) -> MirrorGame:
 def _strategies(chosen: Sequence[int]) -> list[int]:
     found = [int(strategy) for strategy in chosen]
     if not all(0 <= strategy < len(STRATEGIES) for strategy in found):
-        raise ValueError("there is no such strategy")
+        raise ValueError("a strategy does not exist")
     return found

@@ -43,7 +43,7 @@ def show(watched: Watched) -> list[Update]:
 
 
 class BattleViewer:
-    """The map with its controls. It plays by itself from the start."""
+    """The map with its controls. Playback starts by itself."""
 
     def __init__(self, watched: Watched) -> None:
         self._run = watched.run
@@ -62,7 +62,7 @@ class BattleViewer:
                 with card("Players"):
                     self._about = ui.html("")
                     self._players = ui.html("")
-                self._draw = chart_card("battle_supply", self._chart, empty="No picture was recorded yet.")
+                self._draw = chart_card("battle_supply", self._chart, empty="No frame has been recorded yet.")
         ui.timer(_PLAY_SECONDS, self._tick)
 
     def _chart(self) -> Options | None:
@@ -82,7 +82,7 @@ class BattleViewer:
             return ui.icon(icon)
 
     async def look_for_recordings(self) -> None:
-        """Offer what is in the run now."""
+        """Offer the recordings that are in the run now."""
         found = await in_reader(lambda: samples_of(self._run))
         self._files = {path.name: path for path in found}
         names = list(self._files)
@@ -131,7 +131,7 @@ class BattleViewer:
 
 
 def about(battle: Battle, at: int) -> Markup:
-    """Which moment of which game is shown."""
+    """The game and the moment that are shown."""
     seconds = int(battle.moments[at].seconds) if battle.moments else 0
     end = int(battle.moments[-1].seconds) if battle.moments else 0
     clock = f"{seconds // 60}:{seconds % 60:02} of {end // 60}:{end % 60:02}"

@@ -1,4 +1,4 @@
-"""A recorded game of the proving ground as pictures: the ground, the units of both players, and their supply."""
+"""A recorded game of the proving ground as frames: the terrain, the units of both players, and their supply."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from understudy.watch.dashboard.markup import Markup, empty, join, tag
 
 _MOST_BYTES = 30_000_000
 _MOST_SIZE = 512
-_RESOURCES = 2  # the owner of what belongs to nobody
+_RESOURCES = 2  # the owner of resources
 _LISTED = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Something on the map. `owner` is 0 for the bot, 1 for its opponent, 2 for resources."""
+    """An object on the map. `owner` is 0 for the bot, 1 for its opponent, 2 for resources."""
 
     owner: int
     kind: int
@@ -38,7 +38,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One picture of a game."""
+    """One frame of a game."""
 
     seconds: float
     units: tuple[Unit, ...]
@@ -55,13 +55,13 @@ class Battle:
     result: str
     size: int
     ground: str
-    """The map as the address of a picture."""
+    """The map as the URL of an image."""
     names: tuple[str, ...]
     moments: tuple[Moment, ...]
 
 
 def read_battle(path: Path) -> Battle:
-    """Read a recording, also one that is being written; EpisodeError if it is none."""
+    """Read a recording, also one that is still being written; EpisodeError if it is not valid."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise EpisodeError(f"{path.name} is too large.")
@@ -80,7 +80,7 @@ def read_battle(path: Path) -> Battle:
             moments,
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error) as error:
-        raise EpisodeError(f"{path.name} is no recording of a game: {error}") from error
+        raise EpisodeError(f"{path.name} is not a recording of a game: {error}") from error
 
 
 def _moment(frame: dict[str, Any]) -> Moment:
@@ -106,9 +106,9 @@ def _ground(packed: str, size: int) -> str:
 
 
 def field(battle: Battle, at: int) -> Markup:
-    """The map with its units, north up."""
+    """The map with its units, north at the top."""
     if not battle.moments:
-        return empty("The recording has no picture yet.")
+        return empty("The recording has no frame yet.")
     size, parts = battle.size, []
     for unit in sorted(battle.moments[at].units, key=lambda unit: (not unit.structure, -unit.owner)):
         x, y = unit.x, size - unit.y
@@ -152,7 +152,7 @@ def _count(structures: int) -> str:
 
 
 def supply_chart(battle: Battle, at: int) -> Options | None:
-    """The supply of both players over the game, with a mark where one is."""
+    """The supply of both players over the game, with a mark at the shown moment."""
     moments = battle.moments
     if not moments:
         return None

@@ -58,7 +58,7 @@ def show(watched: Watched) -> list[Update]:
     return [*updates, update]
 
 
-_NOTHING = "Nothing was learned from replays yet. `understudy replays DIR --run-dir RUN_DIR` analyses a folder."
+_NOTHING = "Nothing has been learned from replays yet. `understudy replays DIR --run-dir RUN_DIR` analyses a folder."
 
 
 def wanted(_run: RunDir, snapshot: RunSnapshot) -> bool:
@@ -71,7 +71,7 @@ def _done(watched: Watched) -> WorkSummary:
 
 
 def read_build_orders(watched: Watched) -> dict[str, Any]:
-    """The file's match-ups; empty if there is none that can be read."""
+    """The match-ups of the file; empty if there is no readable file."""
     path = watched.run.build_orders
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -90,7 +90,7 @@ def read_replays(watched: Watched) -> list[tuple[str, str, str]]:
         with open_ledger(watched.run.ledger) as ledger:
             return ReplayTable(ledger, create=False).latest(_LATEST)
     except RunDirError:
-        return []  # the overview shows what is wrong with the ledger
+        return []  # the overview shows problems of the ledger
 
 
 def counts(watched: Watched) -> Markup:
@@ -106,7 +106,7 @@ def counts(watched: Watched) -> Markup:
 
 
 def milestones(taught: Mapping[str, Any]) -> Options | None:
-    """For each match-up, when each milestone comes."""
+    """For each match-up, the time of each milestone."""
     rows = []
     for matchup, about in taught.items():
         events = [

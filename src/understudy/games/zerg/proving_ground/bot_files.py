@@ -1,4 +1,4 @@
-"""Loads a bot: from a file, from a ladder folder, or by the path of a module; and finds the race it plays.
+"""Loads a bot from a file, from a ladder folder or by the path of a module, and finds its race.
 
 `rush.py`, `rush.py:Second` (one of two classes), `my_ladder_bot/` (its run.py, or a similar name), `package.module` and
 `package.module:Class` all name a bot. Files that belong to a package are imported as part of it.
@@ -24,12 +24,12 @@ from sc2.player import Bot
 from understudy.errors import SettingsError
 
 ENTRIES = ("run.py", "ladder.py", "main.py", "start.py", "bot.py", "__main__.py", "__init__.py")  # of a folder
-_OWN_CLIENTS = (".", "python-sc2")  # where in a ladder folder its own python-sc2 is
+_OWN_CLIENTS = (".", "python-sc2")  # where a ladder folder keeps its own python-sc2
 _WITH_ANOTHER_CLIENT = (
     "If it is written for another python-sc2, play its own program, in a Python that has that version: "
     "--door program --python PATH."
 )
-_FIRST_MODULES = set(sys.modules)  # those are not a bot's
+_FIRST_MODULES = set(sys.modules)  # these do not belong to a bot
 
 
 @dataclass(frozen=True)
@@ -70,18 +70,18 @@ def find_bot(text: str | Path) -> BotPlace:
 
 
 def brings_its_own_client(place: BotPlace) -> bool:
-    """Whether a ladder folder has a python-sc2 of its own, which this process cannot load beside the installed one."""
+    """Whether a ladder folder has its own python-sc2, which this process cannot load beside the installed one."""
     return place.is_entry and any((place.folder / upper / "sc2" / "__init__.py").is_file() for upper in _OWN_CLIENTS)
 
 
 def load_bot(place: str | Path, race: str | None = None, name: str | None = None) -> Bot:
-    """A new bot. Its race is given, or found in the code's own `Bot(Race.X, ...)`, else it is random."""
+    """A new bot. Its race is given, or found in its code as `Bot(Race.X, ...)`; otherwise it is random."""
     chosen, own_race = load_class(place, name)
     return Bot(Race[race] if race else own_race, chosen(), name=find_bot(place).label)
 
 
 def load_class(place: str | Path, name: str | None = None) -> tuple[type[BotAI], Race]:
-    """The class of a bot, and the race that its code gives it."""
+    """The class of a bot, and the race that its code declares."""
     found = find_bot(place)
     _forget_other_bots(found.folder)
     with contextlib.chdir(found.folder), _arguments(found):  # bots read their own files as they are imported
@@ -98,7 +98,7 @@ def load_class(place: str | Path, name: str | None = None) -> tuple[type[BotAI],
 
 @contextlib.contextmanager
 def _arguments(found: BotPlace) -> Iterator[None]:
-    """Files that read the command line as they are imported see none."""
+    """Hide the command line from files that read it when they are imported."""
     before = sys.argv
     sys.argv = [str(found.file or found.module)]
     try:
@@ -181,7 +181,7 @@ def _imports_relatively(file: Path) -> bool:
 
 
 def _class_in(module: ModuleType, found: BotPlace, name: str | None) -> type[BotAI]:
-    """The bot's class: the one named, or that the file plays with, or the only one that is no base of another."""
+    """The bot's class: the named one, the one that the file plays with, or the only one that is not a base class."""
     there = [c for _, c in inspect.getmembers(module, inspect.isclass) if issubclass(c, BotAI)]
     there = [c for c in there if not c.__module__.startswith("sc2.")]
     if name is not None:
@@ -196,7 +196,7 @@ def _class_in(module: ModuleType, found: BotPlace, name: str | None) -> type[Bot
     if len(leaves) > 1 and module.__file__:
         played = [maker for maker, _ in _bots_made_in(Path(module.__file__))]
         leaves = [c for c in leaves if c.__name__ in played] or leaves
-        if found.is_entry and played and len(leaves) > 1:  # a ladder's entry plays the first; others are rivals
+        if found.is_entry and played and len(leaves) > 1:  # a ladder's entry plays the first; the others are rivals
             leaves = [c for c in leaves if c.__name__ == played[0]] or leaves
     if len(leaves) > 1:
         names = ", ".join(c.__name__ for c in leaves)
@@ -206,7 +206,7 @@ def _class_in(module: ModuleType, found: BotPlace, name: str | None) -> type[Bot
 
 
 def _race_of(chosen: type[BotAI], file: Path | None, folder: Path) -> Race:
-    """The race that the class declares as RACE, or that the code gives its bot; Random if it names none."""
+    """The race that the class declares as RACE, or that the code gives its bot; Random if there is none."""
     if isinstance(declared := getattr(chosen, "RACE", None), Race):
         return declared
     files = [file] if file is not None else []
@@ -218,13 +218,13 @@ def _race_of(chosen: type[BotAI], file: Path | None, folder: Path) -> Race:
         for maker, race in made:
             if maker == chosen.__name__:
                 return race
-        if len(races := {race for _, race in made}) == 1:  # made in a way that this does not follow
+        if len(races := {race for _, race in made}) == 1:  # otherwise made in a way that is not followed
             return races.pop()
     return Race.Random
 
 
 def _bots_made_in(path: Path) -> Iterator[tuple[str, Race]]:
-    """Every `Bot(Race.X, Maker())` of a file, in its order: the class and the race; `Maker()` may be a variable."""
+    """Every `Bot(Race.X, Maker())` of a file, in order: the class and the race; `Maker()` may be a variable."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError):

@@ -32,7 +32,7 @@ COUNTED = (IN_PROCESS, OWN_PROGRAM)  # doors whose units and refusals are counte
 
 @dataclass(frozen=True)
 class BotGames:
-    """What `play` was asked for."""
+    """The games that `play` was asked for."""
 
     bot: str
     race: str | None
@@ -40,17 +40,17 @@ class BotGames:
     time_limit: float | None = None  # game seconds
     against: str | None = None  # another bot instead of a computer
     record: Path | None = None
-    python: str | None = None  # for the bot's own program
+    python: str | None = None  # for a bot in a separate program
 
     @property
     def title(self) -> str:
-        """Who plays whom."""
+        """Who plays against whom."""
         rival = find_bot(self.against).label if self.against else f"{self.pairing.race} ({self.pairing.difficulty})"
         return f"{find_bot(self.bot).label} against {rival}"
 
 
 def play_bot(asked: BotGames, doors: tuple[str, ...], games: int, parallel: int) -> int:
-    """Play the games and print a line about each, and one about all; the exit code is 1 if one had no result."""
+    """Play the games and print a line about each and a summary; returns exit code 1 if one had no result."""
     summaries = []
     for door, one, summary in _played(asked, doors, games, parallel):
         number = f" game {one.pairing.seed - asked.pairing.seed + 1}" if games > 1 else ""
@@ -77,13 +77,13 @@ def _played(
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(parallel, len(jobs)), context, initializer=_begin)
     try:
-        with deaf_children():  # until they have imported all that they need
+        with deaf_children():  # until they have imported everything they need
             futures = [pool.submit(play_one, door, one) for door, one in jobs]
         for (door, one), future in zip(jobs, futures, strict=True):
             yield door, one, future.result()
     except BrokenProcessPool as error:
         raise WorkersFailed(
-            "A process that played games was ended, perhaps for want of memory. Play fewer at once: --parallel."
+            "A process that played games was ended, perhaps for lack of memory. Play fewer at once: --parallel."
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -96,7 +96,7 @@ def _begin() -> None:
 
 
 def play_one(door: str, asked: BotGames) -> GameSummary:
-    """Play one game in the bot's folder, as a ladder does. An error of a bot ends its game and no other."""
+    """Play one game in the bot's folder, as a ladder does. An error in a bot ends only its own game."""
     pairing = asked.pairing
     recording = Recording(asked.record.resolve(), make_map(pairing.map_seed)) if asked.record else None
     census, began = Census(also=recording), time.perf_counter()
@@ -124,7 +124,7 @@ def play_one(door: str, asked: BotGames) -> GameSummary:
 
 
 def _play_counted(door: str, asked: BotGames, census: Census) -> GameReport:
-    """A game whose server is in this process, so that units and refusals are counted."""
+    """Play a game with the server in this process, so that units and refusals are counted."""
     pairing, place = asked.pairing, find_bot(asked.bot)
     if door == OWN_PROGRAM:
         if place.file is None or asked.against:
@@ -145,7 +145,7 @@ def _play_counted(door: str, asked: BotGames, census: Census) -> GameReport:
 
 
 def _play_elsewhere(door: str, asked: BotGames) -> tuple[str, int]:
-    """The result, and the last loop that the bot has seen."""
+    """The result, and the last game loop that the bot saw."""
     bot = load_bot(asked.bot, asked.race)
     with contextlib.chdir(find_bot(asked.bot).folder):
         result = play_through(door, bot, asked.pairing, asked.time_limit)

@@ -129,7 +129,7 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_choice(parser: argparse.ArgumentParser, flag: str, choices: Sequence[str], default: str) -> None:
-    """The choices are in the help and not in the usage, where they would not fit on a line."""
+    """Put the choices into the help and not into the usage, where they would not fit on a line."""
     parser.add_argument(flag, choices=choices, default=default, metavar=flag[2:].upper(), help=", ".join(choices))
 
 

@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _end_at_once(_number: int, _frame: object) -> None:
-    """Helpers too: one function may take half a minute."""
+    """End at once, helpers included: compiling one function may take half a minute."""
     for helper in multiprocessing.active_children():
         helper.terminate()
     sys.exit(1)

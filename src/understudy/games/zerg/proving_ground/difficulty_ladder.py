@@ -1,4 +1,4 @@
-"""Does a stronger difficulty win? Built-in opponents against each other, every pairing played from both sides."""
+"""Does a stronger difficulty win? Built-in opponents play against each other, every pairing from both sides."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _seldom_collected() -> Iterator[None]:
     """Collect garbage less often, and only objects that the game itself has created.
 
     burnysc2 creates thousands of objects in a step; scanning a hundred thousand library objects each time is useless.
-    Garbage of earlier games is collected first, since frozen objects would never be collected.
+    Garbage of earlier games is collected first, because frozen objects are never collected.
     """
     before, freeze = gc.get_threshold(), gc.get_freeze_count() == 0
     if freeze:

@@ -17,14 +17,14 @@ from understudy.games.zerg.proving_ground.map_parts import SIZE
 
 LONGEST_TEXT = 255  # characters of a name or a line of chat, as in the game
 LARGEST_VALUE = 1e6  # of a unit's life, shields or energy
-_SLICE_SECONDS = 0.01  # of one client's request, before the requests of others are answered
+_SLICE_SECONDS = 0.01  # time for one client's request before other clients are served
 LAST_PORT = 65_535
 
 Item = TypeVar("Item")
 
 
 def text_of(text: str | bytes) -> str:
-    """A client's text. protobuf gives bytes where they are not UTF-8; sending these on would fail."""
+    """A client's text. protobuf returns bytes if it is not valid UTF-8, and forwarding them would fail."""
     text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
 
@@ -47,10 +47,10 @@ def is_port(port: int) -> bool:
 
 
 def may_connect(origin: str | None, host: str) -> bool:
-    """Whether a request with these headers comes from a program rather than from a page of another site.
+    """Whether a request with these headers comes from a program and not from a web page of another site.
 
-    A browser always names the page's origin. Some programs do so too, and name this server. A page on a foreign name
-    that was pointed at this machine names itself in both headers, so only addresses and localhost count.
+    A browser always sends the page's origin. Some programs send one too, naming this server. A foreign host name that
+    resolves to this machine appears in both headers, so only IP addresses and localhost are accepted.
     """
     if origin is None:
         return True
@@ -64,7 +64,7 @@ def may_connect(origin: str | None, host: str) -> bool:
 
 
 async def in_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """The items; after each slice of time, the requests of other clients are answered first."""
+    """The items; after each time slice, other clients are served first."""
     until = time.monotonic() + _SLICE_SECONDS
     for item in items:
         yield item

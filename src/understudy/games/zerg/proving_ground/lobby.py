@@ -61,7 +61,7 @@ class Lobby:
         while nobody has joined.
         """
         if self.created and not self._is_over and (holder is not self._holder or self._joined):
-            raise LobbyError(GAME_FULL, "Somebody else has set up a game here; it can be joined.")
+            raise LobbyError(GAME_FULL, "Another client has set up a game here; it can be joined.")
         self._holder = holder
         self.games_created += 1
         if len(seats) == 1:
@@ -82,7 +82,7 @@ class Lobby:
         self._map = None
 
     def leave(self, holder: object) -> None:
-        """A client is gone: the game that it has set up is removed, unless somebody plays it or waits for it."""
+        """A client has disconnected: the game that it set up is removed, unless somebody plays it or waits for it."""
         if holder is self._holder and self._match is None and not self._joined:
             self.close()
 

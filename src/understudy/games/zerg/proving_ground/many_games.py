@@ -45,7 +45,7 @@ def play_many(bots: list[Path], count: int) -> int:
         try:
             result = play_through(IN_PROCESS, load_bot(path), pairing, LIMIT)
             outcome = result.name if result else "no result"
-        except Exception:  # noqa: BLE001 - whatever a game raises is what this command is there to count
+        except Exception:  # noqa: BLE001 - this command counts whatever a game raises
             errors.append(traceback.format_exc())
             outcome = "error"
         mark = "" if len(errors) == before else "  <- errors"

@@ -1,8 +1,8 @@
 """Draws the terrain of a map: mains on plateaus with one ramp each, naturals with a choke, lanes and pillars between.
 
-Everything is drawn for one player in the lower left corner: the main, the natural above it, further bases around.
-Then it is turned for the other player. Some maps are transposed or reflected as a whole, so that naturals and ramps
-lie on every side. A ramp has the measures of the game's main ramps, which bots recognise and wall.
+Everything is drawn for one player in the lower left corner: the main, the natural above it, further bases around them.
+Then it is rotated for the other player. Some maps are transposed or reflected as a whole, so that naturals and ramps
+are on every side. A ramp has the dimensions of the game's main ramps, which bots recognise and wall.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from understudy.games.zerg.proving_ground.map_parts import (
 )
 
 CLIFF = 2  # cells of a cliff's foot that nobody walks on
-RAMP_LENGTH, RAMP_HALF = 8, 2  # in diagonal steps; cells to each side of its middle
-BASE_ROOM = 13.0  # no obstacle within this distance of a townhall's place
+RAMP_LENGTH, RAMP_HALF = 8, 2  # in diagonal steps; cells on each side of its middle line
+BASE_ROOM = 13.0  # no obstacle within this distance of a townhall's position
 STYLES = ("pillars", "lanes", "ring")
 TRIES = 40
 _ys, _xs = np.mgrid[0:SIZE, 0:SIZE]
@@ -37,7 +37,7 @@ Spec = tuple[Point, str]  # where a base goes, and the side its minerals are on
 
 @dataclass
 class Sheet:
-    """The grids that are being drawn, and what stands on them."""
+    """The grids that are being drawn, and the objects on them."""
 
     pad: int
     pathable: Grid = field(default_factory=lambda: np.zeros((SIZE, SIZE), np.uint8))
@@ -68,7 +68,7 @@ def draw(seed: int, sort: str, rng: np.random.Generator) -> Map:
 
 
 def _empty(seed: int) -> Map:
-    """Flat, empty ground, where the game has no end of its own."""
+    """Flat, empty ground, on which the game does not end by itself."""
     pad = (SIZE - 128) // 2
     sheet = Sheet(pad)
     bases = tuple(Base((x, x), (), ()) for x in (pad + 16.5, SIZE - pad - 16.5))
@@ -146,9 +146,9 @@ def _home(sheet: Sheet, rng: np.random.Generator) -> Point:
 
 
 def _plateau_with_ramp(sheet: Sheet, top: tuple[int, int], edge: int, right: int) -> None:
-    """High ground up to `edge`, a lobe to the right of the ramp, and the ramp that leads from it to the upper left.
+    """High ground up to `edge`, a lobe to the right of the ramp, and the ramp from there to the upper left.
 
-    A cell lies `down` diagonal steps below the ramp's upper end and `across` steps beside its middle.
+    A cell lies `down` diagonal steps below the ramp's upper end and `across` steps beside its middle line.
     """
     down = (top[0] - top[1]) - (_xs - _ys)
     across = (_xs + _ys) - (top[0] + top[1] + 1)
@@ -165,7 +165,7 @@ def _plateau_with_ramp(sheet: Sheet, top: tuple[int, int], edge: int, right: int
 
 
 def _natural_walls(sheet: Sheet, natural: Point, choke: int) -> None:
-    """The cliff behind a natural, and its end that leaves a choke of this many cells to the plateau."""
+    """The cliff behind a natural; its end leaves a choke of this width to the plateau."""
     x, y = natural
     above = (np.abs(_ys - (y + 14)) < 2) & (_xs < x + 15)
     end = np.hypot(_xs - (x + 15), _ys - (y + choke + 4)) < 4.5
@@ -192,7 +192,7 @@ def _further_bases(sheet: Sheet, main: Point, rng: np.random.Generator, small: b
 
 
 def _obstacles(sheet: Sheet, rng: np.random.Generator, style: str) -> None:
-    """What breaks the open ground into lanes, away from bases, ramps and chokes."""
+    """Obstacles that divide the open ground into lanes, away from bases, ramps and chokes."""
     if style == "ring":
         sheet.block(np.hypot(_xs + 0.5 - MIDDLE, _ys + 0.5 - MIDDLE) < int(rng.integers(8, 14)))
     count = {"pillars": 26, "lanes": 14, "ring": 12}[style]

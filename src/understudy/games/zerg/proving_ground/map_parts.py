@@ -1,4 +1,4 @@
-"""What maps are made of: bases with their resources, grids, names.
+"""The parts of maps: bases with their resources, grids, names.
 
 Grids are indexed [y, x]; a cell (x, y) spans x..x+1, y..y+1.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 SIZE = 176
 MIDDLE = SIZE // 2
 SORTS = ("", "Small-", "Four-", "Empty-")
-PER_SORT = 10**9  # seeds of a sort of maps; the first sort's begin at 0
+PER_SORT = 10**9  # seeds of one sort of maps; those of the first sort begin at 0
 LOW, HIGH = 208, 224  # terrain height as the API sends it: z = height / 8 - 16, so 10 and 12
 
 Point = tuple[float, float]
@@ -73,7 +73,7 @@ def base_at(center: Point, side: str) -> Base:
 
 
 def _townhall_place(minerals: tuple[Point, ...], geysers: tuple[Point, ...]) -> Point:
-    """The place with the least way to all resources that keeps the game's distance to each."""
+    """The place with the shortest total way to all resources that keeps the game's distance to each."""
     resources = np.array(minerals + geysers)
     room = np.array([6.0] * len(minerals) + [7.0] * len(geysers))
     cx, cy = (int(value) + 0.5 for value in resources.mean(axis=0))

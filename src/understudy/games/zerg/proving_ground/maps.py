@@ -20,7 +20,7 @@ _MOST_DIGITS = len(str(PER_SORT - 1))
 
 
 def seed_of(name: str) -> int:
-    """The seed in a map's name, as in ProvingGround-7; any other name gives a fixed seed of its own."""
+    """The seed in a map's name, as in ProvingGround-7; any other name is hashed to a fixed seed."""
     stem = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".SC2Map")
     tail = stem.rsplit("-", 1)[-1]
     if stem.startswith("ProvingGround") and tail.isascii() and tail.isdigit() and len(tail) <= _MOST_DIGITS:

@@ -29,7 +29,7 @@ class ComputerPlayer(Protocol):
     """A player inside the proving ground."""
 
     def act(self) -> None:
-        """Look at the game and give orders."""
+        """Observe the game and give orders."""
 
 
 @dataclass

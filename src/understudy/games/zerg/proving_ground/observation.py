@@ -1,4 +1,4 @@
-"""Observations as the API sends them."""
+"""Observations in the API's format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tag(state: Any, slot: int) -> int:
 
 
 def slot_of(game: Simulation, unit_tag: int) -> int:
-    """The slot of the unit with this tag; -1 if the unit does not exist any more."""
+    """The slot of the unit with this tag; -1 if the unit no longer exists."""
     slot = (unit_tag - FIRST_TAG) >> TAG_SHIFT
     if 0 <= slot < int(game.state["top"]) and game.state["alive"][slot] and tag(game.state, slot) == unit_tag:
         return int(slot)
@@ -51,7 +51,7 @@ def embedded(field: int, body: bytes) -> bytes:
 
 
 class View:
-    """One player's view of a match; it keeps track of what it has reported."""
+    """One player's view of a match; it remembers what it has already reported."""
 
     def __init__(self, match: Match, player: int) -> None:
         self._match, self._game, self._player = match, match.simulation, player
@@ -148,7 +148,7 @@ class View:
         fill_image(raw.map_state.creep, 1, packed(state["creep_grid"] & (state["visibility"][p] > 0)))
 
     def _effects(self, raw: Any) -> None:
-        """Spells on the ground that the player sees: its own, and those where it has sight."""
+        """Spells on the ground that the player sees: its own, and those in its sight."""
         state = self._game.state
         for n in np.flatnonzero(state["area_spell"]).tolist():
             if int(state["area_spell"][n]) not in RADIUS:

@@ -1,6 +1,6 @@
-"""Plays a bot as a ladder does: its own entry file, in a process of its own, with the ladder's arguments.
+"""Plays a bot as a ladder does: its own entry file, in a separate process, with the ladder's arguments.
 
-So bots play that bring another python-sc2 along, or that are written for another Python.
+This also plays bots that come with another python-sc2 or are written for another Python.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from understudy.games.zerg.proving_ground.server import SILENCE, Server
 from understudy.games.zerg.starcraft import LOOPS_PER_SECOND, RANDOM
 from understudy.machine.signals import apart
 
-AFTER_THE_GAME = 60.0  # seconds a bot may take to end, as on AI Arena
+AFTER_THE_GAME = 60.0  # seconds that a bot may take to exit, as on AI Arena
 OPPONENT_ID = "proving-ground"
-TAIL = 8  # lines of output that are shown of a program that failed
+TAIL = 8  # output lines shown of a program that failed
 
 
 class ProgramFailed(UnderstudyError):
-    """A bot's program ended by itself before its game did."""
+    """A bot's program exited before its game was over."""
 
 
 @dataclass(frozen=True)

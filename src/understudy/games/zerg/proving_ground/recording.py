@@ -25,9 +25,9 @@ GIVE_UP = 30.0
 
 
 class Recording:
-    """A recorder for `play`: call it after each step; it writes a frame every game second, or every `every` loops.
+    """A recorder for `play`: call it after each step. It writes a frame every game second, or every `every` loops.
 
-    `about` is what the file says of the game.
+    `about` is the description of the game in the file.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Recording:
         )
 
     def __call__(self, game: Simulation) -> None:
-        """Write a frame if it is time, or if the game is over."""
+        """Write a frame if one is due or the game is over."""
         if game.loop < self._next and not game.over:
             return
         self._next = game.loop + self._every
@@ -64,7 +64,7 @@ class Recording:
 
 
 def frame_of(game: Simulation) -> dict[str, Any]:
-    """One picture of a game: players and units."""
+    """One frame of a game: players and units."""
     state, rules = game.state, game.tables
     top = int(state["top"])
     alive = np.flatnonzero(state["alive"][:top])

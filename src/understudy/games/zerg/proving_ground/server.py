@@ -1,8 +1,8 @@
 """The websocket server: stands in for the game's executable, for run_game and for ladder bots.
 
 A server has one lobby. A client that sends or reads nothing for too long is disconnected, as on a ladder, unless the
-server is patient, as the game's executable is; a lost connection loses the game. What one client sends does not disturb
-another one: see `input_checks.py` for what is checked.
+server is patient, as the game's executable is. A lost connection loses the game. Input of one client does not disturb
+another one; `input_checks.py` says what is checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST_REQUEST = 16 * 1024 * 1024  # a bot that draws whole grids for debugging
 MOST_CLIENTS = 64
 CONNECT_TRIES = 100
 WAITING_REQUESTS = 4
-_CLOSE_SECONDS = 1.0  # that a client has to confirm the end
+_CLOSE_SECONDS = 1.0  # time for a client to confirm the end
 log = logging.getLogger(__name__)
 
 
@@ -35,9 +35,9 @@ class Server:
     def __init__(
         self, lobby: Lobby, silence: float | None = SILENCE, *, stays: bool = False, alone: float | None = None
     ) -> None:
-        """`silence` is how long a client may be silent; None waits for ever, as for a bot in a debugger.
+        """`silence` is how long a client may be silent; None waits forever, as for a bot in a debugger.
 
-        The server ends after its game, unless it `stays`, and when no client has been there for `alone` seconds.
+        The server ends after its game, unless it `stays`, and after `alone` seconds without any client.
         """
         self._lobby, self._silence, self._stays = lobby, silence, stays
         self._alone = alone
@@ -57,7 +57,7 @@ class Server:
         return bound
 
     async def _meet_on(self, port: int) -> None:
-        """Listen for the other server of a game of two bots: on one port a game; that of the game before is closed."""
+        """Listen for the other server of a game of two bots. Each game has one port; the previous one is closed."""
         assert self._runner is not None, "start() comes first"
         game, site = self._meeting
         if game == self._lobby.games_created:
@@ -72,7 +72,7 @@ class Server:
             self._meeting = self._lobby.games_created, None
 
     async def wait(self) -> None:
-        """Wait until a player quits or the last one disconnects. Clients that join no game end nothing."""
+        """Wait until a player quits or the last one disconnects. Clients that never join a game do not count."""
         while not self._done.is_set():
             alone = not self._clients
             with contextlib.suppress(TimeoutError):
@@ -156,7 +156,7 @@ class Server:
         return None
 
     def _ports(self) -> set[int]:
-        """The ports this server listens on; to forward requests to one of them would lead back here."""
+        """The ports that this server listens on; a request forwarded to one of them would come back here."""
         assert self._runner is not None, "start() comes first"
         return {address[1] for address in self._runner.addresses}
 
@@ -191,7 +191,7 @@ class Server:
 
 
 async def _answer(session: Session, data: bytes) -> bytes:
-    """The session's answer. A defect of ours is an error in one answer, and the game goes on."""
+    """The session's answer. A bug here becomes an error in one answer, and the game continues."""
     try:
         return await session.handle(data)
     except Exception as error:

@@ -38,7 +38,7 @@ class Session:
         self._left = False
         self.quit = False
         self.took_part = False
-        """Whether this client has set up or joined a game; others are passers-by."""
+        """Whether this client has set up or joined a game."""
 
     @property
     def status(self) -> int:

@@ -1,9 +1,7 @@
-"""Spells as a table: who casts them, what they cost, and what they do. Stim, blink, storms and injects are in `casting`.
+"""Spells as a table: casters, costs and effects. Stim, blink, storms and injects are in `casting`.
 
 Times are in game loops. A spell's number in orders is FIRST_SPELL plus its row.
 """
-
-# ruff: noqa: E501 - tables
 
 from __future__ import annotations
 
@@ -11,11 +9,11 @@ from typing import NamedTuple
 
 FIRST_SPELL, MOST_SPELLS = 200, 64
 SELF, POINT, UNIT = range(3)  # what a spell is cast on
-OWN, ENEMY, ANYBODY = 1, 2, 3  # whose units
+OWN, ENEMY, ANYBODY = 1, 2, 3  # whose units may be targeted
 (BUFF, DAMAGE, DRAIN, FEEDBACK, PULL, SUMMON, JUMP, BOMB, SHADE, SWITCH_ON, SWITCH_OFF, RECALL, CHARGE, SALVAGE) = (
     range(14)
 )
-RUSH, EXPLODE, CONSUME, FIELD, NOTHING = range(14, 19)  # NOTHING: taken as an order and without effect here
+RUSH, EXPLODE, CONSUME, FIELD, NOTHING = range(14, 19)  # NOTHING: accepted as an order, without effect here
 
 # Buffs: bits of a unit's `buffs`.
 (ARMOR_DOWN, GUARDED, CLOAK, ALIGNED, OVERCHARGED, BOOSTED, DISABLED, BLINDED, LOCKED, LIFTED) = range(10)
@@ -39,9 +37,9 @@ class Spell(NamedTuple):
     radius: float = 0.0  # of the area that is hit; 0 for one unit
     loops: int = 0  # how long a buff or a summoned unit lasts, or how long a bomb takes
     buff: int = 0
-    upgrade: int = 0  # that it needs
+    upgrade: int = 0  # the upgrade that it needs
     summons: str = ""
-    attributes: int = 0  # one of these bits is needed in the target's attributes
+    attributes: int = 0  # the target needs at least one of these attribute bits
     needs: str = ""  # a building that the player must have
 
 

@@ -1,4 +1,4 @@
-"""What a game was, in one line: result, game time, speed, units made, and the actions that were refused."""
+"""A one-line summary of a game: result, game time, speed, units made, and the actions that were refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from understudy.games.zerg.starcraft import LOOPS_PER_SECOND
 
 SHOWN = 8  # kinds of units and of refusals in a line
 FAILURES = 256  # entries of the state's ring of failed orders
-PASSING = ("Larva", "Egg", "Broodling", "Interceptor")  # and cocoons: what nobody orders
+PASSING = ("Larva", "Egg", "Broodling", "Interceptor")  # and cocoons: units that nobody orders directly
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Census:
     def __post_init__(self) -> None:
         self._generation = np.zeros(SLOTS, np.int64)
         self._kind = np.zeros(SLOTS, np.int64)
-        self._failures = -1  # no step seen
+        self._failures = -1  # no step seen yet
 
     def __call__(self, game: Simulation) -> None:
         """Look at a game after a step."""
@@ -42,7 +42,7 @@ class Census:
         new = there & ((state["generation"] != self._generation) | (state["kind"] != self._kind))
         if new.any():
             counts = np.bincount(state["kind"][new], minlength=KINDS)
-            if not first:  # what a game begins with was not made
+            if not first:  # units present at the start were not made
                 self.made.update({int(k): int(counts[k]) for k in np.flatnonzero(counts)})
             self._generation[new], self._kind[new] = state["generation"][new], state["kind"][new]
         total = int(state["failures"])
@@ -57,7 +57,7 @@ class Census:
 
 @dataclass(frozen=True)
 class GameSummary:
-    """One game for people."""
+    """The summary of one game."""
 
     result: str
     loops: int

@@ -11,9 +11,9 @@ from understudy.sc2.errors import ReplayError
 
 
 def analyse(path: str, at_most: int) -> dict[str, Any]:
-    """Analyse a replay file: its hash, a note if it teaches nothing, and an observation per Zerg player.
+    """Analyse a replay file: its hash, a note if it contains nothing to learn, and an observation for each Zerg player.
 
-    What cannot be parsed has its hash too, and why it is refused.
+    A file that cannot be parsed also has a hash, and a reason for the refusal.
     """
     data = read_bytes(Path(path), at_most)
     replay = content_hash(data)

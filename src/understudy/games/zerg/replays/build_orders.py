@@ -1,8 +1,8 @@
 """Writes `learned_build_orders.json`: the summary of all analysed games. `sc2/build_orders.py` reads it.
 
 The file contains its evidence: each observation, under the hash of its replay. Merging is the union of old and new
-observations, and every mean is computed from that. So it does not matter in which order, how often or on which machine
-replays are analysed, or whether a process is killed. This module needs the standard library only.
+observations, and every mean is computed from that. So the result does not depend on the order, number and machine of
+analyses, or on killed processes. This module needs the standard library only.
 """
 
 from __future__ import annotations

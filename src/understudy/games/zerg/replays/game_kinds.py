@@ -21,8 +21,8 @@ def names_in(text: str) -> frozenset[str]:
 def kind_of(kind: str, player: str, opponent: str, own: frozenset[str], professionals: frozenset[str]) -> str:
     """The kind of a game, from the one that its replay gives.
 
-    `own`: one of the players is you. `professional`: both names are professionals' and it is no ladder game, where
-    anybody can use these names. Otherwise the type that the replay gives, `custom` if it gives none.
+    `own`: one of the players is you. `professional`: both names are professionals', and it is not a ladder game, where
+    anybody can use these names. Otherwise the type in the replay, or `custom` if it has none.
     """
     names = {player.casefold(), opponent.casefold()}
     if player.casefold() in own:

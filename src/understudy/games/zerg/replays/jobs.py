@@ -78,11 +78,11 @@ class ReplayJobs:
 
     @property
     def looking(self) -> bool:
-        """Whether the last `scan` left files for the next one."""
+        """Whether the last `scan` ran out of time before it had seen all files."""
         return self._files is not None
 
     def look(self, *, idle: bool) -> list[Job]:
-        """Scan for new replays when it is time to; write the file when there are none, and at intervals."""
+        """Scan for new replays when a scan is due; write the file when there are none, and at intervals."""
         jobs = []
         if time.monotonic() >= self._next_scan or self.looking:
             jobs = self.scan(_SLICE_SECONDS)
@@ -105,7 +105,7 @@ class ReplayJobs:
         return jobs
 
     def _job_for(self, path: Path) -> Job | None:
-        """The job for a file; None if it is known. Only workers open files: what is in a folder may be anything."""
+        """The job for a file; None if it is known. Only workers open files, because files in a folder are untrusted."""
         try:
             stat = path.stat()
         except OSError:  # deleted or unreadable: the next scan tries again
@@ -126,7 +126,7 @@ class ReplayJobs:
         return job
 
     def _unusable(self, stat: os.stat_result) -> str | None:
-        """Why no worker needs to look at a file with this type and size."""
+        """Why a file with this type and size needs no worker; None if it does."""
         if not stat_module.S_ISREG(stat.st_mode):
             return "It is not a file but a pipe, a device or a folder."
         if stat.st_size > self._settings.file_bytes:

@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS replays (
     at           REAL NOT NULL
 )
 """
-_FILES = "CREATE TABLE IF NOT EXISTS replay_files (key TEXT PRIMARY KEY) WITHOUT ROWID"  # that need not be opened again
+_FILES = "CREATE TABLE IF NOT EXISTS replay_files (key TEXT PRIMARY KEY) WITHOUT ROWID"  # files that need not be opened
 
 
 class ReplayTable:

@@ -30,7 +30,7 @@ from understudy.games.zerg.replays.vocabulary import (
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One Zerg player's game. `milestones` maps a name to (seconds, supply); curves have a value per minute."""
+    """One Zerg player's game. `milestones` maps a name to (seconds, supply); curves have one value per minute."""
 
     matchup: str
     result: str
@@ -236,7 +236,7 @@ def _drones_at(frames: list[int], snapshots: list[tuple[int, float, int]]) -> li
 
 
 def _first_attack(recording: ParsedReplay, me: int, other: int) -> int | None:
-    """The frame of my first kill nearer to their start than to mine."""
+    """The frame of my first kill that was closer to the opponent's start than to mine."""
     home: dict[int, tuple[int, int]] = {}
     owned: defaultdict[int, set[int]] = defaultdict(set)
     for event in recording.events:

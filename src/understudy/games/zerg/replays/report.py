@@ -84,7 +84,7 @@ class _Progress:
     def show(self, dispatcher: Dispatcher, *, last: bool = False) -> None:
         now = time.monotonic()
         done = dispatcher.settled
-        total = done + len(dispatcher.queue) + dispatcher.workers.running  # grows while files are being found
+        total = done + len(dispatcher.queue) + dispatcher.workers.running  # grows while more files are found
         if not total or (now < self._next and not last):
             return
         self._next = now + (0.1 if self._terminal else _LINE_SECONDS)

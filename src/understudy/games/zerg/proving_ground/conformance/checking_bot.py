@@ -1,4 +1,4 @@
-"""A bot on flat, empty ground that checks the game's rules through burnysc2, as a bot meets them."""
+"""Checks of the proving ground against burnysc2 and against the game's rules, in groups."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CheckingBot(BotAI):
         self._group = group
 
     async def on_start(self) -> None:
-        """One loop a step."""
+        """One loop per step."""
         self.client.game_step = 1
 
     async def on_step(self, iteration: int) -> None:
@@ -46,7 +46,7 @@ class CheckingBot(BotAI):
 
     @property
     def middle(self) -> Point2:
-        """Where everything is put."""
+        """The place where everything is created."""
         return self.game_info.map_center
 
     async def put(self, owner: Owner, kind: UnitTypeId, place: Point2 | None = None, count: int = 1) -> None:
@@ -54,7 +54,7 @@ class CheckingBot(BotAI):
         await self.client.debug_create_unit([(kind, count, place or self.middle, owner)])
 
     async def wait(self, loops: int) -> None:
-        """Let the game go on."""
+        """Let the game run for some loops."""
         self.client.game_step = loops
         await self._advance_steps(loops)
         self.client.game_step = 1
@@ -78,7 +78,7 @@ class CheckingBot(BotAI):
 
 
 class Bystander(BotAI):
-    """The other player: it gives its units no orders but to stand."""
+    """The other player: it orders its units only to hold position."""
 
     async def on_step(self, iteration: int) -> None:
         """Hold."""

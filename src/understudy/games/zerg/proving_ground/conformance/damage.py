@@ -11,7 +11,8 @@ from understudy.games.zerg.proving_ground.conformance.checking_bot import ENEMY,
 from understudy.games.zerg.proving_ground.conformance.report import Check
 from understudy.games.zerg.proving_ground.unit_data import unit_types
 
-# Units whose attack is not one weapon on one target, that need power, or which burnysc2's calculation leaves out.
+# Units whose attack is not one weapon on one target, units that need power, and units that burnysc2's calculation
+# leaves out.
 LEFT_OUT = {
     *("Zealot", "HellionTank", "Cyclone", "ThorAP", "Battlecruiser", "Carrier", "Interceptor", "Oracle", "WidowMine"),
     *("Baneling", "Roach", "Hydralisk", "LurkerMPBurrowed", "Mutalisk", "BroodLord", "Broodling", "LocustMP"),
@@ -33,7 +34,7 @@ def attackers() -> list[U]:
 
 
 async def damage_checks(stage: CheckingBot) -> AsyncIterator[Check]:
-    """Every pair, at no upgrades, and at the first level of all."""
+    """Every pair of units, without upgrades and with the first level of all."""
     await stage.client.debug_show_map()
     await stage.clear()
     for level in range(2):
@@ -47,7 +48,7 @@ async def damage_checks(stage: CheckingBot) -> AsyncIterator[Check]:
 
 
 async def _pair(stage: CheckingBot, attacker: U, defender: U, level: int) -> Check | None:
-    """One attack; None if this unit cannot attack that one, or kills it at once."""
+    """One attack; None if this unit cannot attack that one or kills it at once."""
     await stage.put(OWN, attacker)
     await stage.put(ENEMY, defender)
     await stage.wait(1)

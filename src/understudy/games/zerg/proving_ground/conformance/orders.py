@@ -12,7 +12,7 @@ from sc2.position import Point2
 from understudy.games.zerg.proving_ground.conformance.checking_bot import ENEMY, OWN, CheckingBot
 from understudy.games.zerg.proving_ground.conformance.report import Check
 
-# What stands where a command center is asked for: own unit, enemy unit, and whether the game allows it.
+# What is at the place of a command center: own unit, enemy unit, and whether the game allows it.
 PLACEMENTS: tuple[tuple[U | None, U | None, bool], ...] = (
     (U.OVERSEER, None, True),
     (U.MARINE, None, True),
@@ -67,7 +67,7 @@ async def placement_checks(stage: CheckingBot) -> AsyncIterator[Check]:
 
 
 async def pending_checks(stage: CheckingBot) -> AsyncIterator[Check]:
-    """What burnysc2 counts as pending, and when the price is taken."""
+    """What burnysc2 counts as pending, and when a price is paid."""
     while stage.minerals < 1000:
         await stage.client.debug_all_resources()
         await stage.wait(2)
@@ -124,7 +124,7 @@ async def upgrade_checks(stage: CheckingBot) -> AsyncIterator[Check]:
 
 
 async def ability_checks(stage: CheckingBot) -> AsyncIterator[Check]:
-    """Whether units are offered an ability now."""
+    """Whether an ability is offered to a unit now."""
     await stage.clear()
     for kind, ability, offered in OFFERED:
         await stage.put(OWN, kind)

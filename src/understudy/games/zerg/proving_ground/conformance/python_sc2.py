@@ -40,7 +40,7 @@ def _messages(output: str) -> set[str]:
 
 
 def _automatic(source: str, output: str) -> tuple[int, int]:
-    """Methods that begin with test_; those that are no numbered actions run before them, or nothing runs."""
+    """Methods that begin with test_. The others are numbered actions, or none ran after a failure."""
     methods = _methods(source)
     actions = [name for name in methods if "_actions" in name]
     passed = sum(message.startswith("Action test") for message in _messages(output))
@@ -65,14 +65,14 @@ def _names(node: ast.Assign) -> list[str]:
 
 
 def _upgrades(source: str, output: str) -> tuple[int, int]:
-    """Upgrades that the file began to research; when it finished, all were."""
+    """Upgrades that the file began to research; if it finished, all of them."""
     begun = len([message for message in _messages(output) if message.startswith("Spawning ")])
     done = "Action test 1 successful." in _messages(output)
     return begun if done else max(0, begun - 1), max(1, begun)
 
 
 def _damage(source: str, output: str) -> tuple[int, int]:
-    """Pairs of units times levels that the file goes through; it stops at the first that differs."""
+    """Pairs of units times levels that the file tests; it stops at the first difference."""
     sizes = {
         name: len(node.value.elts)
         for node in ast.walk(ast.parse(source))
@@ -88,7 +88,7 @@ def _battery(source: str, output: str) -> tuple[int, int]:
 
 
 def _examples(source: str, output: str) -> tuple[int, int]:
-    """Example bots; each has to live until the time limit."""
+    """Example bots; each must run until the time limit."""
     total = source.count('"bot_class_name":')
     ties = {message for message in _messages(output) if message.startswith("Result for player 1") and "Tie" in message}
     return min(len(ties), total), total

@@ -1,8 +1,8 @@
-"""Whether players of recorded games pay for a building when they order it, as in the simulation.
+"""Do players of recorded games pay for a building when they order it, as in the simulation?
 
-The tracker of a replay notes every 160 frames what a player has in the bank and what the things are worth that it has
-made, lost or begun. Together they grow as steadily as the income does, except while a price is paid for nothing that
-stands: from the order of a building to its placement. Then the price is missing from the books.
+Every 160 frames, the tracker of a replay notes what a player has in the bank, and the value of everything that it has
+made, lost or begun. Their sum grows steadily with the income, except while a price is paid and nothing exists yet:
+between the order of a building and its placement. During that time, the price is missing from the sum.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from understudy.games.zerg.proving_ground.rules import BUILD, rules
 from understudy.games.zerg.proving_ground.unit_data import kinds_by_id, unit_types
 
 BETWEEN_NOTES = 160  # frames
-LEAST_EXPECTED = 40.0  # minerals; less is not told from the income's own changes
-LEAST_NOTES = 3  # of a replay that is judged alone
+LEAST_EXPECTED = 40.0  # minerals; less cannot be distinguished from changes of the income
+LEAST_NOTES = 3  # of a replay that is judged separately
 LONGEST_WALK = 900  # frames
 SAME_PLACE = 1.6  # cells between an order's target and the building
 EARLY = 13_440  # frames, ten minutes; later large armies die between two notes
-WITHIN = 0.5  # of the whole price: nearer to all of it than to nothing
+WITHIN = 0.5  # of the price: closer to all of it than to nothing
 WITHIN_FOR_ALL = 0.1
 
 
@@ -42,7 +42,7 @@ class Walk(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """At one note: what is missing from the books, and what the rule says is missing."""
+    """At one note: the missing amount, and the amount that the rule predicts."""
 
     seen: float
     expected: float
@@ -50,14 +50,14 @@ class Missing(NamedTuple):
 
 @dataclass
 class Books:
-    """One player's bank and worth by frame, and its buildings on their way."""
+    """One player's bank and value by frame, and its buildings between order and placement."""
 
     worth: dict[int, float] = field(default_factory=dict)
     walks: list[Walk] = field(default_factory=list)
 
 
 def missing(books: Books) -> Iterator[Missing]:
-    """For every note with one before and after it: by how much it falls short of the middle between these two."""
+    """For every inner note: how far it lies below the mean of its two neighbours."""
     for frame, worth in books.worth.items():
         before, after = frame - BETWEEN_NOTES, frame + BETWEEN_NOTES
         if frame <= EARLY and before in books.worth and after in books.worth:
@@ -71,12 +71,12 @@ def _on_the_way(walks: Iterable[Walk], frame: int) -> float:
 
 
 def share_missing(notes: Iterable[Missing]) -> list[float]:
-    """The share of the price that is missing, at every note at which the rule says that something is."""
+    """The missing share of the price, at every note at which the rule predicts a missing amount."""
     return [note.seen / note.expected for note in notes if note.expected >= LEAST_EXPECTED]
 
 
 def replay_group(folder: Path) -> GroupReport:
-    """One check for each replay of the folder that shows enough, and one for all of them together."""
+    """One check for each replay of the folder with enough notes, and one for all of them together."""
     if find_spec("sc2reader") is None:
         raise SettingsError("Replays are read with sc2reader: pip install understudy[replays]")
     logging.getLogger("sc2reader").setLevel(logging.CRITICAL)
@@ -106,13 +106,13 @@ def replay_group(folder: Path) -> GroupReport:
 
 
 def read_books(file: Path) -> list[Books] | None:
-    """The books of every player; None if the file cannot be read with its orders."""
+    """The books of every player; None if the file or its orders cannot be read."""
     try:
         import sc2reader  # noqa: PLC0415 - only this command needs it
 
         replay = sc2reader.load_replay(str(file), load_level=4)
         return list(_books_of(replay).values())
-    except Exception:  # noqa: BLE001 - sc2reader raises anything on files that it does not know
+    except Exception:  # noqa: BLE001 - sc2reader raises any error on files that it does not know
         return None
 
 
@@ -140,7 +140,7 @@ def _books_of(replay: Any) -> dict[int, Books]:
 
 
 def prices() -> Mapping[str, float]:
-    """What the simulation takes for every building that a worker places, by name."""
+    """The price in the simulation of every building that a worker places, by name."""
     table, types = rules(), unit_types()
     workers = [number for number in kinds_by_id().values() if table["worker"][0][number]]
     built = {kind for worker in workers for kind in np.flatnonzero(table["how"][0][worker] == BUILD)}

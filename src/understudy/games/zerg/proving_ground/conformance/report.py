@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked; `detail` says what was seen."""
+    """One check; `detail` says what was observed."""
 
     name: str
     passed: bool
@@ -23,7 +23,7 @@ class GroupReport:
     passed: int = 0
     total: int = 0
     failures: list[Check] = field(default_factory=list)
-    remark: str = ""  # what was measured, for reports in which the count does not say it
+    remark: str = ""  # a measurement, for reports in which the count does not include it
 
     @classmethod
     def of(cls, name: str, checks: Iterable[Check]) -> GroupReport:

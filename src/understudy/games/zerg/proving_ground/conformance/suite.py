@@ -31,7 +31,7 @@ GROUPS: dict[str, Callable[[], Iterable[Check]]] = {
 
 
 def conform(groups: list[str], python_sc2: Path | None = None, replays: Path | None = None) -> int:
-    """Run these groups, or all, and print passed and total of each; the exit code is 1 if a check failed."""
+    """Run these groups, or all, and print passed and total checks of each; exit code 1 if a check failed."""
     reports = [_shown(GroupReport.of(name, GROUPS[name]())) for name in groups or GROUPS]
     if replays is not None:
         reports.append(_shown(replay_group(replays)))

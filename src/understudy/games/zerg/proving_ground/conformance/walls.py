@@ -23,7 +23,7 @@ MAPS = [
     *(f"Small-{number}" for number in range(10)),
     *(f"Four-{number}" for number in range(10)),
 ]
-MAIN_RAMP_POINTS = {2, 5}  # by which burnysc2 tells a main's ramp
+MAIN_RAMP_POINTS = {2, 5}  # the numbers of points by which burnysc2 recognises a main's ramp
 NATURAL_WITHIN = (23.0, 29.0)
 WAY_BETWEEN, WAY_ON_SMALL_MAPS = (158.0, 192.0), (140.0, 165.0)
 
@@ -42,7 +42,7 @@ def main_ramp(game_map: Map, start: Point) -> Ramp | None:
 
 
 def wall_positions(ramp: Ramp) -> Iterator[tuple[str, str, Point2 | None]]:
-    """Every standard wall position: what it is called, the building, and where."""
+    """Every standard wall position: its name, the building, and the place."""
     for number, place in enumerate(sorted(ramp.corner_depots)):
         yield f"corner depot {number + 1}", "SupplyDepot", place
     yield "depot in the middle", "SupplyDepot", ramp.depot_in_middle

@@ -43,7 +43,7 @@ ROUNDING = 1e-6  # more than the rounding error of a squared distance
 ARMOR_LOST, GUARD, RANGED = 2.0, 2.0, 2.0  # anti-armour missile; guardian shield, against weapons of this range
 ALIGNMENT, ARMORED, BLIND_REACH = 6.0, 4, 1.0
 BUILDING_BONUS = 64.0  # banelings: 80 against structures
-ZONE_RADIUS = 5.0  # of the only place that a liberator on the defensive hits
+ZONE_RADIUS = 5.0  # of the only area that a liberator in defender mode hits
 STIM_RATE, BROODLING_LOOPS, REACH_MARGIN = 1.5, 86, 0.05
 
 
@@ -63,7 +63,7 @@ def force_of(s: Any, r: Any, i: int, j: int, weapon: int) -> float:
 
 @kernel
 def weapon_for(s: Any, r: Any, i: int, j: int) -> int:
-    """The weapon that i uses against j: 0 against ground, 1 against air, -1 for none. A colossus is hit by both."""
+    """The weapon that i uses against j: 0 against ground, 1 against air, -1 for none. Both can hit a colossus."""
     k, weapon = s.kind[i], r.flying[s.kind[j]]
     if (k == ORACLE and not s.buffs[i] & (1 << BEAM)) or (k == LIBERATOR_AG and not in_zone(s, r, i, j)):
         return -1
@@ -209,7 +209,7 @@ def splash(s: Any, r: Any, w: Any, i: int, j: int, x: float, y: float, flying: i
 
 @kernel
 def burst(s: Any, r: Any, w: Any, i: int) -> None:
-    """A baneling explodes where it is, also out of its burrow."""
+    """A baneling explodes where it is, also while burrowed."""
     s.kind[i] = BANELING
     splash(s, r, w, i, -1, s.x[i], s.y[i], 0, 0)
     remove(s, r, i)

@@ -45,7 +45,7 @@ FIRST_LARVA = 240.0  # the timer of a new hatchery: its first larva comes soon
 
 @kernel
 def start_building(s: Any, t: Any, r: Any, i: int, kind: int, x: float, y: float) -> int:
-    """The builder is there: lay the foundation. The new structure's slot, or a negative ActionResult."""
+    """The builder has arrived: lay the foundation. Returns the new structure's slot, or a negative ActionResult."""
     p = s.owner[i]
     allowed = can_place(s, t, r, p, kind, x, y, True)
     if allowed != SUCCESS:
@@ -75,7 +75,7 @@ def build(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
         stay_and_build(s, r, i)
         return
     j = s.order_target[i, 0]
-    resumed = j >= 0 and s.owner[j] == s.owner[i]  # an SCV goes on with what another one began
+    resumed = j >= 0 and s.owner[j] == s.owner[i]  # an SCV continues what another one began
     if resumed and (not same(s, j, s.order_generation[i, 0]) or s.progress[j] >= 1.0):
         pop_order(s, i)
         return

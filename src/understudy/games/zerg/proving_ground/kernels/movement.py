@@ -17,15 +17,15 @@ from understudy.games.zerg.proving_ground.spells import ALIGNED, BOOSTED, FIELD_
 from understudy.games.zerg.proving_ground.state import AREAS, BUCKET, CELLS, COARSE, GATHER, RETURN, SLOTS, WIDE
 
 LARGEST = 0.625  # larger neighbours count with this radius
-LOOK_AGAIN, LOOKS = 40, 16  # loops before a waypoint is computed again, and over which the units are spread
+LOOK_AGAIN, LOOKS = 40, 16  # loops before a waypoint is computed again, and over which the units are distributed
 STIM_SPEED, BOOST, ALIGNED_SPEED = 1.5, 1.7, 0.6  # factors of the speed
 SAME_GOAL = 3.0  # a goal that moved by less keeps its waypoint
 SHORT = 0.1  # cells that a clear line may end before its goal
-DIAGONAL_WAY = 0.7071  # the least length of a way, as a share of its length along the axes
+DIAGONAL_WAY = 0.7071  # the smallest length of a path, as a share of its length along the axes
 AT_WAYPOINT = 0.6  # cells from a waypoint at which the next one is computed
-STRAIGHT_BELOW, LOOK_AHEAD = 1.5, 24.0  # no search of a way below this distance; no clear line is tried beyond that
+STRAIGHT_BELOW, LOOK_AHEAD = 1.5, 24.0  # no path search below this distance; no straight line is tried beyond that one
 PUSH_EVERY, PUSH_RESTING_EVERY = 4, 16  # loops between two pushes of a moving unit, and of one that stands
-SAME_PLACE, APART_X, APART_Y = 1e-8, 0.02, 0.01  # units closer than the root of this are pushed in this direction
+SAME_PLACE, APART_X, APART_Y = 1e-8, 0.02, 0.01  # units closer than its square root are pushed in this direction
 MASSIVE = 1 << 7
 PUSH = 0.6  # share of an overlap by which two units are moved apart at a time
 

@@ -137,7 +137,7 @@ def occupied(s: Any, r: Any, i: int) -> bool:
 
 @kernel
 def begin_merge(s: Any, i: int, queued: bool) -> int:
-    """Two templars become an archon; each is told so, and they find each other."""
+    """Two templars become an archon: both get the order, and they find each other."""
     if s.kind[i] not in (HIGH_TEMPLAR, DARK_TEMPLAR):
         return NOT_SUPPORTED
     if s.orders[i] > 0 and s.order[i, 0] == MERGE:
@@ -186,7 +186,7 @@ def move_or_work(s: Any, r: Any, p: int, i: int, order: int, j: int, x: float, y
         if not (order == ATTACK and armed and j >= 0):
             return NOT_SUPPORTED
     if order == STOP:
-        if changing(s, i) or (queued and s.orders[i] > 0):  # it ends the queue after the orders in it
+        if changing(s, i) or (queued and s.orders[i] > 0):  # it takes effect after the orders already in the queue
             return take(s, i, STOP, 0, -1, s.x[i], s.y[i], queued)
         clear_orders(s, i)
         return SUCCESS

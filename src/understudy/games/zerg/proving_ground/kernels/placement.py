@@ -53,7 +53,7 @@ def blocks_cell(s: Any, p: int, j: int, truth: bool) -> bool:
 
 @kernel
 def unit_in_the_way(s: Any, r: Any, p: int, cx: float, cy: float, half: float, truth: bool) -> bool:
-    """Whether a ground unit blocks a square: enemies that are seen, and own units that cannot move."""
+    """Whether a ground unit blocks a square: visible enemies, and own units that cannot move."""
     for j in range(s.top):
         k = s.kind[j]
         if not s.alive[j] or s.owner[j] >= NEUTRAL or r.structure[k] or r.flying[k] or s.carrier[j]:
@@ -82,7 +82,7 @@ def remembered_there(s: Any, r: Any, p: int, cx: float, cy: float, half: float) 
 def can_place(s: Any, t: Any, r: Any, p: int, kind: int, x: float, y: float, truth: bool) -> int:
     """SUCCESS, or the reason why a structure cannot stand there, as far as the player can know.
 
-    With `truth`, what the player cannot see counts too: so it is when the builder begins.
+    With `truth`, objects that the player cannot see count too; this is checked when the builder begins.
     """
     if r.gas[kind]:
         return SUCCESS if geyser_at(s, r, x, y) >= 0 else CANT_BUILD_HERE

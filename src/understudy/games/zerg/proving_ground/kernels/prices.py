@@ -1,4 +1,4 @@
-"""Prices: what is missing, paying, giving back."""
+"""Prices: checking, paying, refunding."""
 
 from __future__ import annotations
 

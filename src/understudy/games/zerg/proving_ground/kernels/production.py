@@ -35,13 +35,13 @@ ZONE_REACH = 10.0  # how far a liberator's zone may be
 MERGE_WITHIN = 1.2  # cells between two templars that merge
 EXIT_GAP, TWIN_GAP = 0.1, 0.3  # cells between a new unit and its building, and between a pair of zerglings
 CHRONO_RATE, MORPH_ENERGY = 1.5, 50.0
-FOOD_PAUSE = 8  # loops between two looks whether there is supply for what is next
+FOOD_PAUSE = 8  # loops between two checks whether there is enough supply for the next unit
 SOUTH = 4.7123889804  # radians: the side of a building where units leave it without a rally point
 
 
 @kernel
 def quick(s: Any, p: int) -> float:
-    """How many times as fast a player makes things: 1, or more with the debug switch."""
+    """The factor by which a player produces faster: 1, or more with the debug switch."""
     return FAST if s.cheats[p] & CHEAT_FAST else 1.0
 
 

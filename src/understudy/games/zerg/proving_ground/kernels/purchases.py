@@ -61,7 +61,7 @@ def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x:
         return CANT_BUILD_HERE
     again = not queued and s.orders[i] == 1 and s.order[i, 0] == BUILD_AT and s.argument[i, 0] == kind
     if again and s.order_x[i, 0] == snap(r, kind, x) and s.order_y[i, 0] == snap(r, kind, y):
-        return SUCCESS  # it is paid for already
+        return SUCCESS  # it is already paid for
     if queued and s.orders[i] >= QUEUE:
         return QUEUE_IS_FULL
     if not tech_met(s, r, p, kind):
@@ -88,7 +88,7 @@ def begin_building(s: Any, t: Any, r: Any, p: int, i: int, kind: int, j: int, x:
 
 @kernel
 def reserve(s: Any, r: Any, i: int, kind: int, j: int, x: float, y: float, queued: bool) -> int:
-    """Pay for a building and give the order to build it; the price of the orders that it replaces is returned."""
+    """Pay for a building and give the order to build it; the prices of the orders that it replaces are refunded."""
     minerals, vespene = r.minerals[s.kind[i], kind], r.vespene[s.kind[i], kind]
     paid = pay(s, s.owner[i], minerals, vespene)
     if paid != SUCCESS:

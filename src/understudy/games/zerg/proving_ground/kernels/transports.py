@@ -58,7 +58,7 @@ def may_board(s: Any, r: Any, i: int, j: int) -> int:
 
 @kernel
 def begin_transport(s: Any, r: Any, i: int, order: int, j: int, x: float, y: float, queued: bool) -> int:
-    """Load a unit, enter a transport, or let everybody out."""
+    """Load a unit, enter a transport, or unload all passengers."""
     if order == UNLOAD:
         if r.room[s.kind[i]] == 0:
             return NOT_SUPPORTED
@@ -80,7 +80,7 @@ def begin_transport(s: Any, r: Any, i: int, order: int, j: int, x: float, y: flo
 
 @kernel
 def nydus(s: Any, i: int) -> bool:
-    """Whether it is a way into the nydus network of its player; all share what is in it."""
+    """Whether the unit is an entrance to its player's nydus network; all entrances share their passengers."""
     return bool(s.kind[i] == NYDUS_NETWORK or s.kind[i] == NYDUS_WORM)
 
 
@@ -95,7 +95,7 @@ def aboard(s: Any, i: int, j: int) -> bool:
 
 @kernel
 def anybody_aboard(s: Any, i: int) -> bool:
-    """Whether anybody can leave at transport i."""
+    """Whether a passenger can leave at transport i."""
     if s.loaded[i] > 0:
         return True
     if nydus(s, i):
@@ -116,7 +116,7 @@ def board(s: Any, r: Any, i: int, j: int) -> None:
 
 @kernel
 def meet(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """One loop of an order to load or to enter: go to the other one, until one of them is inside."""
+    """One loop of an order to load or to enter: approach each other until one of them is inside."""
     j, loading = s.order_target[i, 0], s.order[i, 0] == LOAD
     known = same(s, j, s.order_generation[i, 0])
     if not known or may_board(s, r, j if loading else i, i if loading else j) != SUCCESS:
@@ -133,7 +133,7 @@ def meet(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def unload(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
-    """Go there, then let all passengers out onto walkable ground around the transport."""
+    """Go there, then unload all passengers onto walkable ground around the transport."""
     x, y = s.order_x[i, 0], s.order_y[i, 0]
     if r.speed[s.kind[i]] > 0.0 and length(x - s.x[i], y - s.y[i]) > THERE:
         go(s, t, r, w, i, x, y, 0.0)
@@ -154,7 +154,7 @@ def unload(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
 
 @kernel
 def begin_landing(s: Any, t: Any, r: Any, p: int, i: int, kind: int, x: float, y: float, queued: bool) -> int:
-    """Order a structure that moves to settle at a point."""
+    """Order a mobile structure to settle at a point."""
     if r.how[kind, s.kind[i]] != MORPH or r.speed[s.kind[i]] == 0.0:
         return NOT_SUPPORTED
     if x < 0.0 or can_place(s, t, r, p, kind, x, y, False) != SUCCESS:

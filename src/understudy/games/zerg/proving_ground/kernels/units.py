@@ -33,7 +33,7 @@ EDGE = 0.01  # cells: keeps rounding errors from adding a cell to a footprint
 XORSHIFT, MANTISSA = (13, 7, 17), 53  # of the random numbers: shifts, bits of a double
 FIRST_SHARE = 0.1  # of health and shields when construction begins
 STRUCTURE_ENERGY, UNIT_ENERGY = 50.0, 25.0  # at first
-LONG_AGO = -9999  # loop of the last hit of a unit that was never hit
+LONG_AGO = -9999  # stands for the last hit of a unit that was never hit
 TUMOR_CREEP = 10.0  # the creep radius that only tumours have
 
 
@@ -110,7 +110,7 @@ def spawn(s: Any, r: Any, kind: int, owner: int, x: float, y: float, progress: f
 
 @kernel
 def same(s: Any, i: int, generation: int) -> bool:
-    """Whether the slot still holds the unit that was meant."""
+    """Whether the slot still holds the same unit."""
     return i >= 0 and s.alive[i] == 1 and s.generation[i] == generation
 
 

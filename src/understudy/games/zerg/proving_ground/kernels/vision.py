@@ -1,4 +1,4 @@
-"""What players see, where creep is, what pylons power."""
+"""Visibility, creep, and the power of pylons."""
 
 # ruff: noqa: PLR0912, SIM102 - kernels pass plain numbers and leave early
 
@@ -54,7 +54,7 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
         reach = r.sight[k]
         if s.progress[i] < 1.0:
             reach = min(reach, UNFINISHED_SIGHT)
-        column, row = int(s.x[i]) // 2, int(s.y[i]) // 2  # units in the same cell see the same
+        column, row = int(s.x[i]) // 2, int(s.y[i]) // 2  # units in the same cell see the same cells
         if w.stamped[p, row, column] >= reach + FLYER * r.flying[k]:
             continue
         w.stamped[p, row, column] = int(reach) + FLYER * r.flying[k]

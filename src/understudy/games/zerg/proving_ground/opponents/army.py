@@ -1,4 +1,4 @@
-"""The army of a built-in opponent: gather, defend, attack, retreat."""
+"""The army of a built-in opponent: gathers, defends, attacks, retreats."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ HOME_RANGE = 14.0
 LOOPS_PER_MINUTE = 60 * LOOPS_PER_SECOND
 LATEST, REGROUP = 1.25, 4032  # times the first attack's earliest time; loops between two attacks, if the army is small
 LEAST, SMALL_SHARE = 4.0, 0.5  # supply; the share of the wanted army that sets out when it is time
-WEAK_SHARE, HUNT_AFTER = 0.125, 900  # enemy supply in sight for each of ours; loops without more of it
-SEARCH_PATIENCE = 1800  # loops at most on the way to one place
+WEAK_SHARE, HUNT_AFTER = 0.125, 900  # visible enemy supply per own supply; loops without more than that
+SEARCH_PATIENCE = 1800  # longest time in loops on the way to one place
 
 
 @cache
@@ -56,11 +56,11 @@ class OpponentArmy:
 
     @property
     def latest_start(self) -> int:
-        """The loop at which the first attack sets out, with whatever there is."""
+        """The loop at which the first attack sets out, whatever the army's size."""
         return round(self._earliest * LATEST)
 
     def _sets_out(self, strength: float) -> bool:
-        """Whether the army is large enough for now: the longer it has waited, the less it needs."""
+        """Whether the army is large enough to attack: the longer it has waited, the smaller it may be."""
         loop = self._game.loop
         if loop < self._earliest:
             return False
@@ -72,7 +72,7 @@ class OpponentArmy:
         return strength >= needed or self._game.supply(self._player)[0] > 185
 
     def command(self, mine: Any, kinds: Any, intruders: Any) -> None:
-        """Give the army its orders for now; `intruders` are the armed enemies at home, the nearest first."""
+        """Give the army its orders for this turn; `intruders` are the armed enemies at home, the nearest first."""
         tables, state = self._game.tables, self._game.state
         fighters = mine[(tables["army"][kinds] == 1) & (tables["speed"][kinds] > 0) & (state["alive"][mine] == 1)]
         if not len(fighters):
@@ -106,7 +106,7 @@ class OpponentArmy:
             self._game.order(self._player, int(slot), names.ATTACK, x=goal[0], y=goal[1])
 
     def _hunters(self, fighters: Any, strength: float) -> Any:
-        """Which fighters look for hidden structures: a third, all flyers first, when hardly anybody resists."""
+        """The fighters that search for hidden structures when there is little resistance: a third, flyers first."""
         state, tables = self._game.state, self._game.tables
         top = int(state["top"])
         enemies = ((state["seen"][self._player, :top] & state["alive"][:top]) == 1) & (
@@ -132,7 +132,7 @@ class OpponentArmy:
             self._game.order(self._player, int(slot), names.ATTACK, x=x, y=y)
 
     def intruders(self, mine: Any, kinds: Any) -> tuple[Any, Any]:
-        """Slots of the armed enemies in sight and at home, and how far from a structure each is, the nearest first."""
+        """Slots of the armed enemies in sight and at home, and their distances from a structure, the nearest first."""
         state, tables = self._game.state, self._game.tables
         top = int(state["top"])
         in_sight = (state["seen"][self._player, :top] & state["alive"][:top]).nonzero()[0]

@@ -135,7 +135,8 @@ PLANS: dict[int, dict[int, OpponentPlan]] = {
     },
 }
 
-# After its first attack every plan goes on: it grows as far as the difficulty allows, and gets units that hit flyers.
+# After its first attack every plan continues: it expands as far as the difficulty allows, and trains units that hit
+# flyers.
 LATE_GOALS: dict[int, tuple[tuple[str | int, int], ...]] = {
     ZERG: _goals(
         "SpawningPool:1 Hatchery:2 Drone:28 Extractor:2 RoachWarren:1 Lair:1 Queen:3 Hatchery:3 Drone:44 Extractor:4 HydraliskDen:1 Spire:1 59:1 56:1 Hatchery:4 Drone:66"

@@ -26,9 +26,9 @@ from understudy.games.zerg.starcraft import PROTOSS, RANDOM_BUILD, TERRAN, ZERG
 
 SUPPLY = {ZERG: "Overlord", TERRAN: "SupplyDepot", PROTOSS: "Pylon"}
 WORKERS_MIND = 9.0  # how near intruders are that workers fight
-ALARM, ALARM_PACE = 16, 32  # loops since a hit; loops between two turns while somebody attacks
+ALARM, ALARM_PACE = 16, 32  # loops since a hit; loops between two turns during an attack
 FIELD_WITHIN, GROUND_UP_TO = 10.0, 150.0
-SAVE_UP_TO = 500.0  # minerals; with more, the army is not kept waiting for a goal
+SAVE_UP_TO = 500.0  # minerals; with more, the army does not wait for a goal
 LATE = 2688  # loops after the latest time of the first attack
 DONE, SKIP, WAIT = "done", "skip", "wait"
 TOO_DEAR = (names.NOT_ENOUGH_MINERALS, names.NOT_ENOUGH_VESPENE, names.NOT_ENOUGH_FOOD)  # for every producer
@@ -69,7 +69,7 @@ class ScriptedPlayer:
         self._bases = sorted(game.map.bases, key=lambda base: float(np.hypot(*(np.array(base.center) - start))))
 
     def act(self) -> None:
-        """Act, if it is time to; an attack is answered sooner."""
+        """Act if it is time to; during an attack, turns come sooner."""
         loop = self._game.loop
         in_time = loop >= self._next
         if not in_time and not (loop >= self._next_alarm and self._attacked()):
@@ -91,7 +91,7 @@ class ScriptedPlayer:
         self._army.command(self._mine, self._kinds, intruders)
 
     def _attacked(self) -> bool:
-        """Whether something of the player's was hit just now."""
+        """Whether one of the player's units was just hit."""
         state = self._game.state
         top = int(state["top"])
         hit = (state["hit_at"][:top] >= self._game.loop - ALARM) & (state["owner"][:top] == self._player)
@@ -170,7 +170,7 @@ class ScriptedPlayer:
         return DONE if have + 1 >= wanted else SKIP
 
     def _dry_bases(self) -> int:
-        """How many townhalls have no minerals left."""
+        """The number of townhalls without minerals left."""
         state, tables = self._game.state, self._game.tables
         top = int(state["top"])
         halls = self._mine[tables["townhall"][self._kinds] == 1]
@@ -182,7 +182,7 @@ class ScriptedPlayer:
         return int((np.hypot(dx, dy).min(axis=1) > FIELD_WITHIN).sum())
 
     def _short_of(self, unit: int) -> bool:
-        """Whether the player lacks the money for it."""
+        """Whether the player cannot afford it."""
         return any(not self._can_pay(maker, unit) for maker, _ in producers(unit) if self._count[maker])
 
     def _can_pay(self, maker: int, unit: int) -> bool:
@@ -207,7 +207,7 @@ class ScriptedPlayer:
         return SKIP
 
     def _have(self, unit: int) -> bool:
-        """Order one more of this kind from any unit that can make it."""
+        """Order one more unit of this kind from any unit that can make it."""
         for maker, how in producers(unit):
             if not self._count[maker]:
                 continue
@@ -278,7 +278,7 @@ class ScriptedPlayer:
         late = LATE_ARMY[self._race] if self._game.loop >= self._late_at else ()
         army = [(kind(name), share) for name, share in dict((*late, *self._plan.army)).items()]
         army = [(unit, share) for unit, share in army if self._game.tech_met(self._player, unit)]
-        if self._game.supply(self._player)[0] > GROUND_UP_TO:  # room for what can hit flyers
+        if self._game.supply(self._player)[0] > GROUND_UP_TO:  # reserve supply for units that can hit flyers
             army = [(unit, share) for unit, share in army if block["damage"][unit, 1] > 0]
         for _ in range(self._skill.orders):
             shares = [(self._count[unit] * block["supply"][unit] / share, unit) for unit, share in army]
@@ -286,7 +286,7 @@ class ScriptedPlayer:
                 return
 
     def _inject(self) -> None:
-        """Queens inject larvae. It is the only spell that built-in opponents use."""
+        """Queens inject larvae, the only spell that built-in opponents use."""
         state = self._game.state
         if self._race != ZERG:
             return
