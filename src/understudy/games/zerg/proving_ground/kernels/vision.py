@@ -37,10 +37,11 @@ CREEP_GROWTH = 0.35  # cells every 32 loops
 @kernel
 def look(s: Any, t: Any, r: Any, w: Any) -> None:
     """Update the visibility grids and the lists of visible units."""
+    seen_before, seen_now = np.uint8(1), np.uint8(2)
     for p in range(2):
-        for y in range(SIZE):
-            for x in range(SIZE):
-                s.visibility[p, y, x] = min(s.visibility[p, y, x], 1)
+        cells = s.visibility[p].reshape(SIZE * SIZE)
+        for c in range(SIZE * SIZE):
+            cells[c] = min(cells[c], seen_before)
         if s.cheats[p] & CHEAT_MAP:
             s.visibility[p] = 2
     w.stamped[:] = 0
@@ -60,6 +61,7 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
         w.stamped[p, row, column] = int(reach) + FLYER * r.flying[k]
         cx, cy = 2 * column + 1, 2 * row + 1
         limit = TOP if r.flying[k] else min(TOP, int(t.height[int(s.y[i]), int(s.x[i])]) + HIGHER)
+        highest = np.uint8(limit)
         everything = limit == TOP or (reach <= ROOF and limit >= t.roof[row, column])
         for y in range(max(0, int(cy - reach)), min(SIZE, int(cy + reach) + 1)):
             dy = y + 0.5 - cy
@@ -71,8 +73,9 @@ def look(s: Any, t: Any, r: Any, w: Any) -> None:
             if everything:
                 s.visibility[p, y, left:right] = 2
                 continue
-            for x in range(left, right):
-                s.visibility[p, y, x] = 2 if t.height[y, x] <= limit else s.visibility[p, y, x]
+            shown, ground = s.visibility[p, y, left:right], t.height[y, left:right]  # small types: many cells at a time
+            for x in range(shown.size):
+                shown[x] = seen_now if ground[x] <= highest else shown[x]
     if s.areas:
         look_by_scans(s)
     for i in range(s.top):
