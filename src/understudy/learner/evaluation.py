@@ -1,7 +1,7 @@
-"""Is the new model really better? Published versions play the same games, and what they won is compared.
+"""Is the new model really better? Published versions play the same games, and the results are compared.
 
-A version is chosen when the one before it has been evaluated: the newest there is. It plays a fixed set of games, a few
-at a time, so that no job is long. Since every version plays the same games, versions are compared game by game.
+When a version has been evaluated, the newest version is next. It plays a fixed set of games, a few at a time, so that
+no job is long. Since every version plays the same games, versions are compared game by game.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from understudy.settings import EvaluationSettings
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How a version did, and whether it is better than the one evaluated before; intervals are of 95 %."""
+    """How a version did, and whether it is better than the version evaluated before it; intervals are 95 %."""
 
     version: int
     games: int
@@ -44,7 +44,7 @@ class Evaluation:
 
 
 class EvaluationJobs:
-    """Evaluates the versions of one run, by a function of the game: `evaluator(model, first, games)`."""
+    """Evaluates the versions of a run with a function of the game: `evaluator(model, first, games)`."""
 
     kind: Kind = "evaluate"
     looking = False
@@ -52,7 +52,7 @@ class EvaluationJobs:
     def __init__(
         self, settings: EvaluationSettings, store: ModelStore, ledger: JobLedger, gate: GateGames | None = None
     ) -> None:
-        """With `gate`, every second job compares the candidate of the gate with the champion."""
+        """With `gate`, every second job compares the gate's candidate with the champion."""
         self._gate = gate
         self._gates_turn = False
         self._settings = settings
@@ -60,9 +60,9 @@ class EvaluationJobs:
         self._ledger = ledger
         self._results = ledger.evaluations(settings.function)
         self._under_way: set[str] = {job.key for job in ledger.waiting_jobs() if job.kind == self.kind}
-        self._gone: set[int] = set()  # versions whose file was not kept long enough
+        self._gone: set[int] = set()  # versions whose file was pruned too early
         self._given_up = False
-        self._nothing_at: Signature | None = None  # the model beside which there was nothing to evaluate
+        self._nothing_at: Signature | None = None  # the model for which there was nothing to evaluate
         self.done = ledger.evaluations_done()
         self.set_aside = ledger.set_aside(self.kind)
         self.trouble: str | None = None
@@ -78,7 +78,7 @@ class EvaluationJobs:
         return compare(whole[-1], self._results[whole[-1]], whole[-2] if len(whole) > 1 else None, before)
 
     def look(self, *, idle: bool) -> list[Job]:
-        """The next few games of the version that is evaluated now; one job at a time."""
+        """The next few games of the version that is being evaluated; one job at a time."""
         if self._under_way or self._given_up:
             return []
         if (job := self._gates_job()) is not None:
@@ -101,14 +101,14 @@ class EvaluationJobs:
         return [Job(self.kind, key, name, self._settings.function, argument, *limits)]
 
     def _gates_job(self) -> Job | None:
-        """The gate's games, in every second turn, and whenever there is nothing else to play."""
+        """The gate's games: every second turn, and whenever there is nothing else to play."""
         if self._gate is None:
             return None
         self._gates_turn = not self._gates_turn or self._store.signature() == self._nothing_at
         return self._gate.next_job() if self._gates_turn else None
 
     def settle(self, outcome: JobOutcome) -> bool:
-        """Record results; False if the job is to be tried again."""
+        """Record results; False if the job should be tried again."""
         outcome, job = checked(outcome), outcome.job
         version, first = map(int, job.key.split(":"))
         if first >= FIRST and (outcome.result is not None or outcome.refusal is not None):
@@ -122,23 +122,23 @@ class EvaluationJobs:
             self.done += 1
             if job.function == self._settings.function:
                 self._results.setdefault(version, {}).update(enumerate(results, first))
-        elif outcome.refusal is not None:  # its file is no longer kept, or no longer readable
+        elif outcome.refusal is not None:  # its file is no longer kept or no longer readable
             self._gone.add(version)
         else:
             reason = outcome.failure or "It failed."
             if self._ledger.record_failure(job.kind, job.key, reason) < MOST_ATTEMPTS:
                 return False
             self.set_aside += 1
-            self._given_up = True  # the next version would end the same way
+            self._given_up = True  # the next version would fail the same way
             self.trouble = f"Evaluation was given up: {job.name} failed {MOST_ATTEMPTS} times. {reason}"
         self._under_way.discard(job.key)
         return True
 
     def close(self) -> None:
-        """Nothing is left to be done."""
+        """Nothing to do."""
 
     def _candidate(self) -> int | None:
-        """The version that is being evaluated, else the newest one unless it has been."""
+        """The version that is being evaluated; otherwise the newest one, unless it is already evaluated."""
         kept = set(self._store.kept_versions()) - self._gone
         begun = [version for version in self._results if version in kept and not self.is_whole(version)]
         newest = max(kept, default=None)
@@ -150,7 +150,7 @@ class EvaluationJobs:
 
 
 def checked(outcome: JobOutcome) -> JobOutcome:
-    """The outcome of an evaluation job; results that do not fit count as a failure of the evaluator."""
+    """The outcome of an evaluation job; invalid results count as a failure of the evaluator."""
     if outcome.result is not None:
         try:
             evaluation_results(outcome.result, int(outcome.job.argument["games"]))
@@ -162,17 +162,17 @@ def checked(outcome: JobOutcome) -> JobOutcome:
 def compare(
     version: int, results: Mapping[int, str], against: int | None = None, before: Mapping[int, str] | None = None
 ) -> Evaluation:
-    """What a version won, and the difference to another one on the games that both have played."""
+    """The win rate of a version, and the difference to another one on the games that both have played."""
     won, games = sum(result == "W" for result in results.values()), len(results)
     low, high = wilson(won, games)
     alone = Evaluation(version, games, won, won / games, low, high)
     both = sorted(results.keys() & before.keys()) if before else []
-    if against is None or before is None or len(both) < 2:  # a spread needs two
+    if against is None or before is None or len(both) < 2:  # an interval needs two games
         return alone
     gains = [(results[number] == "W") - (before[number] == "W") for number in both]
     mean = sum(gains) / len(gains)
     variance = sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)
-    # Where nothing differed, one game that did would be the most that can be excluded (rule of three).
+    # If no game differed, the 95 % bound is three differing games (rule of three).
     margin = max(Z95 * math.sqrt(variance / len(gains)), 3 / len(gains))
     verdict = "better" if mean > margin else "worse" if mean < -margin else "no difference shown"
     interval = max(mean - margin, -1.0), min(mean + margin, 1.0)

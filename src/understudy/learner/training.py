@@ -1,7 +1,7 @@
-"""Training jobs: a batch of games from the buffer into the next version of the model.
+"""Training: turns a batch of games from the buffer into the next version of the model.
 
-They are done in the learner process itself, which alone writes models. Training needs no protection from what it reads:
-games are checked when they are opened, their size is bounded, and no gradient step begins after the time limit.
+It runs in the learner process itself, the only one that writes models. It needs no protection from its input: games are
+checked when they are opened, their size is bounded, and no gradient step begins after the time limit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 _STALE_VERSIONS = 100
-_SEVERAL = 3  # games in a row that give no finite update: then it may be the model
+_SEVERAL = 3  # games in a row without a finite update; after that, the model itself may be at fault
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class _Tried:
 
 
 class Training:
-    """The model of one run and the games that wait for it."""
+    """The model of a run, and the games that wait for it."""
 
     def __init__(
         self, store: ModelStore, spool: Spool, settings: LearnerSettings, training: Mapping[str, Any] | None
@@ -61,7 +61,7 @@ class Training:
         self._store = store
         self._spool = spool
         self._settings = settings
-        self._training = dict(training or {})  # what the model is told once, and then has in its file
+        self._training = dict(training or {})  # settings that the model's file contains from now on
         self._model: LiveModel | None = None
         self._signature: Signature | None = None
         self._failures = 0
@@ -70,18 +70,18 @@ class Training:
         self._memory = ReplayMemory(settings.replay_games, settings.replay_bytes, settings.replay_versions)
         self.set_aside = 0
         self.broken = False
-        """The model cannot learn from any game; nothing is tried until there is another."""
+        """Whether the model cannot learn from any game; nothing is tried until there is another model."""
         self.trouble: str | None = None
-        """Why games are left where they are: the model is broken, or several in a row gave no finite update."""
+        """Why games are left in the buffer: the model is broken, or several games in a row gave no finite update."""
 
     @property
     def short_of_memory(self) -> bool:
-        """Whether there was not enough memory for any game of the last batch. They wait, and are tried again."""
+        """Whether there was not enough memory for any game of the last batch. They wait and are tried again."""
         return any(path.exists() for path in self._too_large)
 
     @property
     def version(self) -> int | None:
-        """The version that training goes on from."""
+        """The version from which training continues."""
         return None if self._model is None else self._model.version
 
     def short_memory(self, game_length: float) -> str | None:
@@ -89,11 +89,11 @@ class Training:
         return None if self._model is None else self._model.network.short_memory(game_length)
 
     def forget(self) -> None:
-        """Load the model again before the next batch: the store has been repaired."""
+        """Load the model again before the next batch, because the store has been repaired."""
         self._signature = None
 
     def refresh(self) -> bool:
-        """Work with the newest published model; False if there is none yet."""
+        """Use the newest published model; False if there is none yet."""
         signature = self._store.signature()
         if self._model is not None and signature == self._signature:
             return True
@@ -114,7 +114,7 @@ class Training:
         return True
 
     def _examine(self, model: LiveModel) -> None:
-        """Check a model that another process published; complaints about the previous one are dropped."""
+        """Check a model that another process published; problems of the previous one are cleared."""
         self._failures, self.trouble, self._suspects = 0, None, set()
         self._is_sound(model)
 
@@ -127,7 +127,7 @@ class Training:
 
     @property
     def worthwhile_games(self) -> int:
-        """How many games a batch should have; 1 before there is a model."""
+        """The number of games that a batch should have; 1 before there is a model."""
         if self._model is None:
             return 1
         trainer = self._model.trainer
@@ -135,14 +135,14 @@ class Training:
         return math.ceil(decisions * trainer.games / trainer.steps) if trainer.steps else 1
 
     def next_batch(self) -> list[WaitingGame]:
-        """The games to learn from next; they stay in the buffer until they have been."""
+        """The games to learn from next; they stay in the buffer until they were used."""
         assert self._model is not None
         settings = self._settings
         fixed = settings.min_batch_games or settings.batch_growth
         most = settings.batch_games if fixed else max(settings.batch_games, self.worthwhile_games)
         if self.trouble is None:
             return self._spool.next_batch(self._model.expected, most, settings.max_file_age, settings.batch_decisions)
-        self._spool.scan(newest_first=True)  # what has come since may be good
+        self._spool.scan(newest_first=True)  # newer games may be usable
         batch = self._spool.next_batch(self._model.expected, settings.batch_games, settings.max_file_age)
         return [] if self._suspects.issuperset(game.path.name for game in batch) else batch
 
@@ -154,9 +154,9 @@ class Training:
         published: Callable[[Trained], None],
         refused: Callable[[str], None],
     ) -> None:
-        """Train on a batch and publish. Of games that cannot be trained on, the others are learned all the same.
+        """Train on a batch and publish. If some games cannot be trained on, the others still are.
 
-        If none can be, the model may be to blame: then they stay where they are.
+        If no game can be trained on, the model may be at fault; then all of them stay in the buffer.
         """
         assert self._model is not None
         tried = _Tried()
@@ -189,11 +189,11 @@ class Training:
         interrupted: Callable[[], bool],
         published: Callable[[Trained], None],
     ) -> None:
-        """Train on a batch; where its update is not finite, on its halves. A model that cannot learn ends it."""
+        """Train on a batch; if its update is not finite, on its halves. Stops if the model itself cannot learn."""
         start = time.perf_counter()
         deadline = time.monotonic() + self._settings.batch_seconds
         episodes, trainer = [game.episode for game in batch], model.trainer
-        # Seeded by the count of updates, as minibatches are.
+        # Seeded by the number of updates, as minibatches are.
         rng = np.random.default_rng([trainer.seed, trainer.updates])
         replayed = self._memory.draw(self._settings.replay_share * sum(map(len, episodes)), model.version, rng)
         try:
@@ -242,7 +242,7 @@ class Training:
         try:
             model.publish(self._store, publisher="learner", consumed=[game.record for game in batch], stats=facts)
         except AlreadyLearned as error:
-            logger.warning("%s The others are learned with the next batch.", error)
+            logger.warning("%s The other games are learned with the next batch.", error)
             model.adopt(model.base)
             return False
         except (ModelError, OSError, RunDirError):
@@ -253,6 +253,6 @@ class Training:
 
 
 def _versions_behind(version: int, batch: Sequence[WaitingGame]) -> float:
-    """How many versions ago the games were played, on average; 0 where they do not say."""
+    """By how many versions the games are behind, on average; 0 if they do not say."""
     behind = [version - (game.episode.meta.model_version or version) for game in batch]
     return sum(behind) / len(behind)

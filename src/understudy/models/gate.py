@@ -45,7 +45,7 @@ _BEGINNING_SECONDS = 60.0  # a bot needs some time between its assignment and it
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPair:
-    """Which versions may play simulated games for a contest."""
+    """The two versions that may play simulated games for a contest."""
 
     contest: int
     candidate: int
@@ -53,14 +53,14 @@ class SimulatedPair:
 
 
 Check = Callable[[int, int], str | None]
-"""Looks at (version, champion); a reason to refuse the version before it plays, or None."""
+"""Checks (version, champion); returns a reason to refuse the version before it plays, or None."""
 
 
 class Gate(GateOnDisk):
-    """The gate of one run, for one process of it."""
+    """The gate of a run, as used by one process."""
 
     def use(self, settings: GateSettings) -> GateState | None:
-        """Work by these settings from now on; None while there is no model."""
+        """Use these settings from now on; None while there is no model."""
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
             head = table.head_of(db)
@@ -78,7 +78,7 @@ class Gate(GateOnDisk):
         return self._change(change)
 
     def unfinished(self) -> list[str]:
-        """The games that have no result yet, without those that have just begun."""
+        """The games without a result, except those that have just begun."""
         now = time.time()
         with GateLedger(self._path) as ledger:
             return ledger.unfinished(now - _BEGINNING_SECONDS, now + _BEGINNING_SECONDS)
@@ -122,7 +122,7 @@ class Gate(GateOnDisk):
         self._change(change)
 
     def record_block(self, contest: int, block: PlayedBlock, champion: int, candidate: int) -> bool:
-        """Take in a block that these versions played elsewhere; False if it is known, or that contest is over."""
+        """Record a block that these versions played elsewhere; False if it is known, or that contest is over."""
         taken = False
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
@@ -158,7 +158,7 @@ class Gate(GateOnDisk):
         return found
 
     def record_simulated(self, played: SimulatedPair, first: int, differences: Sequence[float]) -> None:
-        """Take in simulated games that both played: candidate minus champion. A game counts once."""
+        """Record simulated games that both played: candidate minus champion. A game counts once."""
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
             new = table.add_simulated(db, played.contest, played.candidate, played.champion, first, differences)
@@ -172,9 +172,9 @@ class Gate(GateOnDisk):
         self._change(change)
 
     def appoint(self, check: Check | None = None) -> int | None:
-        """Make the newest version the challenger if one is wanted and it has learned enough; return the challenger.
+        """Make the newest version the challenger if one is wanted and it has learned enough; returns the challenger.
 
-        `check(version, champion)` looks at it first, and may refuse it by a reason.
+        `check(version, champion)` checks it first, and may return a reason to refuse it.
         """
         found = self._candidate() if check is not None else None
         refusal = None if found is None or check is None else check(*found)
@@ -188,7 +188,7 @@ class Gate(GateOnDisk):
                 sentence = f"Candidate {head} was refused before it played a game: {refusal}."
                 return refused_unplayed(state, head, table.add_event(db, "unplayed", head, state.champion, sentence))
             if check is not None and found != (head, state.champion):
-                return state  # another version has come meanwhile: it is looked at the next time
+                return state  # a newer version was published meanwhile and is checked next time
             return appointed(state, head, learned)
 
         state = self._change(change)
@@ -208,7 +208,7 @@ class Gate(GateOnDisk):
     # ---- by hand ----------------------------------------------------------------------------------------------------
 
     def promote(self, version: int, by: str) -> GateState:
-        """Make a version the champion, because somebody says so."""
+        """Make a version the champion, by request."""
         self._store.load_version(version)
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
@@ -220,20 +220,18 @@ class Gate(GateOnDisk):
         return required(self._change(change))
 
     def demote(self, by: str) -> GateState:
-        """Take the line off, because somebody says so: it begins again from the champion."""
+        """Take the line off stage, by request; it restarts from the champion."""
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
             state = required(state)
             head = table.head_of(db)
-            sentence = (
-                f"The line (version {head}) was taken off by {by}; it begins again from version {state.champion}."
-            )
+            sentence = f"The line (version {head}) was taken off by {by}; it restarts from version {state.champion}."
             return taken_off(state, table.add_event(db, "demoted", head, state.champion, sentence))
 
         return required(self._change(change))
 
     def pin(self, version: int, by: str) -> None:
-        """Keep a version for good."""
+        """Keep a version permanently."""
         self._store.load_version(version)
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
@@ -250,7 +248,7 @@ class Gate(GateOnDisk):
         self._change(change)
 
     def unpin(self, version: int, by: str) -> bool:
-        """Let a version be pruned that somebody pinned; False if nobody did."""
+        """Allow a version to be pruned that somebody pinned; False if it was not pinned."""
         was_pinned = False
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
@@ -265,7 +263,7 @@ class Gate(GateOnDisk):
         return was_pinned
 
     def went_back(self, version: int, head: int, by: str) -> None:
-        """Take note that somebody rolled back to a version: published again as `head`, it is the champion."""
+        """Record a rollback to a version: published again as `head`, it is the champion."""
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
             if state is None or state.settings.mode == "off":

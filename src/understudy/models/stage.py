@@ -1,6 +1,7 @@
-"""Which model a bot plays each game with, and how the gate gets to know the result.
+"""Which model a bot plays each game with, and how the gate learns the result.
 
-Nothing here raises into a game: while the ledger cannot be used, the bot plays what it would load without a gate.
+No error here is raised into a game: while the ledger cannot be used, the bot plays the model that it would load without
+a gate.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from understudy.settings import GateSettings, Settings, StorageSettings
 logger = logging.getLogger(__name__)
 
 _CRASHED = Played(score("", crashed=True), -math.inf)
-_LOOK_EVERY = 10  # games, between two looks for games whose bot has died
-_NO_RESULT = "Unknown"  # of a game whose bot died
+_LOOK_EVERY = 10  # games between two searches for games of dead bots
+_NO_RESULT = "Unknown"  # the result of a game whose bot died
 
 
 class Stage:
-    """The gate, as one bot sees it. `settings` other than the defaults change the gate of the run."""
+    """The gate, as one bot uses it. `settings` that differ from the defaults change the gate of the run."""
 
     def __init__(
         self, run: RunDir, store: ModelStore, settings: Settings | None, chance: random.Random | None = None
@@ -48,7 +49,7 @@ class Stage:
     def model_for(self, meta: EpisodeMeta, line: LiveModel, *, counts: bool) -> LiveModel:
         """The model that plays this game: the line, or another version.
 
-        A game that does not count (`counts`) takes no part in a comparison; it is played with what is on stage.
+        A game that does not count (`counts`) takes no part in a comparison; the version on stage plays it.
         """
         try:
             if counts:
@@ -68,13 +69,13 @@ class Stage:
             return line
 
     def report(self, episode: Episode) -> None:
-        """Give the result of a game to the gate. A second report of a game changes nothing."""
+        """Report the result of a game to the gate. A second report of the same game changes nothing."""
         meta = episode.meta
         worth, reward = score(meta.result, truncated=meta.truncated), float(episode.rewards.sum())
         self._gate.record(meta.id, Played(worth, reward, cut=meta.truncated and score(meta.result) is None))
 
     def report_unusable(self, game: str, result: str) -> None:
-        """Give the result of a game that cannot be learned from: a model that breaks its games must not profit."""
+        """Report the result of a game that cannot be learned from: a model that breaks its games must not profit."""
         self._report(game, Played(score(result), -math.inf))
 
     def report_left(self, game: str) -> None:
@@ -95,14 +96,14 @@ class Stage:
         if self._games % _LOOK_EVERY == 0:
             for game in self._gate.unfinished():
                 journal = self._run.live / f"{game}.journal"
-                if journal.exists():  # of a dead bot, or of one that still plays: then it stays
+                if journal.exists():  # of a dead bot, or of one that still plays; then it is kept
                     salvage(journal, self._run.buffer, self._run.rejected, self._storage)
                 if not journal.exists():
                     self._gate.record(game, self._ending(game))
         self._games += 1
 
     def _ending(self, game: str) -> Played:
-        """How a game ended whose bot died before it reported. The name of its file has the result, if there was one."""
+        """How a game ended whose bot died before reporting it. If there was a result, it is in the file's name."""
         for folder in (self._run.buffer, self._run.archive):
             for path in folder.glob(f"game_*_{game}.npz"):
                 result = path.name.split("_")[3]
@@ -111,7 +112,7 @@ class Stage:
         return _CRASHED
 
     def _refusal(self, line: LiveModel, version: int, champion: int) -> str | None:
-        """Why recorded games speak against a version that wants to be challenger; None if they do not."""
+        """The reason in recorded games to refuse a version that wants to be challenger; None if there is none."""
         try:
             ours, theirs = (
                 LiveModel(fitted(self._store.load_version(number), line.base)) for number in (version, champion)
@@ -129,7 +130,7 @@ class Stage:
         if version == line.version:
             return line
         if self._other is None or version is None or self._other.version != version:
-            state = fitted(self._load(version), line.base)  # a version from before the bot changed its features
+            state = fitted(self._load(version), line.base)  # a version from before a change of the bot's features
             if self._other is None or self._other.base.spec != state.spec:
                 self._other = LiveModel(state)
             else:
@@ -139,5 +140,5 @@ class Stage:
     def _load(self, version: int | None) -> ModelState:
         try:
             return read_model(self._store.model) if version is None else self._store.load_version(version)
-        except ModelMissing:  # somebody has removed the file of the version
+        except ModelMissing:  # the file of the version was removed
             return read_model(self._store.model)

@@ -2,14 +2,15 @@
 
 Publishing, under a lock between processes:
 
-1. `versions/000124.npz` is written, whole.
+1. `versions/000124.npz` is written completely.
 2. The ledger records version 124 together with the games it consumed: this is the moment of publication.
 3. `rl_agent_model.npz` is replaced.
 
-A publisher killed before 2 has published nothing; after 2, the next process that opens the store does step 3.
+A publisher that is killed before step 2 has published nothing; after step 2, the next process that opens the store does
+step 3.
 
 While the gate keeps the learner's line off the stage, `rl_agent_model.npz` is the champion, and step 3 replaces
-`rl_agent_model.line.npz` in its place. That file exists only then. A model that a person copies over the champion is
+`rl_agent_model.line.npz` instead. That file exists only then. A model that a person copies over the champion is
 published as the newest version (`take_in_stage`), and the gate makes it the champion.
 """
 
@@ -38,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 
 class ModelStore(ModelFiles):
-    """The models of one run. Any number of processes may read; publishers exclude one another."""
+    """The models of a run. Any number of processes may read; only one at a time may publish."""
 
     def __init__(self, model: Path, ledger: Path, *, keep: int = 20) -> None:
         super().__init__(model)
@@ -48,7 +49,7 @@ class ModelStore(ModelFiles):
         self._turn_path = model.parent / "online.lock"
         self._keep = keep
         self._checked: Signature | None = None
-        """Of the newest model when it was last seen to be this run's own."""
+        """The newest model's signature when it was last known to be this run's."""
 
     @property
     def stage_changed(self) -> bool:
@@ -56,7 +57,7 @@ class ModelStore(ModelFiles):
         return self.separate and not self._staged.looks_unchanged()
 
     def create(self, state: ModelState) -> ModelState:
-        """Publish a run's first model, unless somebody was quicker: the model that is there is returned."""
+        """Publish a run's first model, unless another process was faster; then its model is returned."""
         with self._publishing() as ledger:
             head = self._head(ledger)
             if head is not None:
@@ -91,7 +92,7 @@ class ModelStore(ModelFiles):
             return self._put(ledger, new, consumed, stats, outcome)
 
     def change_names(self, changed: ModelState, base: ModelState, report: str) -> ModelState:
-        """Publish `base` with other features or actions. A head that has moved since is changed in the same way."""
+        """Publish `base` with other features or actions. If the head has moved since, it is changed in the same way."""
         with self._publishing() as ledger:
             head = self._head(ledger) or base
             if head.version != base.version:
@@ -100,10 +101,10 @@ class ModelStore(ModelFiles):
             return self._put(ledger, new, stats={"names": report})
 
     def turn(self, timeout: float) -> AbstractContextManager[bool]:
-        """A turn at training, for trainers that can wait for one another; what is trained then needs no merging.
+        """A turn at training, for trainers that can wait for each other; updates then need no merging.
 
-        Begin from the head within it, and publish before it ends. False if others held the lock for `timeout` seconds,
-        or if there can be no lock here: train all the same, publishing merges.
+        Start from the head inside it, and publish before it ends. False if others held the lock for `timeout` seconds,
+        or if locks do not work here; train anyway, because publishing merges.
         """
         return turn(self._turn_path, timeout)
 
@@ -117,11 +118,11 @@ class ModelStore(ModelFiles):
         stats: Mapping[str, Any],
         withdrawn: Callable[[], Sequence[str]] = tuple,
     ) -> ModelState:
-        """Publish a version that another machine made of `base`, under its own number if that is free.
+        """Publish a version that another machine made of `base`, under the same number if that is free.
 
-        If the head is not `unchanged`, the local version that equals `base`, the update is merged into it; `merged` in
-        the version's statistics tells. Without a base the head is replaced, and the games that `withdrawn` returns are
-        no longer learned: what was learned from them goes with the head.
+        If the head is not `unchanged`, the local version equal to `base`, the update is merged into it; `merged` in the
+        version's statistics says so. Without a base, the head is replaced, and the games that `withdrawn` returns no
+        longer count as learned from: what was learned from them is lost with the head.
         """
         with self._publishing() as ledger:
             head = self._head(ledger)
@@ -136,7 +137,7 @@ class ModelStore(ModelFiles):
             return self._put(ledger, new, stats={**stats, "merged": merged}, withdrawn=withdrawn())
 
     def rollback(self, version: int, *, publisher: str = "rollback") -> ModelState:
-        """Publish an earlier version again, under a new number; what came after it stays in the history."""
+        """Publish an earlier version again, under a new number; later versions stay in the history."""
         with self._publishing() as ledger:
             head = self._head(ledger)
             old = self._fitting(version, head)
@@ -146,10 +147,10 @@ class ModelStore(ModelFiles):
             return self._put(ledger, new, stats={"rolled_back_to": version})
 
     def average(self, count: int, *, publisher: str = "average") -> tuple[ModelState, int]:
-        """Publish the mean of the newest weights and of those they came from, `count` versions or all that are kept.
+        """Publish the mean of the newest weights and their predecessors: `count` versions, or all that are kept.
 
-        Returns the new head, and of how many versions it is the mean. An update leaves a policy that its own games have
-        pushed somewhere; in the mean of several updates these pushes cancel in part.
+        Returns the new head, and the number of versions in the mean. Each update moves the policy partly by the noise
+        of its own games; in the mean of several updates, this noise partly cancels.
         """
         with self._publishing() as ledger:
             head = self._head(ledger)
@@ -166,9 +167,9 @@ class ModelStore(ModelFiles):
             return self._put(ledger, new, stats={"average_of": len(line)}), len(line)
 
     def restart(self, version: int, event: int) -> ModelState:
-        """Publish an earlier version again as the newest, once for each event of the gate, however often it is asked.
+        """Publish an earlier version again as the newest, once for each event of the gate, however often it is called.
 
-        What is trained further begins from it; what came between stays in the history.
+        Training continues from it; the versions in between stay in the history.
         """
         with self._publishing() as ledger:
             head = self._head(ledger)
@@ -177,15 +178,15 @@ class ModelStore(ModelFiles):
                     return head or self.load_version(known.version)
             old = self._fitting(version, head)
             new = dataclasses.replace(old, version=(ledger.head() or 0) + 1, parent=version, publisher="gate")
-            if head is not None:  # settings and names are not what was wrong with the line
+            if head is not None:  # settings and names were not the problem of the line
                 new = dataclasses.replace(new, training=head.training, features=new.features or head.features)
             return self._put(ledger, new, stats={"rolled_back_to": version, "gate_event": event})
 
     def keep_version(self, made: ModelState, *, publisher: str) -> int:
-        """Keep a model of another machine beside the versions of this run, and return the number it has here.
+        """Keep a model of another machine beside the versions of this run, and return its number here.
 
-        Under its own number if that is free, else under a lower one. Only where all are taken does it come after the
-        newest version, which is published again to stay the newest.
+        It keeps its number if that is free, else it gets a lower one. If all lower numbers are taken, it comes after
+        the newest version, which is published again to stay the newest.
         """
         with self._publishing() as ledger:
             head = self._head(ledger)
@@ -200,7 +201,7 @@ class ModelStore(ModelFiles):
             return number
 
     def put_on_stage(self, version: int) -> None:
-        """Make bots load a version while the line is trained further, apart from it."""
+        """Make bots load this version, while the line is trained separately."""
         with self._publishing() as ledger:
             head = self._head(ledger)
             content = to_bytes(self._fitting(version, head))
@@ -220,9 +221,9 @@ class ModelStore(ModelFiles):
                     remove_if_there(self.line)
 
     def take_in_stage(self, champion: int) -> ModelState | None:
-        """Publish a model that somebody copied over the one on stage as the newest version; None if nobody did.
+        """If somebody copied a model over the one on stage, publish it as the newest version; otherwise None.
 
-        A file that is missing or cannot be used gives way to the champion; it is kept under another name.
+        If the file is missing or unusable, the champion replaces it; an unusable file is renamed.
         """
         if not self.stage_changed:
             return None
@@ -238,12 +239,12 @@ class ModelStore(ModelFiles):
             return self._put(ledger, new)
 
     def recover(self) -> ModelState | None:
-        """Finish what a killed publisher began, take in a model put there by hand, and return the head."""
+        """Complete what a killed publisher began, publish a model that a person put there, and return the head."""
         with self._publishing() as ledger:
             return self._head(ledger)
 
     def _fitting(self, version: int, head: ModelState | None) -> ModelState:
-        """A kept version, with the features and actions of the head."""
+        """A kept version, converted to the features and actions of the head."""
         old = self.load_version(version)
         return old if head is None else fitted(old, head)
 
@@ -273,7 +274,7 @@ class ModelStore(ModelFiles):
         return state
 
     def _head(self, ledger: Ledger) -> ModelState | None:
-        """The published model; file and ledger are made to agree if a kill, or somebody's hand, left them apart."""
+        """The published model. If a kill or a person left file and ledger different, they are made to agree."""
         recorded = ledger.head()
         try:
             found = read_model(self.newest)
@@ -282,14 +283,14 @@ class ModelStore(ModelFiles):
             if isinstance(trouble, ModelDamaged):
                 logger.warning("%s", trouble)
         if found is not None:
-            if recorded is None:  # the models came without their ledger
+            if recorded is None:  # the models were copied without their ledger
                 return self._put(ledger, dataclasses.replace(found, publisher="adopted"))
             finished = ledger.placed() == recorded
             if found.version == recorded and not self._is_of_another_run(found):
                 if not finished:
                     ledger.record_placed(recorded)
                 return found
-            # A publisher that was killed before it had replaced the file left the version before.
+            # A publisher was killed before it replaced the file, which still has the previous version.
             just_before = found.version in [version.version for version in ledger.versions(newest=2)]
             if found.version == recorded or finished or not just_before:
                 logger.warning(
@@ -304,7 +305,7 @@ class ModelStore(ModelFiles):
         return None if recorded is None else self._restore(ledger, recorded)
 
     def _is_of_another_run(self, found: ModelState) -> bool:
-        """Whether the newest model, under a number that this run knows, is not what this run published under it."""
+        """Whether the newest model has a known number but differs from what this run published under it."""
         signature = self.signature()
         if signature == self._checked:
             return False
@@ -318,7 +319,7 @@ class ModelStore(ModelFiles):
         return other
 
     def _restore(self, ledger: Ledger, recorded: int) -> ModelState | None:
-        """Put back the newest version at or before `recorded` that can be read; files after it were never published."""
+        """Restore the newest readable version up to `recorded`; files after that were never published."""
         for version in reversed(self.kept_versions()):
             if version > recorded:
                 continue
@@ -328,7 +329,7 @@ class ModelStore(ModelFiles):
                 continue
             if version < recorded:
                 logger.warning(
-                    "Version %d is lost; version %d takes its place as version %d.", recorded, version, recorded + 1
+                    "Version %d is lost; version %d replaces it as version %d.", recorded, version, recorded + 1
                 )
                 return self._put(
                     ledger, dataclasses.replace(state, version=recorded + 1, parent=version, publisher="restored")

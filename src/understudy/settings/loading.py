@@ -101,7 +101,7 @@ def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str
     if file is None and not os.path.lexists(path):  # a link to nowhere is an error
         return
     try:
-        text = path.read_text(encoding="utf-8-sig")  # Windows editors add a mark
+        text = path.read_text(encoding="utf-8-sig")  # Windows editors may start the file with a byte order mark
         document = tomllib.loads(text)
     except FileNotFoundError:
         link = f": it is a link to {path.readlink()}" if path.is_symlink() else ""
