@@ -101,6 +101,9 @@ def test_two_bots_at_once_play_most_games_with_the_champion_while_the_line_does_
     of_line, control = roles[60:].count("line"), roles[60:].count("control")
     assert of_line >= 15
     assert of_line <= 0.4 * (of_line + control)
+    report = gate_report(run.place.ledger)
+    assert report is not None
+    assert report.sentence.endswith("because the line's last games went worse than its own.")
 
 
 def test_opponents_that_are_never_met_twice(tmp_path: Path) -> None:

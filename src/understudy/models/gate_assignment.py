@@ -6,9 +6,9 @@ import math
 import random
 import sqlite3
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from understudy.ledger import gate as table
 from understudy.models.contest import Contest, Stage, block_size
@@ -41,7 +41,7 @@ def assigned(
     state = with_contest(state, head)
     if state.contest is None or (state.stage == "line" and head == state.line_from):
         return on_stage, state
-    line, control = _last_games(db) if state.stage == "line" else ([], [])
+    line, control = ([], []) if state.stage != "line" else last_games(lambda *asked: db.execute(*asked).fetchall())
     worse = went_worse(line)
     if is_behind(line, control) and chance.random() < REST:
         table.add_game(db, game, table.NO_BLOCK, "control", state.champion)
@@ -66,12 +66,12 @@ def games_of_block(settings: GateSettings, stage: Stage, contest: Contest, worse
     return _CAREFUL_BLOCK
 
 
-def _last_games(db: sqlite3.Connection) -> tuple[list[float], list[float]]:
+def last_games(query: Callable[[str, tuple[str, int]], list[Any]]) -> tuple[list[float], list[float]]:
     """What the last games of the line and of its control were worth, newest first."""
     # In the order of assignment, because a clock may be set back.
-    query = "SELECT score, reward FROM gate_games WHERE role = ? AND finished IS NOT NULL ORDER BY rowid DESC LIMIT ?"
-    line = db.execute(query, ("line", _RECENT + _BEFORE)).fetchall()
-    values = _values([*line, *db.execute(query, ("control", _CONTROL)).fetchall()])
+    newest = "SELECT score, reward FROM gate_games WHERE role = ? AND finished IS NOT NULL ORDER BY rowid DESC LIMIT ?"
+    line = query(newest, ("line", _RECENT + _BEFORE))
+    values = _values([*line, *query(newest, ("control", _CONTROL))])
     return values[: len(line)], values[len(line) :]
 
 

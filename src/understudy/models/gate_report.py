@@ -13,11 +13,13 @@ from typing import Any
 from understudy.ledger.gate import Event, GateLedger
 from understudy.ledger.gate_proof import compared_by_results, contest_won
 from understudy.models.contest import Contest, Mode
+from understudy.models.gate_assignment import is_behind, last_games
 from understudy.models.gate_sentence import Comparisons, Proof, gate_sentence
 from understudy.models.gate_state import GateState, state_from
 from understudy.models.gate_warnings import uninformative_games
 
 _SHOWN_COMPARISONS = 1000  # the newest ones, from which an interval is computed
+_WARY = " The champion plays most games now, because the line's last games went worse than its own."
 HARM = ("demoted", "refused")  # the events that mean that the line was worse
 
 
@@ -105,7 +107,10 @@ def report_of(ledger: GateLedger) -> GateReport | None:
     waiting = _waiting(ledger, state)
     proof = _proof(ledger, state)
     report = _report(state, head, differences, evidence, proof, ledger.pins(), ledger.events(50), waiting)
-    return report if report.mode == "off" else dataclasses.replace(report, blind=uninformative_games(ledger))
+    if report.mode == "off":
+        return report
+    wary = _WARY if state.stage == "line" and is_behind(*last_games(ledger.query)) else ""
+    return dataclasses.replace(report, sentence=report.sentence + wary, blind=uninformative_games(ledger))
 
 
 def _waiting(ledger: GateLedger, state: GateState) -> int:
