@@ -61,7 +61,6 @@ OPEN_TO_GAMES = {
     *("errors", "extras", "settings", "flags", "rundir", "agent", "sc2"),
     *("files", "games", "numba_cache", "ledger", "acting", "networks", "experience", "learning", "models", "machine"),
     *("jobs.queue", "jobs.dispatch"),  # background work of a game
-    "check.arena",  # `understudy match` plays runs of any game
     *("learner.process", "learner.reports", "learner.last_evaluation"),  # a runner that plays and learns
     *(
         "parallel.loop",

@@ -7,8 +7,8 @@ import logging
 import os
 import random
 import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
@@ -20,23 +20,21 @@ from understudy.acting.interface import action_labels, feature_names, state_size
 from understudy.acting.live_game import Decision, LiveGame
 from understudy.acting.rng import Chance
 from understudy.acting.trials import Commitment, draw_commitment
-from understudy.errors import EpisodeError, ModelError, RunDirError, SettingsError
-from understudy.experience.archive import record_of
+from understudy.errors import EpisodeError, RunDirError, SettingsError
 from understudy.experience.episode import (
     Episode,
     EpisodeMeta,
     episode_from,
     features_hash,
-    file_name,
     write_episode,
 )
 from understudy.experience.journal import Journal
 from understudy.experience.notes import meta_notes, result_text
 from understudy.experience.unsaved import UnsavedGames
-from understudy.learning.update_stats import UpdateStats
 from understudy.ledger.history import PURPOSE, TRIAL
 from understudy.models.following_model import FollowingModel
 from understudy.models.live import Interface, LiveModel, open_model
+from understudy.models.online import OnlineTrainer
 from understudy.models.stage import Stage
 from understudy.models.store import ModelStore
 from understudy.run.status import is_alive, read_status, wait_for_learner
@@ -50,8 +48,6 @@ logger = logging.getLogger(__name__)
 DEFAULT_ACTIONS = ("ECONOMY", "AGGRESSIVE", "DEFENSIVE", "TECH", "ALL_IN")
 
 OnlineTraining = Literal["auto"] | bool
-
-_WAITING_SHARE = 0.5  # of the time for online training: how long it may wait for other bots
 
 
 class RLAgent:
@@ -95,8 +91,6 @@ class RLAgent:
         _check_arguments(online_training, online_seconds, settings)
         self._turn = threading.RLock()  # threads that share this agent wait for each other
         self._pid = os.getpid()
-        self._online_training = online_training
-        self._online_seconds = online_seconds
         self._storage = (settings or Settings()).storage
         self._seed = whole_seed(seed)
         self._run = None if run_dir is None else RunDir.at(run_dir)
@@ -122,6 +116,10 @@ class RLAgent:
         self._stage = self._open_stage(settings)
         self._chance = Chance(self._seed, self._run.models if self._run is not None and self._writable else None)
         self._following = FollowingModel(self._model, self._store, signature, self._chance, writable=self._writable)
+        self._online: OnlineTrainer | None = None
+        if self._record and self._store is not None:
+            wanted = partial(_trains_online, self._run, online_training)
+            self._online = OnlineTrainer(self._following, self._store, wanted, online_seconds)
         self._game: LiveGame | None = None
         self._last: Episode | None = None
         report = None if self._stage is None else self._stage.report
@@ -206,7 +204,7 @@ class RLAgent:
             "exploration": game.exploration,
         }
         self._playing = self._model
-        update = self._learn_online(episode)
+        update = None if self._online is None else self._online.learn(episode)
         if update is not None:
             episode = dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, trained_online=True))
             stats["loss"] = update.loss
@@ -339,33 +337,6 @@ class RLAgent:
         with self._own():
             return self._model.facts(self._model.trainer.update(episodes))
 
-    def _learn_online(self, episode: Episode) -> UpdateStats | None:
-        """Train on a finished game and publish, unless a learner will; None if the game is left to the learner."""
-        if self._store is None or not self._record or not self._trains_online():
-            return None
-        deadline = time.monotonic() + self._online_seconds
-        # Bots whose games end at the same time learn one after the other, each starting from what the previous one
-        # published.
-        with self._store.turn(self._online_seconds * _WAITING_SHARE):
-            self.reload_if_newer()
-            return self._learn_and_publish(episode, deadline)
-
-    def _learn_and_publish(self, episode: Episode, deadline: float) -> UpdateStats | None:
-        game = record_of(episode, file_name(episode.meta), 0)
-        try:
-            update = self._model.trainer.update([episode], deadline=deadline)
-            self._following.publish([game], self._model.facts(update, [game.name]))
-        except (ModelError, OSError, RunDirError) as error:
-            logger.warning("The game was not learned from here (%s); it is left to the learner.", error)
-            self._model.adopt(self._model.base)
-            return None
-        return update
-
-    def _trains_online(self) -> bool:
-        if self._online_training != "auto":
-            return self._online_training
-        return self._run is not None and not is_alive(read_status(self._run.status))
-
     # ---- the model --------------------------------------------------------------------------------------------------
 
     def save_model(self, path: str | os.PathLike[str] | None = None) -> bool:
@@ -412,6 +383,12 @@ def _made(run: RunDir) -> bool:
         logger.warning("%s The bot continues, but nothing is recorded.", error)
         return False
     return True
+
+
+def _trains_online(run: RunDir | None, wanted: OnlineTraining) -> bool:
+    if wanted != "auto":
+        return wanted
+    return run is not None and not is_alive(read_status(run.status))
 
 
 def _check_arguments(online_training: OnlineTraining, online_seconds: float, settings: Settings | None) -> None:
