@@ -15,13 +15,16 @@ import numpy as np
 import pytest
 
 from game_files import ACTIONS, STATE_DIM, put_game
+from runs import drained
 from understudy.experience.episode import Episode, EpisodeMeta, Expected, read_episode
 from understudy.experience.file_clock import FileClock
 from understudy.experience.journal import Journal
 from understudy.experience.spool import Spool, WaitingGame
+from understudy.learner.loop import LearnerLoop
 from understudy.ledger.connection import Ledger
+from understudy.models.state import ModelState
 from understudy.rundir import RunDir
-from understudy.settings import StorageSettings
+from understudy.settings import LearnerSettings, Settings, StorageSettings
 
 EXPECTED = Expected(STATE_DIM, len(ACTIONS))
 
@@ -66,6 +69,32 @@ def test_a_game_the_ledger_knows_is_archived_and_not_given_out(run: RunDir, ledg
     assert again.next_batch(EXPECTED, 10, 0) == []
     assert names(run.archive) == {path.name}
     assert ledger.archive_size()[0] == 1
+
+
+def test_a_look_at_many_files_that_are_not_learned_from_ends_in_time_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, run: RunDir, ledger: Ledger
+) -> None:
+    for seed in range(3):
+        put_game(run.buffer, seed, age=100 - seed, trained_online=True)
+    game = put_game(run.buffer, 3)
+    monkeypatch.setattr("understudy.experience.spool._LOOK_SECONDS", 0.0)
+    spool = Spool(run, ledger, StorageSettings())
+    for _ in range(3):
+        assert spool.next_batch(EXPECTED, 10, 0) == []
+        assert spool.unfinished
+    assert [one.path for one in spool.next_batch(EXPECTED, 10, 0)] == [game]
+    assert names(run.buffer) == {game.name}
+
+
+def test_a_learner_does_not_wait_before_it_goes_on_with_files_that_are_not_learned_from(
+    monkeypatch: pytest.MonkeyPatch, run: RunDir, first_model: ModelState
+) -> None:
+    for seed in range(30):
+        put_game(run.buffer, seed, trained_online=True)
+    monkeypatch.setattr("understudy.experience.spool._LOOK_SECONDS", 0.0)
+    loop = LearnerLoop(run, Settings(learner=LearnerSettings(verbose=False, poll_seconds=60.0)))
+    assert loop.run(drained())
+    assert names(run.buffer) == set()
 
 
 def test_a_copy_under_another_name_is_learned_once(run: RunDir, ledger: Ledger) -> None:

@@ -47,6 +47,7 @@ _AT_A_TIME = 500  # games that one transaction moves out of the buffer
 _NOT_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # errors that any other file would meet as well
 _FIRST_REST, _LONGEST_REST = 10.0, 3600.0  # seconds until an unreadable file is tried again
 _LONGEST_REST_FOR_MEMORY = 60.0
+_LOOK_SECONDS = 4.0  # for a batch at most, however many of the files cannot be learned from
 _READ_SECONDS = 1.0  # on a busy machine a batch stays small, so that the learner still answers commands
 
 
@@ -97,6 +98,8 @@ class Spool:
         self._arrived = 0
         self.clock = FileClock()
         self.waiting = 0
+        self.unfinished = False
+        """Whether the last batch was cut short, because it took long to look at files that cannot be learned from."""
         self.passed = Passed()
         self._rejected_kept = 0
         self._resting: dict[str, _Rest] = {}
@@ -165,8 +168,11 @@ class Spool:
         if self.behind and time.monotonic() - self._scanned_at > _SCAN_SHARE * self._scan_seconds:
             self.scan()  # new games have arrived
         wanted = self._wanted(most)
-        until = time.monotonic() + _READ_SECONDS
-        while len(batch) < most or (len(batch) < wanted and steps < decisions and time.monotonic() < until):
+        began = time.monotonic()
+        self.unfinished = False
+        while len(batch) < most or (
+            len(batch) < wanted and steps < decisions and time.monotonic() < began + _READ_SECONDS
+        ):
             if not self._names:
                 # The games of this batch are still in the buffer; another scan would return them again.
                 if batch:
@@ -182,6 +188,9 @@ class Spool:
                 steps += len(game.episode)
                 batch.setdefault(game.record.id, game)  # a copy under another name waits for the ledger
             self._names.popleft()
+            if time.monotonic() > began + _LOOK_SECONDS:
+                self.unfinished = True
+                break
         self._see_off()
         return list(batch.values())
 

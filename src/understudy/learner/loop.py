@@ -182,7 +182,7 @@ class LearnerLoop:
         return False
 
     def _take_and_learn(self, request: StopRequest) -> bool:
-        """Train on the next batch; False if none of the waiting games can be learned from."""
+        """Train on the next batch; False if none of the waiting games can be learned from, and all were looked at."""
         batch = self._training.next_batch()
         if batch:
             with self._schedule.batch():
@@ -196,7 +196,7 @@ class LearnerLoop:
                 )
         self._schedule.ready = False
         self._judge_model()
-        return bool(batch)
+        return bool(batch) or self._spool.unfinished
 
     def _between_steps(self, request: StopRequest) -> bool:
         """Called between two steps of a batch, to serve workers and yield to the game. True if the batch must end."""
