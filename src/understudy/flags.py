@@ -184,20 +184,20 @@ def add_run_dir(command: argparse.ArgumentParser, flag: str = "run_dir") -> None
 
 
 def existing_run(folder: str) -> RunDir:
-    """The run in this folder, which may be empty yet; RunDirError with the nearest name if there is none."""
+    """The run in this folder, which may still be empty; RunDirError with the most similar name if there is none."""
     run = RunDir.at(folder)
     if run.root.is_dir():
         run.require_outermost()
         if not any(path.exists() for path in (run.ledger, run.models, run.buffer, run.logs)) and any(
             run.root.iterdir()
         ):
-            raise RunDirError(f"{run.root} is not a run: it has other files, and no data, models or logs.")
+            raise RunDirError(f"{run.root} is not a run: it contains other files, and no data, models or logs.")
         return run
     if run.root.exists():
         raise RunDirError(f"{run.root} is a file. Name the folder of a run.")
     if run.root.is_symlink():
         raise RunDirError(
-            f"{run.root} is a link to {run.root.readlink()}, where there is no folder. Mend or remove it."
+            f"{run.root} is a link to {run.root.readlink()}, which does not exist. Correct or remove the link."
         )
     raise RunDirError(f"There is no run at {run.root}{_runs_near(run.root)} A bot with RLAgent(run_dir=...) makes one.")
 
@@ -247,7 +247,7 @@ def exit_code(command: Callable[[], int]) -> int:
         return 1
     except MemoryError as error:
         print(
-            f"understudy: There is not enough memory: {error}. Ask for less of it, or end other programs.",
+            f"understudy: There is not enough memory: {error}. Reduce what needs it, or end other programs.",
             file=sys.stderr,
         )
         return 1

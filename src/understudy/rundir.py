@@ -179,7 +179,7 @@ class RunDir:
         return next((run for run in around if self.root in run.folders and run.ledger.exists()), None)
 
     def require_outermost(self) -> None:
-        """Raise RunDirError if this folder is a part of a run: a run within a run is a slip of the hand."""
+        """Raise RunDirError if this folder is part of a run: a run inside a run is a mistake."""
         if (outer := self.outer) is not None:
             raise RunDirError(f"{self.root} is a folder of the run {outer.root}. Name that run.")
 

@@ -62,7 +62,7 @@ def add_command(commands: Any) -> None:
 
 
 def add_runs_to_match(commands: Any) -> None:
-    """Let runs of any game be players of `understudy match`, which is a command of one game."""
+    """Allow runs of any game as players of `understudy match`, which is a command of one game."""
     match = commands.choices.get("match")
     if match is None:
         return

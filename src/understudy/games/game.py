@@ -122,7 +122,7 @@ def open_game(name: str, matches: int) -> Game:
     if not _takes(factory, arguments):
         if argument:
             raise SettingsError(f"The game {name.removesuffix(f':{argument}')} takes nothing after a colon.")
-        raise SettingsError(f"{name} is no game: it must be a GameSpec or a function of the number of matches.")
+        raise SettingsError(f"{name} is not a game: it must be a GameSpec or a function of the number of matches.")
     game: Game = factory(*arguments)
     _check_attributes(game, matches)
     return game
@@ -133,7 +133,7 @@ def _takes(factory: Any, arguments: tuple[object, ...]) -> bool:
         inspect.signature(factory).bind(*arguments)
     except TypeError:
         return False
-    except ValueError:  # a built-in function that does not tell
+    except ValueError:  # a built-in function without a signature
         pass
     return True
 

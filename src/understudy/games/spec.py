@@ -187,7 +187,7 @@ def resolve(reference: Reference) -> Any:
         return reference
     module, _, name = reference.partition(":")
     if not module or module.startswith("."):
-        raise SettingsError(f"{reference!r} names no module; write package.module:NAME.")
+        raise SettingsError(f"{reference!r} does not name a module; write package.module:NAME.")
     try:
         return functools.reduce(getattr, name.split("."), import_here(module))
     except ModuleNotFoundError as error:

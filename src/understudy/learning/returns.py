@@ -66,12 +66,13 @@ def vtrace(
 ) -> Targets:
     """V-trace (Espeholt et al. 2018) for `log_ratios` = log π/μ of actions that the policy μ took.
 
-    v_t = V_t + Σ_{k≥t} γ^{k−t}·(Π_{i<k} c_i)·δ_k with δ_k = ρ_k·(r_k + γ·V_{k+1} − V_k), ρ = min(ρ̄, π/μ) and
-    c = λ·min(c̄, π/μ). The advantage is ρ_t·(r_t + γ·(λ·v_{t+1} + (1 − λ)·V_{t+1}) − V_t). On-policy with ρ̄ ≥ 1 this
-    is GAE.
+    v_t = V_t + Σ_{k≥t} γ^{k−t}·(Π_{i<k} c_i)·δ_k with δ_k = ρ_k·(r_k + γ·V_{k+1} − V_k), ρ = min(ρ̄, π/μ) and c =
+    λ·min(c̄, π/μ). The advantage is ρ_t·(r_t + γ·(λ·v_{t+1} + (1 − λ)·V_{t+1}) − V_t). On-policy with ρ̄ ≥ 1 this is
+    GAE.
 
-    c̄ is 1 / (γλ), or ρ̄ if that is less: the highest cut with which no product of γ·c grows. With a higher one a few
-    products that do outweigh everything else; with a lower one traces end early where the policy has hardly changed.
+    c̄ is 1 / (γλ), or ρ̄ if that is less: the highest cut with which no product of γ·c can grow. With a higher cut, a
+    few growing products outweigh everything else; with a lower one, traces end early although the policy has hardly
+    changed.
     """
     ends = _ends(len(rewards), starts)
     V = values.astype(np.float64)

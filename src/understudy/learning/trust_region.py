@@ -19,7 +19,7 @@ _DISAPPOINTED = -0.3  # a mean advantage, in units of the usual size, that is no
 _DECAY = 0.99  # factor of the learning rate after an update of 2,048 decisions without agreement
 _FEW_STEPS = 5  # an update that ended after fewer steps took steps that were too large
 _CLEAR = (
-    0.05  # signal to noise of a minibatch's gradient; from it on all passes are worth it, and less than a full batch
+    0.05  # signal-to-noise ratio of a minibatch's gradient from which on all passes, and smaller batches, are worth it
 )
 _FEW_PASSES = 4  # number of passes if the gradient is only noise
 _SIGNALS = 8  # updates over which the signal is averaged
@@ -99,11 +99,11 @@ def worthwhile_passes(most: int, signal: float) -> int:
 
 
 def worthwhile_batch(learned: int, now: Adjusted) -> int:
-    """How many decisions a batch should have, after so many were learned from: at most 2,048, at least 1.
+    """The number of decisions that a batch should have after `learned` decisions: at least 1, at most 2,048.
 
-    The first game is learned from at once, then batches double, so that noise averages out: small batches were seen to
-    make a policy certain of noise. Where the signal of a minibatch is clear, smaller batches are enough, in inverse
-    proportion to it (the noise scale of McCandlish et al. 2018); if successive batches agree, even smaller ones.
+    The first game is learned from at once; then batches double, so that noise averages out: small batches made a policy
+    certain of noise. If a minibatch's signal is clear, smaller batches are enough, in inverse proportion to it (the
+    noise scale of McCandlish et al. 2018); if successive batches agree, even smaller ones.
     """
     enough = FULL_BATCH * min(1.0, _CLEAR / max(now.signal, 1e-9))
     return max(1, round(min(enough, learned) * (1 - min(max(now.agreement, 0.0), 1.0)) ** 2))
@@ -120,14 +120,14 @@ def adjust(
     signal: float | None = None,
     two_players: bool = False,
 ) -> Adjusted:
-    """The factors for the next update, from the results of this one.
+    """The quantities for the next update, from the results of this one.
 
     The rate falls by 1 % per 2,048 decisions, down to 3 %, so that noise does not erase what was learned. It rises by
-    10 % if successive updates agree or games go worse than they used to: then there is something to learn. It is
+    10 % if successive updates agree or games go worse than before, because then there is something to learn. It is
     divided by 1.5 if the KL limit ended the update after fewer than five gradient steps, which were too large.
 
-    Where two players learn from each other, the opponent is never the same for long, so there is always something to
-    learn, whether updates agree or not: the rate falls only for steps that were too large, and rises up to the limit.
+    If two players learn from each other, the opponent keeps changing, so there is always something to learn: the rate
+    falls only for steps that were too large, and otherwise rises up to the limit.
     """
     same = now.agreement + (agreement - now.agreement) / _REMEMBERED
     mean = now.advantage + (advantage - now.advantage) / _REMEMBERED

@@ -97,7 +97,7 @@ def on_end_signals(finish: Callable[[], None]) -> None:
 
 
 def hang_up_as_terminated() -> None:
-    """Let SIGHUP do what SIGTERM does, for a library that handles SIGINT and SIGTERM only."""
+    """Treat SIGHUP like SIGTERM, for a library that handles only SIGINT and SIGTERM."""
     for number in set(end_signals()) - {signal.SIGTERM}:
         signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))
 
@@ -159,7 +159,7 @@ def deaf_children() -> Iterator[None]:
 
 
 def end_on_signals() -> None:
-    """In a child: let these signals end it without a traceback, also one that arrived while blocked."""
+    """In a child: let these signals end it without a traceback, including one that arrived while blocked."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):

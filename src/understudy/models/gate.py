@@ -1,13 +1,13 @@
-"""The gate: which version plays the next game, and what its result means for who is on stage.
+"""The gate: which version plays the next game, and what its result means for the version on stage.
 
 `off`     the newest version of the learner's line plays.
 `guard`   it plays, and the champion plays a share of the games as control. If the line is shown to be worse, the
-          champion goes on stage, the line begins again from it, and has to show in a few games that it is not worse
-          before it returns. If the line is shown not to be worse, its newest version becomes the champion.
+          champion goes on stage. The line restarts from the champion, and returns once a few games show that it is not
+          worse. If the line is shown not to be worse, its newest version becomes the champion.
 `strict`  the champion plays, and a candidate plays a share of the games as challenger until it is shown to be better.
 
 Every process of a run (bots, learner, commands) uses the same state (`gate_on_disk.py`). One transaction records a
-result with the decision that follows from it.
+result and the decision that follows from it.
 """
 
 from __future__ import annotations

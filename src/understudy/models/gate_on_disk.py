@@ -1,7 +1,7 @@
-"""The state of the gate on disk: in the ledger, and in the files of the models that are on stage.
+"""The state of the gate on disk: in the ledger, and in the files of the models on stage.
 
 Each change is one transaction. Files are changed after it (`_agree`), repeatedly if needed: the next process that opens
-the gate finishes what a killed process began.
+the gate completes what a killed process began.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Change = Callable[[sqlite3.Connection, GateState | None], GateState | None]
 
 
 class GateOnDisk:
-    """The state of the gate of one run, and how it is changed."""
+    """The state of a run's gate, and its changes."""
 
     def __init__(self, ledger: Path, store: ModelStore, *, chance: random.Random | None = None) -> None:
         self._path = ledger

@@ -1,4 +1,4 @@
-"""The files of a run's models: the one that bots load, the newest version, and the versions that are kept.
+"""The files of a run's models: the one that bots load, the newest version, and the kept versions.
 
 While the gate keeps the learner's line off the stage, bots load the champion from `rl_agent_model.npz`, and the newest
 version is `rl_agent_model.line.npz`, which exists only then.
@@ -18,7 +18,7 @@ Signature = tuple[int, int, int]
 
 
 class ModelFiles:
-    """The models of one run, for anybody who reads them. `store.py` writes them."""
+    """The models of one run, for readers. `store.py` writes them."""
 
     def __init__(self, model: Path) -> None:
         self.model = model

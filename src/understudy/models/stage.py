@@ -58,7 +58,7 @@ class Stage:
                 part = self._gate.assign(meta.id, meta.opponent_id, appoint=False)
                 return line if part.role == "line" else self._version(line, part.version)
         except (ModelError, OSError, RunDirError) as error:
-            logger.warning("The gate cannot be asked who plays (%s); the model on stage plays.", error)
+            logger.warning("The gate cannot say which version plays (%s); the model on stage plays.", error)
         return self._on_stage(line)
 
     def _on_stage(self, line: LiveModel) -> LiveModel:
@@ -79,7 +79,7 @@ class Stage:
         self._report(game, Played(score(result), -math.inf))
 
     def report_left(self, game: str) -> None:
-        """Say that a game was left before its end: it counts as crashed."""
+        """Report that a game was left before its end: it counts as crashed."""
         self._report(game, _CRASHED)
 
     def _report(self, game: str, played: Played) -> None:

@@ -93,7 +93,7 @@ def _selfplay(options: argparse.Namespace) -> int:
         options.game if options.env is None else ":".join(["gym", *options.imports, options.env])
     )  # workers get only this name
     settings = load_settings(options.settings, flags=flags(options), defaults=default_settings(game))
-    open_game(game, 1).close()  # what cannot be played leaves no run behind
+    open_game(game, 1).close()  # a game that cannot be played must not leave a run behind
     settings = dataclasses.replace(settings, parallel=_parallel_of(options, settings.parallel))
     run = RunDir.at(options.run_dir)
     run.create()

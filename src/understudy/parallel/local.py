@@ -28,7 +28,7 @@ from understudy.settings import ParallelSettings
 
 _START_SECONDS = 180.0  # to import the libraries of a game on a busy machine
 _STOP_SECONDS = 3.0  # to end when asked; afterwards a worker is terminated, then killed
-_MOST_PER_CORE = 32  # workers; each is a process with some 60 MB of its own
+_MOST_PER_CORE = 32  # workers; each process takes about 60 MB
 _LOOK_AFTER_SECONDS = 0.05  # asking the system whether processes live costs more than looking for rollouts
 
 
@@ -251,7 +251,7 @@ class ParallelManager(WorkerPool):
 
 
 def require_room(settings: ParallelSettings) -> None:
-    """Raise SettingsError for so many workers that starting them would only use up the memory of this machine."""
+    """Raise SettingsError for more workers than this machine can reasonably hold."""
     cores = os.cpu_count() or 1
     if settings.workers > _MOST_PER_CORE * cores:
         raise SettingsError(

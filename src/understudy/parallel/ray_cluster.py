@@ -38,7 +38,7 @@ def join_cluster(address: str) -> bool:
 
 
 def _require_answer(address: str) -> None:
-    """Ray itself would try for more than a minute. What is no HOST:PORT is left to Ray."""
+    """Fail early; Ray itself would retry for more than a minute. Other addresses than HOST:PORT are left to Ray."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):
         return

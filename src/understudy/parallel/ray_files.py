@@ -1,7 +1,7 @@
-"""What a worker needs of the driver's machine: the modules in its folders, and the versions of the run's model.
+"""What a worker needs from the driver's machine: modules in its folders, and the versions of the run's model.
 
-No other machine has these paths. Folders that it lacks are left out of the search for modules. The versions, against
-which a league plays, are copied into a temporary folder, through the object store.
+Other machines do not have these paths. Missing folders are left out of the module path. The versions, against which a
+league plays, are copied to a temporary folder, through the object store.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class SentFolder:
     """The driver's side: the files of the folder of versions, each put into the object store once."""
 
     def __init__(self, players: PlayerSpec) -> None:
-        named = argument_of(players.game)  # by a game whose league is its own
+        named = argument_of(players.game)  # for a game with its own league
         if not (Path(named).is_absolute() and Path(named).is_dir()):
             named = players.versions if players.league_share else ""
         self.folder = named
-        """Empty if workers read none."""
+        """Empty if workers need none."""
         self._known: dict[tuple[str, int, int], Any] = {}
 
     def files(self) -> Files:
-        """The files as they are now."""
+        """The present files."""
         found = {}
         for path in Path(self.folder).glob("*.npz") if self.folder else ():
             try:
@@ -68,7 +68,7 @@ class ReceivedFolder:
 
     def __init__(self, players: PlayerSpec, folder: str, files: Files) -> None:
         self.players = players
-        """As on the driver's machine, with the copy in place of the folder."""
+        """The players' spec, with the copy instead of the folder."""
         self._have: dict[str, Any] = {}
         if folder:
             _remove_copies_of_killed_workers()
@@ -92,7 +92,7 @@ class ReceivedFolder:
 
 
 def _remove_copies_of_killed_workers() -> None:
-    """Ray ends workers by a signal that leaves them no time to clean up. A living one holds the lock in its copy."""
+    """Ray kills workers without time to clean up. A living worker holds the lock in its copy."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
         lock = FileLock(path, create=False)
         with contextlib.suppress(OSError):  # another worker may be removing it too

@@ -86,7 +86,7 @@ class SyncState(Ledger):
         return self.fact("machine")
 
     def has_answered(self, url: str) -> None:
-        """The bucket at this URL has taken something: the run belongs to it from now on."""
+        """Note that the bucket at this URL has accepted a write: the run belongs to it from now on."""
         if not self.fact("url"):
             self.remember(url=url)
 

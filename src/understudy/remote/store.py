@@ -39,7 +39,7 @@ def open_store(url: str) -> Store:
     if scheme == "memory":
         return memory_store(parts.netloc)
     if scheme in _CLOUDS and not parts.netloc:
-        raise SettingsError(f"{url!r} names no bucket: write {scheme}://BUCKET/PREFIX.")
+        raise SettingsError(f"{url!r} does not name a bucket: write {scheme}://BUCKET/PREFIX.")
     if scheme in _CLOUDS:
         from understudy.remote.cloud import open_cloud  # noqa: PLC0415 - needs the extra `remote`
 

@@ -58,7 +58,7 @@ def known_name(name: str, names: Iterable[str], where: str, kind: str) -> str:
     """The name if it is one of `names`; otherwise SettingsError with the nearest one."""
     names = list(names)
     if name not in names and len(names) <= _FEW:
-        raise SettingsError(f"{where}: {name!r} is no {kind}; possible: {', '.join(names)}.")
+        raise SettingsError(f"{where}: {name!r} is not a {kind}; possible: {', '.join(names)}.")
     if name not in names:
         nearest = difflib.get_close_matches(name, names, 1, 0.0)[0]
         raise SettingsError(f"{where}: {name!r} is not a {kind}; the nearest known one is {nearest!r}.")
@@ -67,7 +67,7 @@ def known_name(name: str, names: Iterable[str], where: str, kind: str) -> str:
 
 def parse(f: dataclasses.Field[Any], text: str) -> Any:
     """Turn the text of a flag or variable into the plain value that a TOML file would have held."""
-    text = text.strip()  # `set NAME=value && ...` of Windows leaves a blank behind
+    text = text.strip()  # on Windows, `set NAME=value && ...` leaves a space at the end
     if typing.get_origin(f.type) is tuple:
         return [_number(part) for part in text.replace("(", "").replace(")", "").split(",") if part.strip()]
     if f.type is bool:

@@ -98,7 +98,7 @@ def _field_of(section: str, key: str, where: str) -> dataclasses.Field[Any]:
 
 def _file_values(file: str | os.PathLike[str] | None) -> Iterator[tuple[str, str, Any, str]]:
     path = Path(FILE_NAME if file is None else file)
-    if file is None and not os.path.lexists(path):  # a link to nowhere is an error
+    if file is None and not os.path.lexists(path):  # a dangling link is an error
         return
     try:
         text = path.read_text(encoding="utf-8-sig")  # Windows editors may start the file with a byte order mark

@@ -161,7 +161,7 @@ def command_for(unit_kind: int, ability_id: int, done: Container[int] = ()) -> S
 
 @cache
 def abilities_of(unit_kind: int) -> tuple[tuple[int, SimulationOrder], ...]:
-    """The abilities a kind has for making, researching and morphing, and its spells; for each only the exact one."""
+    """A kind's exact abilities for making, researching and morphing, and its spells."""
     known = {ability.ability_id for ability in unit_data.abilities()}
     exact: dict[SimulationOrder, int] = {}
     for (producer, ability), commands in _commands_by_kind().items():

@@ -1,4 +1,4 @@
-"""What units and structures become: tables written by hand."""
+"""The forms that units and structures can take: tables written by hand."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def available(game: Simulation, player: int, slot: int, free: bool) -> list[int]
 
 
 def _of_its_kind(game: Simulation, slot: int) -> list[int]:
-    """What every unit of this kind can do: move, fight, work, load, send what it makes to a point."""
+    """What every unit of this kind can do: move, fight, work, load, rally."""
     state, rules = game.state, game.tables
     unit = int(state["kind"][slot])
     found: list[int] = list(_rally().get(unit, ()))

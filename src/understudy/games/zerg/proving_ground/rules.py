@@ -108,7 +108,7 @@ RULES = np.dtype(
         ("counts_as", "u1", (KINDS, KINDS)),  # [building, requirement]
         ("cocoon", "i4", KINDS),  # the kind of the egg or cocoon; 0 for none
         ("researches", "u1", (KINDS, UPGRADES)),
-        ("shape_loops", "f8", KINDS),  # how long a change of shape without a price takes
+        ("shape_loops", "f8", KINDS),  # duration of a change of shape without a price
         ("warp_pause", "f8", KINDS),  # after it, a warp gate is ready again
         ("upgrade_minerals", "f8", UPGRADES),
         ("upgrade_vespene", "f8", UPGRADES),

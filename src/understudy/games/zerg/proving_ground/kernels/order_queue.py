@@ -48,13 +48,13 @@ def clear_orders(s: Any, i: int) -> None:
 
 @kernel
 def changing(s: Any, i: int) -> bool:
-    """Whether a unit is changing its kind. Other orders wait until it has."""
+    """Whether a unit is changing its kind; other orders wait until it has finished."""
     return bool(s.orders[i] > 0 and s.order[i, 0] == MORPH_INTO and s.order_progress[i, 0] > 0.0)
 
 
 @kernel
 def drop_next_orders(s: Any, i: int) -> None:
-    """Forget all orders behind the current one, which has no price to return."""
+    """Drop all orders behind the current one, which has no price to refund."""
     give_back(s, i, s.reserved_minerals[i], s.reserved_vespene[i])
     for q in range(1, s.orders[i]):
         s.order[i, q] = NONE

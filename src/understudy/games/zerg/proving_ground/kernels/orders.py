@@ -127,7 +127,7 @@ def issue(
 
 @kernel
 def occupied(s: Any, r: Any, i: int) -> bool:
-    """Whether a structure can do nothing else: it changes at a price, or an addon is being built beside it."""
+    """Whether a structure is occupied: it is morphing at a price, or an addon is being built beside it."""
     if not r.structure[s.kind[i]] or s.orders[i] == 0:
         return False
     if s.order[i, 0] == MORPH_INTO:
@@ -167,7 +167,7 @@ def resolve_smart(s: Any, r: Any, p: int, i: int, j: int) -> int:
 
 @kernel
 def repairable(s: Any, r: Any, p: int, j: int) -> bool:
-    """Whether an SCV has something to do at a unit: to finish it, or to repair it."""
+    """Whether an SCV can work on a unit: finish building it, or repair it."""
     k = s.kind[j]
     if r.structure[k] and s.progress[j] < 1.0:
         return True

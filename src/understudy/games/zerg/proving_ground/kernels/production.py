@@ -198,7 +198,7 @@ def morph(s: Any, t: Any, r: Any, w: Any, i: int) -> None:
     change_kind(s, r, i, kind)
     pop_order(s, i)
     if s.orders[i] > 0 and s.speed[s.owner[i], kind] == 0.0 and s.order[i, 0] != ATTACK:
-        clear_orders(s, i)  # what it was told meanwhile it can no longer do
+        clear_orders(s, i)  # orders given in the meantime are no longer possible
     if egg:
         s.health[i] = r.health[kind] + s.health_bonus[s.owner[i], kind]
         s.energy[i] = min(MORPH_ENERGY, r.energy[kind])

@@ -183,7 +183,7 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -
     if kind == WARP_GATE and not s.upgrade[p, WARP_GATE_TECH] and not s.cheats[p] & CHEAT_TECH:
         return TECH_NOT_MET
     if s.orders[i] > 0 and s.order[i, 0] == MORPH_INTO and s.argument[i, 0] == kind and s.order_progress[i, 0] > 0.0:
-        return SUCCESS  # it is changing already
+        return SUCCESS  # it is already changing
     if r.structure[k] and s.orders[i] > 0:
         return QUEUE_IS_FULL
     more = r.supply[kind] - r.supply[k]

@@ -1,4 +1,4 @@
-"""What a player may make: buildings that are required, and supply."""
+"""What a player may make: required buildings, and supply."""
 
 from __future__ import annotations
 

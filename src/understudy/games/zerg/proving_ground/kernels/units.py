@@ -140,7 +140,7 @@ def remember(s: Any, p: int, i: int) -> None:
 
 @kernel
 def report_death(s: Any, i: int) -> None:
-    """Report a unit that is gone to its owner, and to the other player if it was in sight."""
+    """Report a removed unit to its owner, and to the other player if it was in sight."""
     at = s.deaths % DEAD_RING
     s.dead_slot[at], s.dead_generation[at] = i, s.generation[i]
     for p in range(2):
@@ -168,7 +168,7 @@ def remove(s: Any, r: Any, i: int) -> None:
     if s.host[i] >= 0 and k != LARVA and s.host[s.host[i]] == i:
         other = s.host[i]
         s.host[other] = -1
-        if s.alive[other] and s.progress[other] < 1.0:  # an addon is not finished without its building
+        if s.alive[other] and s.progress[other] < 1.0:  # an addon is not completed without its building
             stamp(s, r, other, 0)
             vanish(s, other)
     if s.loaded[i] > 0:

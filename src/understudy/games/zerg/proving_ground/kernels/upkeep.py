@@ -1,4 +1,4 @@
-"""Updates that are not needed every loop, and who has won."""
+"""Updates that are not needed every loop, and the decision of the game."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def rates(s: Any) -> None:
 
 @kernel
 def judge(s: Any, r: Any) -> None:
-    """A player without structures has lost. Nobody wins when nothing is gathered, made or destroyed any more."""
+    """A player without structures has lost. It is a tie once nothing is gathered, made or destroyed any more."""
     if s.over or s.endless:
         return
     left0, left1 = 0, 0

@@ -25,7 +25,7 @@ from understudy.games.zerg.proving_ground.unit_data import kind
 from understudy.games.zerg.starcraft import PROTOSS, RANDOM_BUILD, TERRAN, ZERG
 
 SUPPLY = {ZERG: "Overlord", TERRAN: "SupplyDepot", PROTOSS: "Pylon"}
-WORKERS_MIND = 9.0  # how near intruders are that workers fight
+WORKERS_MIND = 9.0  # distance of intruders at which workers fight
 ALARM, ALARM_PACE = 16, 32  # loops since a hit; loops between two turns during an attack
 FIELD_WITHIN, GROUND_UP_TO = 10.0, 150.0
 SAVE_UP_TO = 500.0  # minerals; with more, the army does not wait for a goal

@@ -1,4 +1,4 @@
-"""The workers of a scripted player: who mines what, and who fights."""
+"""The workers of a scripted player: mining and fighting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORKER_PRICE, GAS_SHARE = 50.0, 0.4
 
 
 class OpponentWorkers:
-    """Gives the workers of one player their orders; `mine` are the slots of all its units, `kinds` their kinds."""
+    """Gives one player's workers their orders; `mine` are the slots of all its units, `kinds` their kinds."""
 
     def __init__(self, game: Simulation, player: int, worker: int) -> None:
         self._game, self._player, self._worker = game, player, worker
