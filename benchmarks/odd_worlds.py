@@ -82,7 +82,6 @@ class HeavyTailed(World):
 
     def __init__(self) -> None:
         self.observation_space, self.action_space = box(5, 1), spaces.Discrete(4)
-        self.noisy = True
 
     def seen(self) -> Any:
         self.state = self.np_random.uniform(-1, 1, 5).astype(np.float32)
@@ -90,16 +89,7 @@ class HeavyTailed(World):
 
     def step(self, action: Any) -> Seen:
         right = 2 * int(self.state[0] > 0) + int(self.state[1] > 0) == int(action)
-        noise = float(self.np_random.standard_t(1.5)) if self.noisy else 0.0
-        return self.after(right + noise, over=self.last)
-
-
-class HeavyTailedWithoutNoise(HeavyTailed):
-    """The same game, to see what a policy is worth."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.noisy = False
+        return self.after(right + float(self.np_random.standard_t(1.5)), over=self.last)
 
 
 class Maze(World):
@@ -163,24 +153,21 @@ class Wide(World):
 
 
 class Moving(World):
-    """Five cues with one right action each; after every 6,250 decisions of an environment all of them change.
+    """Five cues with one right action each; all of them change after every 50,000 decisions in this process."""
 
-    Eight environments, as self-play has them, have then made 50,000 decisions.
-    """
-
-    every = 6_250
+    made = 0
 
     def __init__(self) -> None:
         self.observation_space, self.action_space = box(5, 1), spaces.Discrete(5)
-        self.made = 0
 
     def seen(self) -> Any:
         self.cue = int(self.np_random.integers(5))
         return one_hot(self.cue, 5)
 
     def step(self, action: Any) -> Seen:
-        shift, self.made = self.made // self.every, self.made + 1
-        return self.after(int(action) == (self.cue + shift) % 5, over=self.last)
+        right = int(action) == (self.cue + Moving.made // 50_000) % 5
+        Moving.made += 1
+        return self.after(right, over=self.last)
 
 
 class Masked(World):
@@ -389,5 +376,5 @@ WORLDS = (
     Corridor,
     Noise,
 )
-for world in (*WORLDS, HeavyTailedWithoutNoise):
+for world in WORLDS:
     gymnasium.register(f"odd/{world.__name__}-v0", entry_point=f"odd_worlds:{world.__name__}")

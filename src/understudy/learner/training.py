@@ -63,6 +63,7 @@ class Training:
         self._settings = settings
         self._training = dict(training or {})  # settings that the model's file contains from now on
         self._model: LiveModel | None = None
+        self._game_length: float | None = None  # decisions, in the mean of the last batch
         self._signature: Signature | None = None
         self._failures = 0
         self._suspects: set[str] = set()
@@ -131,8 +132,10 @@ class Training:
         if self._model is None:
             return 1
         trainer = self._model.trainer
-        decisions = worthwhile_batch(trainer.steps, trainer.adjusted)
-        return math.ceil(decisions * trainer.games / trainer.steps) if trainer.steps else 1
+        if not trainer.steps:
+            return 1
+        length = self._game_length or trainer.steps / max(trainer.games, 1)
+        return math.ceil(worthwhile_batch(trainer.steps, trainer.adjusted) / length)
 
     def next_batch(self) -> list[WaitingGame]:
         """The games to learn from next; they stay in the buffer until they were used."""
@@ -215,6 +218,7 @@ class Training:
                     self._try(model, half, tried, interrupted, published)
             return
         tried.learned += len(batch)
+        self._game_length = sum(map(len, episodes)) / len(batch)
         facts = model.facts(update, [game.path.name for game in batch]) | {"seconds": time.perf_counter() - start}
         facts["staleness"] = _versions_behind(model.version, batch)
         facts["replayed"] = [game.episode.meta.id for game in replayed]
