@@ -72,7 +72,7 @@ MISTAKES = [
     Mistake("understudy selfplay tictactoe --network.hidden 9999999999", ("at least 1 and at most 65536",), 1),
     Mistake(
         "understudy selfplay tictactoe --network.policy mpl",
-        ("'mpl' is no choice", "possible: mlp, conv, transformer"),
+        ("'mpl' is not a choice", "possible: mlp, conv, transformer"),
         1,
     ),
     Mistake("understudy selfplay tictactoe --settings no.toml", ("There is no settings file no.toml",), 1),
@@ -139,7 +139,7 @@ MISTAKES = [
     Mistake("understudy learn texts --once", ("texts is not a run", "--new"), 1),
     Mistake("understudy pause texts", ("texts is not a run",), 1),
     Mistake("understudy dashboard texts", ("texts is not a run",), 1),
-    Mistake("understudy learn nowhere_link --once", ("is a link to nowhere", "Mend or remove it"), 1),
+    Mistake("understudy learn nowhere_link --once", ("is a link to nowhere", "Correct or remove the link"), 1),
     Mistake("understudy doctor ring", ("is a link to ring",), 1),
     Mistake("understudy learn notes.txt/run --new --once", ("notes.txt/run cannot be", "Choose another"), 1),
     Mistake("understudy learn my_run --settings my_run", ("my_run is a folder. Name a file.",), 1),
