@@ -187,10 +187,10 @@ def figures(runs: int) -> Iterator[Figure]:
         pairs_needed, unpaired = statistics.median(found), statistics.median(single)
         yield Figure(f"ladder, 30 % of {which} opponents: found, paired by opponent", within, 0.9, at_most=False)
         yield Figure(f"ladder, 30 % of {which} opponents: median pairs", pairs_needed, unpaired / 2)
-    value = median(lambda: guard_run(blocks(chance, 0.95, 0.15, 2), 500))
-    yield Figure(
-        "guard, line falls from 95 % to 15 %, every second game a control: median games of the line", value, 60
-    )
+    for line, most_games in ((0.9, None), (0.85, None), (0.75, None), (0.55, None), (0.15, 60)):
+        value = median(lambda line=line: guard_run(blocks(chance, 0.95, line, 2), 1500), min(runs, 200))  # type: ignore[misc]
+        what = f"guard, line falls from 95 % to {line:.0%}, every second game a control"
+        yield Figure(f"{what}: median games of the line", value, most_games)
 
 
 def main() -> int:
