@@ -234,7 +234,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "action beyond int64": (with_value("actions", 5, 2**63, np.uint64), "9223372036854775808, which int64 cannot"),
     "illegal action": (with_value("legal", (4, arrays()["actions"][4]), False), r"decision 4: action \d is illegal"),
     "nothing legal": (NONE_LEGAL, "decision 4: no action is legal there"),
-    "labels and mask differ": ({"legal": np.ones((10, 5), bool)}, "5 by legal, 3 by the action labels"),
+    "labels and mask differ": ({"legal": np.ones((10, 5), bool)}, "5 according to legal, 3 according to the action labels"),
 }
 
 
@@ -283,7 +283,7 @@ def test_a_game_for_another_model_is_refused_and_both_sides_are_named(tmp_path: 
         read_episode(path, LIMITS, Expected(FEATURES, ACTIONS, other))
     with pytest.raises(EpisodeError, match="states has 4 features, the model 5"):
         read_episode(path, LIMITS, Expected(5, ACTIONS))
-    with pytest.raises(EpisodeError, match="4 by the model, 3 by legal"):
+    with pytest.raises(EpisodeError, match="4 according to the model, 3 according to legal"):
         read_episode(path, LIMITS, Expected(FEATURES, 4))
 
 

@@ -318,7 +318,7 @@ def _check_legal(legal: NDArray[np.bool_], actions: NDArray[np.int64]) -> None:
     if not taken.all():  # a row in which the action taken is legal has a legal action
         row = int(np.flatnonzero(~taken)[0])
         found = f"action {actions[row]} is illegal there" if legal[row].any() else "no action is legal there"
-        raise EpisodeError(f"decision {row}: according to legal, {found}.")
+        raise EpisodeError(f"decision {row}: {found}, according to legal.")
 
 
 def _check_expected(expected: Expected, state_dim: int, meta: EpisodeMeta) -> None:
