@@ -234,7 +234,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "action beyond int64": (with_value("actions", 5, 2**63, np.uint64), "9223372036854775808, which int64 cannot"),
     "illegal action": (with_value("legal", (4, arrays()["actions"][4]), False), r"decision 4: action \d is illegal"),
     "nothing legal": (NONE_LEGAL, "decision 4: no action is legal there"),
-    "labels and mask differ": ({"legal": np.ones((10, 5), bool)}, "5 according to legal, 3 according to the action labels"),
+    "labels and mask differ": (
+        {"legal": np.ones((10, 5), bool)},
+        "5 according to legal, 3 according to the action labels",
+    ),
 }
 
 
