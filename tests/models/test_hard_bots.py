@@ -139,7 +139,7 @@ def test_two_processes_share_one_comparison(tmp_path: Path) -> None:
     roles = []
     for number in range(50):
         part = bots[number % 2].assign(f"game {number}", "somebody")
-        bots[1 - number % 2].record(f"game {number}", Played(1.0))  # whoever reports
+        bots[1 - number % 2].record(f"game {number}", Played(1.0))  # either bot may report
         roles.append(part.role)
     assert roles.count("control") == 10
     state = run.gate.look()

@@ -158,7 +158,7 @@ def test_a_game_whose_bot_died_counts_as_lost(tmp_path: Path) -> None:
         db.execute("UPDATE gate_games SET began = ?", (time.time() - 3600,))
     with bot(tmp_path) as agent:
         play(agent)
-        assert gate_games(tmp_path)[0][2] is None  # another process has its journal: perhaps it goes on
+        assert gate_games(tmp_path)[0][2] is None  # another process has its journal and may continue
     held.release()
     journal.unlink()
     with bot(tmp_path) as agent:

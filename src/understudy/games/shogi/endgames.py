@@ -1,4 +1,4 @@
-"""Won games, to begin again shortly before their end: so a beginner sees mates long before it can reach one."""
+"""Won games, restarted shortly before their end, so that a beginner sees mates long before it can reach one."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 from understudy.games.shogi.rules import START, Ending, ShogiGame, played
 
 KEPT = 64
-MOST_MOVES = 24  # of the winner, to the end
+MOST_MOVES = 24  # moves of the winner until the end
 
 
 class Endgame(NamedTuple):
-    """A position, and the player to move in it, who won the game that it is from."""
+    """A position, and the player to move in it, who won that game."""
 
     sfen: str
     winner: int
 
 
 class Endgames:
-    """The last games that ended by mate."""
+    """The latest games that ended by mate."""
 
     def __init__(self) -> None:
         self._won: deque[tuple[int, ...]] = deque(maxlen=KEPT)
@@ -38,20 +38,20 @@ class Endgames:
         return [list(moves) for moves in self._won]
 
     def restore(self, games: Sequence[Sequence[int]]) -> None:
-        """Remember these games and no others; GameError for one with an illegal move."""
+        """Replace the games by these; GameError if one has an illegal move."""
         won = [tuple(played(START, moves, len(moves) + 1).moves) for moves in games]
         self._won.clear()
         self._won.extend(won)
 
     def add(self, game: ShogiGame) -> None:
-        """Remember a game that is over, if it was a whole one and ended by mate."""
+        """Remember a finished game if it was played from the start and ended by mate."""
         if game.start == START and game.result is not None and game.result.ending is Ending.MATE:
             self._won.append(tuple(game.moves))
 
     def draw(self, rng: np.random.Generator) -> Endgame | None:
-        """A position of one of them, a few moves before the winner mates; None if there is no game yet.
+        """A position a few moves before a mate, with the winner to move; None if there is no game yet.
 
-        Few moves are likelier than many: each doubling of their number is as likely as the other.
+        Small distances are more likely: each doubling of the distance has the same probability.
         """
         if not self._won:
             return None

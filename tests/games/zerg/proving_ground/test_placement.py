@@ -113,7 +113,7 @@ def test_units_are_warped_in_where_there_is_power_and_room_and_not_during_the_co
     assert game.can_place(0, stalker, x, y) == names.SUCCESS
     assert game.can_place(0, stalker, HERE, HERE) == names.NO_POWER
     assert game.order(0, gate, names.MAKE, stalker, x=x, y=y) == names.SUCCESS
-    assert game.can_place(0, stalker, x, y) == names.CANT_BUILD_HERE  # somebody stands there
+    assert game.can_place(0, stalker, x, y) == names.CANT_BUILD_HERE  # a unit stands there
     assert game.order(0, gate, names.MAKE, stalker, x=x + 2, y=y) == names.COOLING_DOWN
     game.step(600)
     assert game.order(0, gate, names.MAKE, stalker, x=x + 2, y=y) == names.SUCCESS
