@@ -231,7 +231,7 @@ def test_a_run_directory_that_is_a_file_is_said_and_the_bot_plays(
 def test_a_model_is_never_saved_in_place_of_something_else(tmp_path: Path) -> None:
     agent = agent_at(tmp_path / "run")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="something other than a file"):
+    with pytest.raises(OSError, match="Something other than a file"):
         agent.save_model(tmp_path / "folder")
     with pytest.raises(FileNotFoundError, match=r"nowhere.m\.npz'"):
         agent.save_model(tmp_path / "nowhere" / "m.npz")
@@ -278,7 +278,7 @@ def test_a_forked_child_cannot_play_the_game_of_its_parent(tmp_path: Path) -> No
             try:
                 call()
             except RuntimeError as error:
-                refused += "Make a new one in this process" in str(error)
+                refused += "Make another one in this process" in str(error)
         agent.close()
         del agent
         gc.collect()

@@ -146,7 +146,7 @@ def test_an_episode_too_long_to_play_again_begins_again(
     ("kind", "error", "said"),
     [
         ("begin", GameFailed, "cannot begin an episode.*no display"),
-        ("observation", GameFailed, r"none of Box\(-1.0, 1.0, \(7,\)"),
+        ("observation", GameFailed, r"not in Box\(-1.0, 1.0, \(7,\)"),
         ("length", SettingsError, "Sequence.*need a fixed length"),
     ],
 )
