@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "sc2": "errors agent experience files rundir settings",  # what bots of one game share; on the ladder
     "jobs": "errors ledger machine rundir settings",
     "learner": "errors experience files flags games jobs learning ledger machine models run rundir settings",
-    "parallel": "errors acting files flags games learning ledger machine models networks run rundir settings",
+    "parallel": "errors acting extras files flags games learning ledger machine models networks run rundir settings",
     "remote": "errors acting agent experience files flags games learner learning ledger machine models networks run "
     "rundir settings",
     "watch": "errors acting experience files flags games learner ledger machine models networks run rundir settings",

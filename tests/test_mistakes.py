@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from understudy.cli import command_line, main
+from understudy.extras import how_to_install
 from understudy.games.zerg.training_run import main as run_with_training
 from understudy.ledger.connection import Ledger
 from understudy.rundir import RunDir
@@ -229,6 +230,14 @@ def test_a_mistake_gets_a_message_that_says_what_to_do(
 
 def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))  # caches are hidden
+
+
+@pytest.mark.parametrize(
+    ("library", "extra"),
+    [("uvicorn", "dashboard"), ("loguru", "zerg"), ("sc2.bot_ai", "zerg"), ("obstore", "remote"), ("ray", "ray")],
+)
+def test_a_library_that_comes_with_another_one_is_installed_by_the_extra(library: str, extra: str) -> None:
+    assert f"[{extra}]'" in how_to_install(library)
 
 
 def test_a_missing_library_is_named_with_the_command_that_installs_it(tmp_path: Path) -> None:

@@ -9,8 +9,12 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-# Libraries whose import name differs from the name to install.
-_DISTRIBUTIONS = {"sc2": "burnysc2", "s2clientprotocol": "burnysc2", "pynvml": "nvidia-ml-py"}
+# Libraries whose import name differs from the name to install, or that come with another one.
+_DISTRIBUTIONS = {
+    **dict.fromkeys(("sc2", "s2clientprotocol", "google", "loguru", "aiohttp", "mpyq", "portpicker"), "burnysc2"),
+    **dict.fromkeys(("uvicorn", "fastapi", "starlette"), "nicegui"),
+    "pynvml": "nvidia-ml-py",
+}
 _EXTRA = re.compile(r"^([A-Za-z0-9._-]+).*;\s*extra\s*==\s*['\"]([a-z0-9_-]+)['\"]")
 _OF_MANY = ("dev", "bench")  # extras that contain other extras
 

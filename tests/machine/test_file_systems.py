@@ -39,6 +39,16 @@ def test_the_innermost_mount_decides(folder: str, kind: str | None, tmp_path: Pa
     assert network_kind(Path(folder), mounts) == kind
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a permission there")
+def test_a_link_counts_as_the_place_that_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "nas" / "Dropbox").mkdir(parents=True)
+    (tmp_path / "run").symlink_to(tmp_path / "nas" / "Dropbox")
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nnas:/all {tmp_path}/nas nfs rw 0 0\n")
+    assert network_kind(tmp_path / "run", mounts) == "nfs"
+    assert synchronised_by(tmp_path / "run") == "Dropbox"
+
+
 def test_a_machine_that_does_not_tell_its_mounts_has_no_network_drive(tmp_path: Path) -> None:
     assert network_kind(tmp_path, tmp_path / "nothing") is None
 

@@ -25,6 +25,12 @@ _NETWORK_KINDS = (
     "fuse.sshfs",
     "ceph",
     "lustre",
+    "beegfs",
+    "gpfs",
+    "vboxsf",
+    "fuse.vmhgfs-fuse",
+    "fuse.blobfuse2",
+    "fuse.juicefs",
 )
 _SYNCHRONISED = re.compile(
     r"(?:onedrive|dropbox|google ?drive|icloud|mobile documents|nextcloud|owncloud|cloudstorage|pcloud|syncthing)", re.I
@@ -34,7 +40,7 @@ _REMOTE_DRIVE = 4  # of GetDriveTypeW
 
 def network_kind(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
     """The kind of network file system that holds a folder; None if it is local or not known."""
-    folder = folder.absolute()
+    folder = folder.resolve()  # a link on a local disk may lead to a network drive
     if sys.platform == "win32":
         anchor = folder.anchor
         remote = anchor.startswith("\\\\") or ctypes.windll.kernel32.GetDriveTypeW(anchor) == _REMOTE_DRIVE
@@ -54,4 +60,5 @@ def network_kind(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str 
 
 def synchronised_by(folder: Path) -> str | None:
     """The part of a path that names a folder synchronisation program; None if there is none."""
-    return next((part for part in folder.absolute().parts if _SYNCHRONISED.search(part)), None)
+    parts = (*folder.absolute().parts, *folder.resolve().parts)
+    return next((part for part in parts if _SYNCHRONISED.search(part)), None)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from understudy.errors import SettingsError, WorkersFailed
+from understudy.extras import how_to_install
 from understudy.models.live import LiveModel
 from understudy.parallel.player import PlayerSpec
 from understudy.parallel.pool import WorkerPool
@@ -31,7 +32,7 @@ try:
     from understudy.parallel.ray_files import SentFolder, module_folders
     from understudy.parallel.ray_player import RayPlayer
 except ImportError as error:
-    raise SettingsError("parallel.backend is ray, which needs Ray: pip install 'understudy[ray]'.") from error
+    raise SettingsError(f"parallel.backend is ray, which needs Ray. {how_to_install('ray')}") from error
 
 logger = logging.getLogger(__name__)
 
