@@ -11,6 +11,8 @@ from understudy.games.shogi.players import GreedyPlayer
 from understudy.games.shogi.rules import Ending, ShogiGame
 
 LENGTHS = (1, 3, 5, 7, 9)
+SHORT = ["2h4h", "1c1d", "6i6h", "2b1c", "4g4f", "1c4f", "4h4f", "6a7b", "4f4c+", "5a6a", "4c4a", "6a6b", "G*5b"]
+"""A game in which Black mates."""
 _OPENING = 30
 _AT_RANDOM = 0.2
 

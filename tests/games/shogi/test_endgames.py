@@ -2,15 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.shogi.mates import SHORT
 from understudy.games.shogi.endgames import MOST_MOVES, Endgames
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.matches import LeagueEntry, ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer
-from understudy.games.shogi.rules import START, Ending, ShogiGame
-from understudy.games.shogi.search import mating_move
-
-# Black mates.
-SHORT = ["2h4h", "1c1d", "6i6h", "2b1c", "4g4f", "1c4f", "4h4f", "6a7b", "4f4c+", "5a6a", "4c4a", "6a6b", "G*5b"]
+from understudy.games.shogi.rules import START, Ending, ShogiGame, mating_move
 
 
 def game_of(moves: list[str], max_moves: int = 500) -> ShogiGame:
@@ -68,8 +65,7 @@ def test_the_learner_takes_the_winners_place_against_the_same_rival() -> None:
         step = matches.step(np.array([rng.integers(len(game.legal_moves)) for game in matches.games]))
         for i in np.flatnonzero(step.over | step.cut).tolist():
             game = matches.games[i]
-            if game.start != START:
-                assert i < 2
+            if game.start != START and i < 2:
                 assert game.moves == []
                 assert matches.to_move()[i] == matches._learner_side[i]
                 late += 1
@@ -78,3 +74,18 @@ def test_the_learner_takes_the_winners_place_against_the_same_rival() -> None:
     assert mates > late / 10
     matches.reset(np.random.SeedSequence(4))
     assert all(game.start == START for game in matches.games)
+
+
+def test_games_of_the_learner_with_itself_begin_near_their_ends_too() -> None:
+    matches = ShogiMatches(1, late=0.9)
+    matches.reset(np.random.SeedSequence(0))
+    for usi in SHORT:
+        matches.step(np.array([matches.games[0].legal_moves.index(matches.games[0].move_of_usi(usi))]))
+    positions = {game_of(SHORT[:plies]).board.sfen() for plies in range(0, 13, 2)}
+    starts = set()
+    for _ in range(60):
+        starts.add(matches.games[0].start)
+        matches.begin_anew(np.array([True]))
+    assert START in starts
+    assert len(starts) > 4
+    assert starts <= positions | {START}

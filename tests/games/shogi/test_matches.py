@@ -8,10 +8,9 @@ from understudy.games.game import open_game
 from understudy.games.shogi.actions import PolicyOutputMapper
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.league import OneByOne
-from understudy.games.shogi.matches import BOARD, MOST_LEGAL, LeagueEntry, ShogiMatches
+from understudy.games.shogi.matches import BOARD, MOST_LEGAL, MOST_RANDOM, LeagueEntry, ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer, MoveChoice, RandomPlayer
-from understudy.games.shogi.rules import ShogiGame
-from understudy.games.shogi.search import mating_move
+from understudy.games.shogi.rules import START, ShogiGame, mating_move
 
 MAPPER = PolicyOutputMapper()
 SEED = np.random.SeedSequence(0)
@@ -116,3 +115,17 @@ def test_a_place_beyond_the_legal_moves_is_refused() -> None:
     matches.reset(SEED)
     with pytest.raises(GameError, match="no legal move 30"):
         matches.step(np.array([30]))
+
+
+def test_a_share_of_the_games_begin_with_random_moves_and_are_still_whole_games() -> None:
+    matches = ShogiMatches(40, opened=0.5)
+    matches.reset(np.random.SeedSequence(3))
+    lengths = set()
+    for _ in range(5):
+        matches.begin_anew(np.ones(40, np.bool_))
+        lengths |= {len(game.moves) for game in matches.games}
+        assert 8 <= sum(not game.moves for game in matches.games) <= 32
+        assert all(game.result is None and game.start == START for game in matches.games)
+    assert min(lengths) == 0
+    assert MOST_RANDOM / 2 < max(lengths) <= MOST_RANDOM
+    assert len({matches.games[i].board.sfen() for i in range(40)}) > 10

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from understudy.games.shogi.batch import SHAPE, observe
-from understudy.games.shogi.inference import with_potential
+from understudy.games.shogi.inference import STRETCH, with_potential
 from understudy.games.shogi.league import OneByOne
 from understudy.games.shogi.matches import LeagueEntry, ShogiMatches
 from understudy.games.shogi.players import GreedyPlayer
 from understudy.games.shogi.potential import SCALE, WEIGHT, material, material_of_planes, potential, shaping
 from understudy.games.shogi.rules import ShogiGame
+from understudy.games.shogi.search import centipawns
 
 # Black: king, promoted rook 14, gold 6, in hand a bishop 8 and two pawns 2. White: king, promoted pawn 7, knight 3, in
 # hand a lance 3.
@@ -99,9 +100,18 @@ def test_in_play_values_have_material_in_them_again() -> None:
     logits, wdl = np.ones((2, 4), np.float32), np.array([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0]], np.float32)
     same, whole = with_potential(lambda _: (logits, wdl))(planes)
     assert same is logits
-    np.testing.assert_allclose(whole[0], wdl[0], atol=1e-6)
+    assert whole[0, 0] - whole[0, 2] == pytest.approx(math.tanh(STRETCH * math.atanh(0.3)), abs=1e-6)
     np.testing.assert_allclose(whole[1], [1, 0, 0], atol=1e-6)  # 0.9 and Φ of 17 pawns are more than a win
     _, whole = with_potential(lambda _: (logits, wdl[:, ::-1]))(planes)
-    assert whole[1, 0] - whole[1, 2] == pytest.approx(-0.9 + WEIGHT * math.tanh(17 / SCALE), abs=1e-6)
+    behind = -0.9 + WEIGHT * math.tanh(17 / SCALE)
+    assert whole[1, 0] - whole[1, 2] == pytest.approx(math.tanh(STRETCH * math.atanh(behind)), abs=1e-6)
     np.testing.assert_allclose(whole.sum(axis=1), 1, atol=1e-6)
     assert (whole >= 0).all()
+
+
+def test_a_rook_is_worth_about_what_shogi_programs_say() -> None:
+    planes = np.empty((1, *SHAPE), np.float32)
+    observe([ShogiGame("lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1")], planes)
+    even = np.array([[0.3, 0.4, 0.3]], np.float32)
+    _, wdl = with_potential(lambda _: (even, even))(planes)
+    assert 400 < centipawns(float(wdl[0, 0] - wdl[0, 2])) < 1200

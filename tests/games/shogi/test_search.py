@@ -14,8 +14,8 @@ from games.shogi.material import material
 from games.shogi.random_games import random_positions
 from understudy.games.shogi.actions import WHITE
 from understudy.games.shogi.inference import Outputs
-from understudy.games.shogi.rules import Ending, ShogiGame
-from understudy.games.shogi.search import Limits, Search, SearchSettings, centipawns, mating_move, short_mate
+from understudy.games.shogi.rules import Ending, ShogiGame, mating_move, short_mate
+from understudy.games.shogi.search import Limits, Search, SearchSettings, centipawns
 from understudy.games.shogi.search_tree import LOSS, WIN, Node, back_up, prove
 
 SHUFFLE = "k8/9/9/9/9/9/9/9/8K b - 1"  # nothing but kings

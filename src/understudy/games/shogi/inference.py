@@ -127,12 +127,21 @@ BACKENDS: dict[str, tuple[Callable[[ActorCriticResTower], Evaluator], tuple[str,
 }
 
 
+STRETCH = 4.0
+_SURE = 0.999999
+
+
 def with_potential(evaluate: Evaluator) -> Evaluator:
-    """For a network that learned from rewards shaped by material: the same policy, and values with material in them."""
+    """For a network that learned from rewards shaped by material: the same policy, and values with material in them.
+
+    Self-play values a rook at an eighth of a win: beginners give it back, and a win far ahead is discounted. A search
+    would look at bad moves nearly as often as at good ones. So values are stretched to the scale of shogi programs.
+    """
 
     def whole(planes: NDArray[np.float32]) -> Outputs:
         logits, wdl = evaluate(planes)
-        value = np.clip(wdl[:, 0] - wdl[:, 2] + potential(material_of_planes(planes)), -1, 1)
+        value = np.clip(wdl[:, 0] - wdl[:, 2] + potential(material_of_planes(planes)), -_SURE, _SURE)
+        value = np.tanh(STRETCH * np.arctanh(value))
         draw = np.minimum(wdl[:, 1], 1 - np.abs(value))
         won = (1 - draw + value) / 2
         return logits, np.stack([won, draw, won - value], axis=1).astype(np.float32)

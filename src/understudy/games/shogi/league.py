@@ -34,6 +34,8 @@ RING = 12
 """How many past versions play, spread evenly over those that the run has kept."""
 LATE = 0.3
 """The share of games against rivals that begin shortly before the end of an earlier one."""
+OPENED = 0.5
+"""The share of the other games that begin with random moves, so that unusual positions are learned too."""
 GAMES_OF_A_PAST = 64
 GAMMA = 0.99
 """The discount, of the training and of its shaped rewards: a win is worth more the sooner it comes."""
@@ -161,6 +163,7 @@ class ShogiLeague(ShogiMatches):
             "learning_rate": 4e-3,
             "gamma": GAMMA,
             "gae_lambda": 0.75,
+            "target_kl": 0.05,
             "epochs": 1,
             "minibatch": 512,
             "normalize_states": False,
@@ -175,7 +178,9 @@ class ShogiLeague(ShogiMatches):
         if versions:
             rivals.append(PastSelf(Path(versions)))
         self._standings = Standings()
-        super().__init__(matches, rivals=[LeagueEntry(rival, 0) for rival in rivals], discount=GAMMA, late=LATE)
+        super().__init__(
+            matches, rivals=[LeagueEntry(rival, 0) for rival in rivals], discount=GAMMA, late=LATE, opened=OPENED
+        )
 
     def join_league(self, share: float, versions: Path) -> bool:
         """See Game.join_league: it has rivals of its own."""

@@ -21,11 +21,12 @@ from understudy.games.shogi.batch import PLANES, write_planes
 from understudy.games.shogi.endgames import Endgames
 from understudy.games.shogi.errors import GameError
 from understudy.games.shogi.potential import material, potential, shaping
-from understudy.games.shogi.rules import START, Ending, ShogiGame, played
+from understudy.games.shogi.rules import START, Ending, ShogiGame, opened, played
 
 MOST_LEGAL = 593  # no position of shogi has more legal moves
 BOARD = PLANES * 81
 NOBODY = -1
+MOST_RANDOM = 24
 SELF_PLAY_MOVES = 240  # a longer game is cut: what two beginners do after that teaches little
 
 
@@ -79,6 +80,7 @@ class ShogiMatches(Game):
         *,
         discount: float | None = None,
         late: float = 0.0,
+        opened: float = 0.0,
     ) -> None:
         """`rivals` take the first matches, in this order; in the others the learner plays both sides.
 
@@ -88,9 +90,10 @@ class ShogiMatches(Game):
         self._max_moves = max_moves
         self._discount = discount
         self._late = late
+        self._opened = opened
         self._entries = rivals
         self._rival_of = self._first_rivals()
-        self._endgames = [Endgames() for _ in rivals]
+        self._endgames = [Endgames() for _ in range(len(rivals) + 1)]  # the last: of the learner with itself
         self._learner_side = np.zeros(matches, np.int8)
         self.games: list[ShogiGame] = []
         self._finals = np.zeros((matches, self.state_dim), np.float32)
@@ -212,12 +215,20 @@ class ShogiMatches(Game):
         self._learner_side[i] ^= 1
         if (number := self._rival_of[i]) != NOBODY:
             self._finished(int(number), self._points(game, 1 - self._learner_side[i]))
-            self._endgames[number].add(game)
-        start, number = START, self.next_rival(i)
-        self._rival_of[i] = number
-        if number != NOBODY and self._rng.random() < self._late and (late := self._endgames[number].draw(self._rng)):
-            start, self._learner_side[i] = late
-        self.games[i] = ShogiGame(start, self._max_moves)
+        self._endgames[number].add(game)
+        self._rival_of[i] = number = self.next_rival(i)
+        self.games[i] = self._late_game(i, number) or self._opened_game()
+
+    def _late_game(self, i: int, number: int) -> ShogiGame | None:
+        if self._rng.random() >= self._late or (endgame := self._endgames[number].draw(self._rng)) is None:
+            return None
+        self._learner_side[i] = endgame.winner
+        return ShogiGame(endgame.sfen, self._max_moves)
+
+    def _opened_game(self) -> ShogiGame:
+        if self._rng.random() >= self._opened:
+            return ShogiGame(max_moves=self._max_moves)
+        return opened(self._rng, int(self._rng.integers(1, MOST_RANDOM + 1)), self._max_moves)
 
     def _finished(self, rival: int, points: float | None) -> None:
         """A game against a rival is over."""

@@ -17,9 +17,19 @@ from understudy.games.shogi.errors import IllegalAnswer
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
-from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame, played
+from understudy.games.shogi.rules import (
+    MAX_MOVES,
+    START,
+    Ending,
+    Result,
+    ShogiGame,
+    mating_move,
+    opened,
+    played,
+    short_mate,
+)
 from understudy.games.shogi.score import ContestScore
-from understudy.games.shogi.search import Limits, Search, SearchSettings, centipawns, mating_move
+from understudy.games.shogi.search import Limits, Search, SearchSettings, centipawns
 
 
 class MoveChoice(NamedTuple):
@@ -79,7 +89,10 @@ POLICY_TEMPERATURE = 0.5
 
 
 class PolicyPlayer:
-    """The network without search: its most probable move, or a drawn one with a temperature above 0."""
+    """The network without search: its most probable move, or a drawn one with a temperature above 0.
+
+    It plays a mate in three moves or fewer that is there: else most games of two policies would end undecided.
+    """
 
     def __init__(
         self,
@@ -104,7 +117,7 @@ class PolicyPlayer:
             place = draw(scores / self._temperature, None, 0.0, self._rng.random()).action
         else:
             place = best(scores, None).action
-        return MoveChoice(int(moves[place]), centipawns(float(wdl[0, 0] - wdl[0, 2])))
+        return MoveChoice(short_mate(game) or int(moves[place]), centipawns(float(wdl[0, 0] - wdl[0, 2])))
 
 
 class SearchPlayer:
@@ -213,14 +226,7 @@ def play_match(
 
 def opening(rng: np.random.Generator, moves: int = OPENING_MOVES) -> list[int]:
     """Random first moves that do not end the game: engines would play the same game again and again."""
-    while True:
-        game = ShogiGame()
-        for _ in range(moves):
-            game.push(game.legal_moves[rng.integers(len(game.legal_moves))])
-            if game.result is not None:
-                break
-        else:
-            return game.moves
+    return opened(rng, moves).moves
 
 
 def outcome(result: Result | None) -> str:

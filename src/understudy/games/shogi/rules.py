@@ -14,12 +14,14 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import cshogi
+import numpy as np
 
 from understudy.games.shogi.actions import BLACK, WHITE, step_of_usi
 from understudy.games.shogi.errors import GameError
 
 START: str = cshogi.STARTING_SFEN
 MAX_MOVES = 500
+_MATE_PLIES = 3
 _PIECES = {"P": 18, "L": 4, "N": 4, "S": 4, "G": 4, "B": 2, "R": 2, "K": 2}
 
 
@@ -216,6 +218,31 @@ def played(sfen: str, moves: Sequence[int], max_moves: int) -> ShogiGame:
             raise GameError(f"{move} is no legal move in {game.board.sfen()}")
         game.push(move)
     return game
+
+
+def short_mate(game: ShogiGame) -> int:
+    """A move that mates in three plies at most, or 0; cshogi looks for it faster than the network is asked."""
+    if mate := mating_move(game):
+        return mate
+    if len(game.moves) + _MATE_PLIES > game.max_moves:
+        return 0
+    return int(game.board.mate_move(_MATE_PLIES))
+
+
+def mating_move(game: ShogiGame) -> int:
+    """A move that mates at once, or 0."""
+    return 0 if game.in_check else int(game.board.mate_move_in_1ply())
+
+
+def opened(rng: np.random.Generator, moves: int, max_moves: int = MAX_MOVES) -> ShogiGame:
+    """A game after this many random moves, which did not end it."""
+    while True:
+        game = ShogiGame(max_moves=max_moves)
+        for _ in range(moves):
+            if game.push(game.legal_moves[rng.integers(len(game.legal_moves))]) is not None:
+                break
+        else:
+            return game
 
 
 def check_sfen(sfen: str) -> None:

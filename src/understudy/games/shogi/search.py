@@ -21,27 +21,12 @@ from understudy.games.shogi.actions import actions_of_moves
 from understudy.games.shogi.batch import SHAPE, observe
 from understudy.games.shogi.evaluation_cache import EvaluationCache, Judgement
 from understudy.games.shogi.inference import Evaluator
-from understudy.games.shogi.rules import ShogiGame
+from understudy.games.shogi.rules import ShogiGame, short_mate
 from understudy.games.shogi.search_tree import LOSS, WIN, Node, back_up, expect_loss, prove
 
 LEAVES = 8  # evaluated together
 MOST_NODES = 300_000
 _ROUND_SECONDS = 0.02  # of a search that may be told to stop: how long it takes to hear it
-_MATE_PLIES = 3
-
-
-def short_mate(game: ShogiGame) -> int:
-    """A move that mates in three plies at most, or 0; cshogi looks for it faster than the network is asked."""
-    if mate := mating_move(game):
-        return mate
-    if len(game.moves) + _MATE_PLIES > game.max_moves:
-        return 0
-    return int(game.board.mate_move(_MATE_PLIES))
-
-
-def mating_move(game: ShogiGame) -> int:
-    """A move that mates at once, or 0."""
-    return 0 if game.in_check else int(game.board.mate_move_in_1ply())
 
 
 @dataclass(frozen=True, slots=True)
