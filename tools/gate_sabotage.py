@@ -96,7 +96,7 @@ class Outcome:
     events: list[str] = field(default_factory=list)
 
     def look(self, rate: float, games: int) -> None:
-        """Take in what bots load wins now, after so many games of the line."""
+        """Record the win rate of the model that bots load, after this many games of the line."""
         self.worst = min(self.worst, rate)
         if rate < self.before - ALLOWED_LOSS:
             self.bad_games += games
@@ -157,7 +157,7 @@ def true(correct: bool) -> float:
 
 
 def jump(hours: float) -> None:
-    """Set the clock of this process, wrong by so many hours."""
+    """Set the clock of this process wrong by this many hours."""
     time.time = lambda: _real_time() + 3600 * hours
 
 

@@ -24,7 +24,7 @@ class OnlineTrainer:
     def __init__(
         self, following: FollowingModel, store: ModelStore, wanted: Callable[[], bool], seconds: float
     ) -> None:
-        """`wanted` says after each game whether to train; it may take so many seconds."""
+        """`wanted` says after each game whether to train, for at most `seconds`."""
         self._following, self._store, self._wanted, self._seconds = following, store, wanted, seconds
 
     def learn(self, episode: Episode) -> UpdateStats | None:

@@ -84,8 +84,8 @@ def test_the_report_is_one_file_with_a_curve_and_diagrams_and_no_name_becomes_ht
     ("name", "text", "message"),
     [
         ("game.kif", None, "cannot be read"),
-        ("game.kif", "nothing", "no game in KIF"),
-        ("game.csa", "V2.2\n+7776FU\n", "no game in CSA"),
+        ("game.kif", "nothing", "not a game in KIF"),
+        ("game.csa", "V2.2\n+7776FU\n", "not a game in CSA"),
         ("game.sfen", "startpos moves 7g7e", "7g7e is not legal"),
         ("game.sfen", "", "holds no game"),
         ("game.txt", "startpos moves 7g7f", ".csa, .kif, .kifu and .sfen"),
