@@ -81,6 +81,17 @@ def test_a_unit_that_changes_is_not_interrupted() -> None:
     assert game.state["x"][tank] == HERE
 
 
+def test_a_barracks_that_lifts_off_trains_nobody() -> None:
+    game = rich(new_game(TERRAN, ZERG))
+    barracks = game.spawn(kind("Barracks"), 0, HERE + 0.5, HERE + 0.5)
+    assert game.order(0, barracks, names.MORPH_INTO, kind("BarracksFlying")) == names.SUCCESS
+    game.step(4)
+    assert game.order(0, barracks, names.MAKE, kind("Marine")) == names.NOT_SUPPORTED
+    game.step(40)
+    assert slots(game, "BarracksFlying") == [barracks]
+    assert game.state["orders"][barracks] == 0
+
+
 def test_without_power_nothing_is_made() -> None:
     game = rich(new_game(PROTOSS, ZERG))
     x, y = (round(v) + 8.0 for v in game.map.starts[0])

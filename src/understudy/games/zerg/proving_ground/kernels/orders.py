@@ -96,7 +96,7 @@ def issue(
         return SUCCESS
     if s.progress[i] < 1.0:
         return UNDER_CONSTRUCTION
-    if s.becomes[i] or s.carrier[i] or occupied(s, r, i):
+    if s.becomes[i] or s.carrier[i] or occupied(s, r, i, order):
         return NOT_SUPPORTED
     if r.needs_power[s.kind[i]] and not s.powered[i] and order in (MAKE, RESEARCH, MORPH_INTO):
         return TECH_NOT_MET
@@ -126,12 +126,12 @@ def issue(
 
 
 @kernel
-def occupied(s: Any, r: Any, i: int) -> bool:
+def occupied(s: Any, r: Any, i: int, order: int) -> bool:
     """Whether a structure is occupied: it is morphing at a price, or an addon is being built beside it."""
     if not r.structure[s.kind[i]] or s.orders[i] == 0:
         return False
     if s.order[i, 0] == MORPH_INTO:
-        return s.timer[i] <= 0.0
+        return s.timer[i] <= 0.0 or order in (MAKE, RESEARCH)
     return s.order[i, 0] == MAKE and s.order_target[i, 0] >= 0
 
 
