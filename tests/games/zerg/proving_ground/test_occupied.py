@@ -162,3 +162,15 @@ def test_a_gateway_becomes_a_warp_gate_after_the_research_and_back() -> None:
         assert game.state["kind"][gate] != kind(there)
         game.step(4)
         assert game.state["kind"][gate] == kind(there)
+
+
+@pytest.mark.parametrize(
+    ("name", "back", "ability"), [("RoachBurrowed", "Roach", 1388), ("SiegeTankSieged", "SiegeTank", 390)]
+)
+def test_units_change_back_when_the_building_that_they_came_from_is_lost(name: str, back: str, ability: int) -> None:
+    game = new_game(ZERG if name == "RoachBurrowed" else TERRAN, PROTOSS)
+    unit = game.spawn(kind(name), 0, HERE, HERE)
+    assert ability in available(game, 0, unit, False)
+    assert game.order(0, unit, names.MORPH_INTO, kind(back)) == names.SUCCESS
+    game.step(70)
+    assert game.state["kind"][unit] == kind(back)

@@ -156,6 +156,9 @@ def _possible(  # noqa: PLR0911 - one reason a line
         return False
     if argument == orders.TUMOR_QUEEN and state["energy"][slot] < TUMOR_ENERGY:
         return False
+    price = rules["minerals"][unit, argument] + rules["vespene"][unit, argument]
+    if order == orders.MORPH_INTO and not price and argument != orders.HELLBAT:
+        return True  # a change of shape needs no building
     affordable = bank[0] >= rules["minerals"][unit, argument] and bank[1] >= rules["vespene"][unit, argument]
     return bool(affordable) and game.tech_met(player, argument)
 

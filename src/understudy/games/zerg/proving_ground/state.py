@@ -280,7 +280,7 @@ DARK_TEMPLAR, ARCHON, SHADE_UNIT, BATTERY = (
 VOID_RAY, TOWER, ROCK = kind("VoidRay"), kind("XelNagaTower"), kind("DestructibleRock6x6")
 NYDUS_NETWORK, NYDUS_WORM, ORACLE = kind("NydusNetwork"), kind("NydusCanal"), kind("Oracle")
 SUPPLY_DEPOT, DEPOT_LOWERED, FORCE_FIELD = kind("SupplyDepot"), kind("SupplyDepotLowered"), kind("ForceField")
-LIBERATOR_AG = kind("LiberatorAG")
+LIBERATOR_AG, HELLBAT = kind("LiberatorAG"), kind("HellionTank")
 
 
 def terrain_of(game_map: Map) -> Block:

@@ -24,6 +24,7 @@ from understudy.games.zerg.proving_ground.state import (
     CHEAT_TECH,
     COOLING_DOWN,
     EGG,
+    HELLBAT,
     LIBERATOR_AG,
     LURKER_BURROWED,
     MAKE,
@@ -178,7 +179,9 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -
     if r.how[k, kind] != MORPH:
         return NOT_SUPPORTED
     burrows = r.cloaked[kind] and not r.cloaked[k] and r.race[k] == ZERG and kind != LURKER_BURROWED
-    if not tech_met(s, r, p, kind) or (burrows and not s.upgrade[p, BURROW]):
+    free = r.minerals[k, kind] == 0.0 and r.vespene[k, kind] == 0.0
+    needed = not free or kind == HELLBAT  # other changes of shape need no building
+    if (needed and not tech_met(s, r, p, kind)) or (burrows and not s.upgrade[p, BURROW]):
         return TECH_NOT_MET
     if kind == WARP_GATE and not s.upgrade[p, WARP_GATE_TECH] and not s.cheats[p] & CHEAT_TECH:
         return TECH_NOT_MET
@@ -189,7 +192,6 @@ def begin_morph(s: Any, r: Any, p: int, i: int, kind: int, x: float, y: float) -
     more = r.supply[kind] - r.supply[k]
     if more > 0.0 and supply_used(s, r, p) + more > supply_cap(s, r, p):
         return NOT_ENOUGH_FOOD
-    free = r.minerals[k, kind] == 0.0 and r.vespene[k, kind] == 0.0
     paid = pay(s, p, r.minerals[k, kind], r.vespene[k, kind])
     if paid != SUCCESS:
         return paid
