@@ -196,7 +196,7 @@ def test_a_stranger_takes_no_game_away_from_others() -> None:
         lobby = Lobby()
         holder, stranger = Client(Session(lobby)), Client(Session(lobby))
         await holder.ask(create_game=create_request())
-        assert "Somebody else" in (await stranger.ask(create_game=create_request(seed=9))).error[0]
+        assert "Another client" in (await stranger.ask(create_game=create_request(seed=9))).error[0]
         assert not (await holder.ask(create_game=create_request(seed=2))).error  # its own game it may replace
         await stranger.session.lost()
         assert (await holder.ask(join_game=join_request())).join_game.player_id == 1

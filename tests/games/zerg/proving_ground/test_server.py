@@ -144,7 +144,7 @@ def test_strangers_who_come_and_leave_or_quit_end_nothing() -> None:
         await ask(quitter, quit=sc2api_pb2.RequestQuit())
         await quitter.close()
         async with session.ws_connect(url) as maker:
-            assert "Somebody else" in (await ask(maker, create_game=create_request())).error[0]
+            assert "Another client" in (await ask(maker, create_game=create_request())).error[0]
         one, two = await session.ws_connect(url, max_msg_size=0), await session.ws_connect(url, max_msg_size=0)
         await asyncio.gather(ask(one, join_game=join_request()), ask(two, join_game=join_request(1)))
         await (await session.ws_connect(url)).close()
