@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from games.shogi.material import material
-from games.shogi.mates import SHORT
 from understudy.games.shogi.actions import BLACK, WHITE
 from understudy.games.shogi.players import (
     GreedyPlayer,
@@ -116,15 +115,3 @@ def test_outcomes_in_words() -> None:
     assert outcome(Result(WHITE, Ending.MATE)) == "White wins (mate)"
     assert outcome(Result(None, Ending.REPETITION)) == "draw (repetition)"
     assert outcome(None) == "broken off"
-
-
-def test_the_policy_plays_a_mate_that_is_there() -> None:
-    game = ShogiGame()
-    for usi in SHORT[:-1]:
-        game.push_usi(usi)
-    for seed in range(5):
-        move = PolicyPlayer(material, 1.0, rng(seed)).choose(game).move
-        assert move is not None
-        game.push(move)
-        assert game.result == Result(BLACK, Ending.MATE)
-        game.pop()

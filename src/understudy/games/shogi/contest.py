@@ -7,13 +7,13 @@ import numpy as np
 from understudy.acting.sampling import draw_all
 from understudy.games.shogi.matches import MOST_LEGAL, LeagueEntry, Rival, ShogiMatches
 from understudy.games.shogi.players import POLICY_TEMPERATURE
-from understudy.games.shogi.rules import MAX_MOVES, short_mate
+from understudy.games.shogi.rules import MAX_MOVES
 from understudy.games.shogi.score import ContestScore
 from understudy.networks.network import Network
 
 
 def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: int = MAX_MOVES) -> ContestScore:
-    """The score of PolicyPlayer's moves, in half of the games as Black. A game that was cut is a draw."""
+    """The score of moves drawn from the policy, in half of the games as Black. A game that was cut is a draw."""
     matches = ShogiMatches(games, max_moves, [LeagueEntry(rival, games)])
     matches.reset(np.random.SeedSequence(seed))
     rng = np.random.default_rng([seed, games])
@@ -26,9 +26,6 @@ def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: in
         places = np.zeros(games, np.int64)  # matches that have ended go on with any move
         logits, _ = network.evaluate(states[open_games])
         places[open_games], _ = draw_all(logits / POLICY_TEMPERATURE, legal[open_games], 0.0, rng)
-        for i in np.flatnonzero(open_games).tolist():
-            if mate := short_mate(matches.games[i]):
-                places[i] = matches.games[i].legal_moves.index(mate)
         step = matches.step(places)
         ended = open_games & (step.over | step.cut)
         results[ended] = step.rewards[ended]

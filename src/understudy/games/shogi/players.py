@@ -17,17 +17,7 @@ from understudy.games.shogi.errors import IllegalAnswer
 from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.potential import WORTH
 from understudy.games.shogi.record import GameRecord, record_of
-from understudy.games.shogi.rules import (
-    MAX_MOVES,
-    START,
-    Ending,
-    Result,
-    ShogiGame,
-    mating_move,
-    opened,
-    played,
-    short_mate,
-)
+from understudy.games.shogi.rules import MAX_MOVES, START, Ending, Result, ShogiGame, mating_move, opened, played
 from understudy.games.shogi.score import ContestScore
 from understudy.games.shogi.search import Limits, Search, SearchSettings, centipawns
 
@@ -89,10 +79,7 @@ POLICY_TEMPERATURE = 0.5
 
 
 class PolicyPlayer:
-    """The network without search: its most probable move, or a drawn one with a temperature above 0.
-
-    It plays a mate in three moves or fewer that is there: else most games of two policies would end undecided.
-    """
+    """The network without search: its most probable move, or a drawn one with a temperature above 0."""
 
     def __init__(
         self,
@@ -117,7 +104,7 @@ class PolicyPlayer:
             place = draw(scores / self._temperature, None, 0.0, self._rng.random()).action
         else:
             place = best(scores, None).action
-        return MoveChoice(short_mate(game) or int(moves[place]), centipawns(float(wdl[0, 0] - wdl[0, 2])))
+        return MoveChoice(int(moves[place]), centipawns(float(wdl[0, 0] - wdl[0, 2])))
 
 
 class SearchPlayer:
