@@ -259,6 +259,21 @@ def test_a_policy_does_not_dissolve_when_rewards_tell_nothing(seed: int) -> None
 
 
 @pytest.mark.slow
+def test_the_less_advantages_differ_from_noise_the_shorter_are_the_steps() -> None:
+    trainer, rng = default_trainer(WIDTH, 2, 0, gamma=0.0), np.random.default_rng(0)
+    for _ in range(10):
+        trainer.update(bandit_games(trainer, rng, 100, 20, positive))
+    for _ in range(24):
+        games = bandit_games(trainer, rng, 100, 20, positive)
+        for game in games:
+            game.rewards[:] = 1 + 1e-3 * rng.standard_normal(len(game))
+        rate = trainer.adjusted.rate
+        stats = trainer.update(games)
+    assert trainer.values.loudness < 0.5  # Adam's own steps are as long as ever, whatever the size of the gradients
+    assert stats.learning_rate == pytest.approx(trainer.settings.learning_rate * rate * trainer.values.loudness)
+
+
+@pytest.mark.slow
 def test_experience_that_is_one_update_old_is_as_good() -> None:
     lengths = []
     for seed in (0, 1):

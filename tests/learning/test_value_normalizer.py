@@ -154,6 +154,17 @@ def test_one_wild_advantage_does_not_make_all_later_ones_small() -> None:
     assert values.scale_advantages(normal(0, 1, 100, seed=2)).std() > 0.8
 
 
+def test_advantages_far_below_their_largest_size_are_quiet_until_they_are_large_again() -> None:
+    values = ValueNormalizer()
+    values.scale_advantages(normal(0, 1))
+    assert values.loudness == 1
+    for seed in range(30):
+        values.scale_advantages(normal(0, 0.01, 2000, seed))
+    assert values.loudness == pytest.approx(0.01 / LEAST_SHARE, rel=0.2)
+    values.scale_advantages(normal(0, 1, 100))
+    assert values.loudness == 1
+
+
 def test_no_advantage_at_all_stays_none() -> None:
     np.testing.assert_array_equal(ValueNormalizer().scale_advantages(np.zeros(5, np.float32)), np.zeros(5))
 

@@ -139,6 +139,8 @@ class ValueNormalizer:
         """The target assumed at first: the one closest to 0 that the rewards allow."""
         self.peaks = np.zeros(2)
         """The largest standard deviation of targets and the largest size of advantages so far. Far below is noise."""
+        self.loudness = 1.0
+        """The size of the last advantages as a share of the least that is not noise, at most 1."""
         self.sums: Wide = np.zeros(STATISTICS)
         self.restore(self.sums)
 
@@ -181,7 +183,9 @@ class ValueNormalizer:
         count, squares = fading(self.sums[3], n, ADVANTAGE_HORIZON) * self.sums[3:] + (n, np.dot(usual, usual))
         self.sums = np.array([*self.sums[:3], count, squares])
         self._note_peaks(0.0, math.sqrt(squares / count) if count >= EARLY else 0.0)
-        size = max(math.sqrt(max(squares / count, square / n)), LEAST_SHARE * float(self.peaks[1]))
+        found, least = math.sqrt(max(squares / count, square / n)), LEAST_SHARE * float(self.peaks[1])
+        size = max(found, least)
+        self.loudness = found / size if size > 0 else 1.0
         return (wide / size).clip(-LIMIT, LIMIT).astype(np.float32) if size > 0 else advantages.astype(np.float32)
 
     def _note_peaks(self, spread: float, size: float) -> None:

@@ -150,8 +150,6 @@ class Trainer:
 
     def _learn(self, batch: Batch, deadline: float, interrupted: Callable[[], bool] | None) -> UpdateStats:
         settings = self.settings
-        decay = decayed(settings.learning_rate, settings.learning_rate_half_life, self.games)
-        self.adam.learning_rate = self.adjusted.rate * decay
         states = self._normalized(batch.states, batch.new_states)
 
         # The proximal policy: the policy before the update, to which the update stays close.
@@ -171,7 +169,10 @@ class Trainer:
         new = batch.new
         limit = kl_limit(settings.target_kl, len(batch.actions[new]), self.adjusted.agreement)
         before = self.network.parameters.copy()
-        weights = Weights(settings.value_coefficient, settings.entropy_coefficient * self.adjusted.rate)
+        # Adam's steps do not depend on the size of gradients. Those of nothing but noise must not be as long as others.
+        rate = self.adjusted.rate * self.values.loudness
+        self.adam.learning_rate = rate * decayed(settings.learning_rate, settings.learning_rate_half_life, self.games)
+        weights = Weights(settings.value_coefficient, settings.entropy_coefficient * rate)
         meter = SignalMeter()
         passes = self._passes.run(
             samples,

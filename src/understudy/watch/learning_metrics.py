@@ -178,10 +178,11 @@ LEARNING_METRICS: tuple[Metric, ...] = (
         "",
         "learning",
         "Adam's learning rate in the update: training.learning_rate, times what is left of it by "
-        "training.learning_rate_half_life, times a factor from 0.1 to 1 that adjusts itself. The factor falls when the "
-        "KL limit ends updates after very few gradient steps, and rises when they do all their passes.",
-        "Between a tenth of training.learning_rate (0.0003) and all of it; all of it throughout that run.",
-        "At a tenth for long: even small steps move the policy far. Lower training.learning_rate.",
+        "training.learning_rate_half_life, times a factor from 0.03 to 1 that adjusts itself. The factor falls slowly, and "
+        "fast when the KL limit ends updates after very few gradient steps; it rises while successive updates agree or "
+        "games go worse than expected. Where advantages are below 5 % of their largest size, the rate is smaller still.",
+        "Between 3 % of training.learning_rate (0.0006) and all of it; much less once a game is solved.",
+        "At 3 % from the beginning: even small steps move the policy far. Lower training.learning_rate.",
     ),
     Metric(
         "entropy_weight",
