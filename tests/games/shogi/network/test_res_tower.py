@@ -432,6 +432,7 @@ def test_without_numba_torch_computes_the_convolutions(monkeypatch: pytest.Monke
         convolutions("compiled")
 
 
+@pytest.mark.slow
 def test_the_torch_backend_trains_and_plays_where_numba_cannot_be_imported() -> None:
     program = """
 import sys
