@@ -69,7 +69,7 @@ class EvaluationJobs:
 
     @property
     def latest(self) -> Evaluation | None:
-        """The newest version that has played all its games, beside the one before it; else the first, so far."""
+        """The newest version that played all its games, compared with the one before it; else the first, so far."""
         versions = sorted(self._results)
         whole = [version for version in versions if self.is_whole(version)] or versions[-1:]
         if not whole:

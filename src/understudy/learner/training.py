@@ -238,7 +238,7 @@ class Training:
         refused(f"{game.path.name} was rejected: {reason}")
 
     def _is_useless(self, facts: Mapping[str, Any]) -> bool:
-        """Whether a batch is so old that almost none of it counts. One of a version that plays now is never that."""
+        """Whether a batch is so old that almost none of it counts. Never for a batch of a version that plays now."""
         share: float = facts["effective_sample_size"]
         return bool(facts["staleness"] > _STALE_VERSIONS and share < self._settings.min_sample_size)
 

@@ -84,7 +84,7 @@ class Gate(GateOnDisk):
             return ledger.unfinished(now - _BEGINNING_SECONDS, now + _BEGINNING_SECONDS)
 
     def assign(self, game: str, opponent: str, *, appoint: bool = True) -> Assignment:
-        """Who plays this game against this opponent. With `appoint`, the newest version may become the challenger."""
+        """The version that plays this game against this opponent. `appoint`: the newest may become the challenger."""
         part = Assignment("line")
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
@@ -101,7 +101,7 @@ class Gate(GateOnDisk):
         return part
 
     def record(self, game: str, played: Played) -> None:
-        """Take in the result of a game; one that was taken in before, or belongs to no comparison, changes nothing."""
+        """Record the result of a game. A game that was already recorded, or is not compared, changes nothing."""
 
         def change(db: sqlite3.Connection, state: GateState | None) -> GateState | None:
             score = None if played.cut and not table.has_results(db) else played.score

@@ -53,7 +53,7 @@ class ModelStore(ModelFiles):
 
     @property
     def stage_changed(self) -> bool:
-        """Whether the file on stage, kept apart, is another one than this process last saw the gate put there."""
+        """Whether the separate file on stage differs from the gate's, as last seen by this process."""
         return self.separate and not self._staged.looks_unchanged()
 
     def create(self, state: ModelState) -> ModelState:

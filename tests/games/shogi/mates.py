@@ -37,7 +37,7 @@ class TooMany(Exception):
 
 
 class Exhaustive:
-    """Whether there is a mate within so many plies, by looking at every check and every answer."""
+    """Whether there is a mate within this many plies, by examining every check and every answer."""
 
     def __init__(self, game: ShogiGame, most: int) -> None:
         self._board, self._left = game.board.copy(), most  # a search that is broken off leaves it as it is

@@ -269,7 +269,7 @@ def test_short_mates_are_real() -> None:
 
 
 def _mates(game: ShogiGame, move: int, plies: int) -> bool:
-    """Whether this move forces mate in so many plies at most, by looking at everything."""
+    """Whether this move forces mate within this many plies, by examining everything."""
     player, result = game.turn, game.push(move)
     try:
         if result is not None:

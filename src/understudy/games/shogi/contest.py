@@ -1,4 +1,4 @@
-"""How good a policy is without search: many games at once against one rival."""
+"""Plays many games at once against one rival, to measure a policy without search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from understudy.networks.network import Network
 
 
 def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: int = MAX_MOVES) -> ContestScore:
-    """The score of moves drawn from the policy, in half of the games as Black. A game that was cut is a draw."""
+    """The score of moves drawn from the policy, as Black in half of the games. A game that was cut off is a draw."""
     matches = ShogiMatches(games, max_moves, [LeagueEntry(rival, games)])
     matches.reset(np.random.SeedSequence(seed))
     rng = np.random.default_rng([seed, games])
@@ -23,7 +23,7 @@ def contest(network: Network, rival: Rival, games: int, seed: int, max_moves: in
     while (open_games := np.isnan(results)).any():
         matches.observe(states)
         matches.legal(legal)
-        places = np.zeros(games, np.int64)  # matches that have ended go on with any move
+        places = np.zeros(games, np.int64)  # matches that have ended continue with arbitrary moves
         logits, _ = network.evaluate(states[open_games])
         places[open_games], _ = draw_all(logits / POLICY_TEMPERATURE, legal[open_games], 0.0, rng)
         step = matches.step(places)

@@ -1,7 +1,7 @@
-"""The network in play, by the fastest of the installed backends: compiled code, torch, onnxruntime or OpenVINO.
+"""The network for play, with the fastest of the installed backends: compiled code, torch, onnxruntime or OpenVINO.
 
-An evaluator takes planes (N, 46, 9, 9) and gives logits (N, 13527) and probabilities of win, draw and loss (N, 3). It
-is a copy of the network as it was: weights that change afterwards need a new one.
+An evaluator takes planes (N, 46, 9, 9) and returns logits (N, 13527) and probabilities of win, draw and loss (N, 3). It
+is a copy of the network: after the weights change, make a new one.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ Evaluator = Callable[[NDArray[np.float32]], Outputs]
 
 
 class TowerInPlay(nn.Module):
-    """The tower with its norms folded into its convolutions, and probabilities for the value."""
+    """The tower with its norms folded into its convolutions, and probabilities instead of logits for the value."""
 
     def __init__(self, tower: Tower, convolutions: Convolutions) -> None:
         super().__init__()
         self.tower = FoldedTower(tower, convolutions)
         for weights in self.tower.weights:
-            weights.requires_grad_(False)  # an export takes only such tensors for constants
+            weights.requires_grad_(False)  # an export stores only such tensors as constants
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, and probabilities of win, draw and loss."""
-        with torch.no_grad():  # also while it is exported
+        with torch.no_grad():  # also during an export
             logits, wdl = self.tower(planes)
         return logits, torch.softmax(wdl, dim=1)
 
@@ -106,11 +106,11 @@ def onnx_bytes(network: ActorCriticResTower) -> bytes:
     stream = io.BytesIO()
     axes = {name: {0: "n"} for name in ("planes", "logits", "wdl")}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the newer exporter needs more packages for the same graph
+        warnings.simplefilter("ignore", DeprecationWarning)  # the newer exporter needs more packages
         torch.onnx.export(
             TowerInPlay(network.tower, TorchConvolutions()).eval(),
             (torch.zeros((2, *SHAPE)),),
-            stream,  # type: ignore[arg-type]  # a stream is fine with this exporter
+            stream,  # type: ignore[arg-type]  # this exporter accepts a stream
             dynamo=False,
             input_names=["planes"],
             output_names=["logits", "wdl"],
@@ -150,14 +150,14 @@ def with_potential(evaluate: Evaluator) -> Evaluator:
 
 
 def installed() -> list[str]:
-    """The backends that can be used here."""
+    """The backends that are installed."""
     return [name for name, (_, needs) in BACKENDS.items() if all(importlib.util.find_spec(module) for module in needs)]
 
 
 def make_evaluator(
     network: ActorCriticResTower, backend: str = "fastest", batch: int = 1, seconds: float = 0.2
 ) -> tuple[Evaluator, str]:
-    """An evaluator and a line about it for people. `fastest` measures each backend for `seconds` at this batch size."""
+    """An evaluator and a description of it. `fastest` measures each backend for `seconds` at this batch size."""
     if backend != "fastest":
         if backend not in installed():
             raise SettingsError(f"The backend {backend!r} is not installed; there is {', '.join(installed())}.")

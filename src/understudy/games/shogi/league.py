@@ -1,4 +1,4 @@
-"""Whom the learner plays in training beside itself: simple players, and its own past."""
+"""The league of a shogi run: the learner's opponents besides itself, which are simple players and its past versions."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from understudy.parallel.standings import Standings, versions_in
 logger = logging.getLogger(__name__)
 
 SIMPLE = {"greedy": 0.5625, "random": 0.25}
-"""The share of the matches that each simple rival plays until the learner beats it more often than not."""
+"""The share of matches that each simple rival plays until the learner beats it more often than not."""
 PAST = 0.5
-"""The share of past selves in the matches that simple rivals leave; in the others the learner plays both sides."""
+"""The share of past versions in the matches left by simple rivals; in the others the learner plays both sides."""
 LEAST_MATCHES = 0.5
-"""Of a simple rival, however often it loses: so it is noticed if the learner forgets how to beat it."""
+"""Matches that a simple rival keeps even if it always loses, to notice if the learner forgets how to beat it."""
 RING = 12
-"""How many past versions play, spread evenly over those that the run has kept."""
+"""The number of past versions that play, spread evenly over those that the run has kept."""
 LATE = 0.3
-"""The share of games against rivals that begin shortly before the end of an earlier one."""
+"""The share of games against rivals that start shortly before the end of an earlier game."""
 OPENED = 0.5
 """The share of the other games that begin with random moves, so that unusual positions are learned too."""
 GAMES_OF_A_PAST = 64
 GAMMA = 0.99
-"""The discount, of the training and of its shaped rewards: a win is worth more the sooner it comes."""
+"""The discount of the training and of its shaped rewards: an earlier win is worth more."""
 
 
 class OneByOne:
-    """A player of single games as a rival in many."""
+    """Lets a player of single games play in several matches, one after the other."""
 
     def __init__(self, make: Callable[[np.random.Generator], ShogiPlayer]) -> None:
         self._make = make
@@ -56,7 +56,7 @@ class OneByOne:
         """See Rival."""
 
     def snapshot(self) -> Mapping[str, Any]:
-        """See Rival. Such a player has nothing but its lots."""
+        """See Rival. Only the state of its random numbers is needed."""
         return {"rng": self._rng.bit_generator.state}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -69,10 +69,10 @@ class OneByOne:
 
 
 class PastSelf:
-    """One of the versions that the run has kept, drawn again after every 64 games; its moves are drawn, too.
+    """A past version of the learner, drawn again after every 64 games. Its moves are drawn from its policy.
 
-    Versions that the learner neither beats always nor loses to always are drawn more often (`parallel.standings`).
-    A run that goes on from a version finds the same ones before it as the run that was not interrupted.
+    Versions that the learner beats about half of the time are drawn more often (`parallel.standings`). A run that
+    resumes from a version finds the same earlier versions as a run that was not interrupted.
     """
 
     def __init__(self, versions: Path) -> None:
@@ -112,7 +112,7 @@ class PastSelf:
             self._load(version)
         except (ModelMissing, ModelDamaged):
             logger.info(
-                "The past version %s is no longer kept: another one plays, and the run is not the same.", version
+                "The past version %s is no longer kept: another one plays, so the run is not resumed exactly.", version
             )
             self._draw()
 
@@ -127,7 +127,7 @@ class PastSelf:
             self._network = None
             return
         if not version.isdecimal():
-            raise ModelMissing(f"{version!r} is no version.")
+            raise ModelMissing(f"{version!r} is not a version.")
         state = read_model(self._versions / f"{version}.npz")
         spec = state.spec
         self._network = model_factory(spec.state_dim, len(spec.actions), spec.network, np.random.default_rng(0))
@@ -146,15 +146,15 @@ class PastSelf:
 
 
 def ring_of(versions: Sequence[int]) -> list[str]:
-    """Up to 12 of these versions, spread evenly, the newest among them."""
+    """Up to 12 of these versions, evenly spread, including the newest."""
     places = np.unique(np.linspace(0, len(versions) - 1, RING).round().astype(int)) if versions else ()
     return [f"{versions[place]:06d}" for place in places]
 
 
 class ShogiLeague(ShogiMatches):
-    """The matches of a training run. `versions` is the folder of its model's versions: then past ones play too.
+    """The matches of a training run. With `versions`, the folder of its model's versions, past versions play too.
 
-    Each game's rival is chosen when the game begins: simple players at first, past selves once those are beaten.
+    Each game's rival is chosen when the game begins: simple players at first, past versions once those are beaten.
     """
 
     settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -169,7 +169,8 @@ class ShogiLeague(ShogiMatches):
             "normalize_states": False,
             "exploration": 0.0,
         },
-        # Learning takes far longer than playing: both in turn, with all cores each, on the newest weights.
+        # Learning takes far longer than playing, so they alternate: each uses all cores, and play uses the newest
+        # weights.
         "parallel": {"games_per_worker": 32, "batch_size": 2048, "max_staleness": 0, "learner_threads": 0},
     }
 
@@ -183,7 +184,7 @@ class ShogiLeague(ShogiMatches):
         )
 
     def join_league(self, share: float, versions: Path) -> bool:
-        """See Game.join_league: it has rivals of its own."""
+        """See Game.join_league: it has its own rivals."""
         return True
 
     def reset(self, seed: np.random.SeedSequence) -> None:
@@ -192,10 +193,10 @@ class ShogiLeague(ShogiMatches):
         super().reset(seed)
 
     def shares(self) -> NDArray[np.float64]:
-        """The share of the matches that each rival should have now; the rest is the learner's with itself.
+        """The share of the matches that each rival should have now; in the remaining ones the learner plays both sides.
 
-        A simple rival fades out with p(1 - p), p being the learner's points per game, as soon as it loses more often
-        than not. Past selves and the learner itself share what the simple ones leave.
+        A simple rival fades out with p(1 - p), where p is the learner's points per game, as soon as it loses more often
+        than it wins. Past versions and the learner itself share the remaining matches.
         """
         points = np.array([self._standings.expected(name) for name in SIMPLE])
         solved = np.where(points > 0.5, 4 * points * (1 - points), 1.0)
@@ -203,7 +204,7 @@ class ShogiLeague(ShogiMatches):
         return np.append(simple, [PAST * (1 - simple.sum())] * (len(self._entries) - len(SIMPLE)))
 
     def next_rival(self, match: int) -> int:
-        """See ShogiMatches.next_rival: the one who lacks most matches."""
+        """See ShogiMatches.next_rival: the rival that is furthest below its share."""
         others = np.delete(self._rival_of, match)
         shares = self.shares()
         lacking = np.append(shares, 1 - shares.sum()) * self.matches

@@ -1,7 +1,7 @@
-"""Shogi as a batch of matches for self-play: a match that ends is followed by a new one within the same step.
+"""Shogi as a batch of matches for self-play; a finished match is followed by a new one within the same step.
 
-A state is the planes, then the legal moves by their number among the 13,527 actions, −1 where there is none; a decision
-is a place in that list. So nothing is ever as wide as all actions, of which a position allows about a hundred.
+A state is the planes, then the legal moves by their index among the 13,527 actions, −1 for an empty entry. A decision
+is an index into that list. So no array is as wide as all actions, of which a position allows about a hundred.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ MOST_LEGAL = 593  # no position of shogi has more legal moves
 BOARD = PLANES * 81
 NOBODY = -1
 MOST_RANDOM = 24
-SELF_PLAY_MOVES = 240  # a longer game is cut: what two beginners do after that teaches little
+SELF_PLAY_MOVES = 240  # longer games are cut off: what two beginners do after that teaches little
 
 
 class Rival(Protocol):
-    """Somebody who plays against the learner, in several matches at a time."""
+    """An opponent of the learner, in several matches at a time."""
 
     def prepare(self, rng: np.random.Generator) -> None:
-        """Start all matches again; all random draws from here on come from this generator."""
+        """Start all matches again; from here on, all random draws come from this generator."""
         ...
 
     def answer(self, games: Sequence[ShogiGame]) -> Sequence[int | None]:
-        """A legal move in each of these games, None to resign; the games are left as they were."""
+        """A legal move in each of these games, None to resign; the games are not changed."""
         ...
 
     def next_game(self, points: float | None) -> None:
-        """One of its matches is over: the learner's points, 1, 0.5 or 0; None if that says nothing of its strength."""
+        """A match against it ended with these points for the learner: 1, 0.5 or 0; None if it does not count."""
         ...
 
     def snapshot(self) -> Mapping[str, Any]:
@@ -50,7 +50,7 @@ class Rival(Protocol):
         ...
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from a snapshot, in place of `prepare`."""
+        """Continue from a snapshot; called instead of `prepare`."""
         ...
 
 
@@ -62,11 +62,11 @@ class LeagueEntry(NamedTuple):
 
 
 class ShogiMatches(Game):
-    """B matches from the start position. In some of them rivals, if there are any, play the other side.
+    """B matches from the start position. In some of them, rivals play the other side.
 
-    A rival's moves are part of the step: nobody learns from them. The learner changes sides after each game.
-    Rewards are results, and shaped by material for a `discount`. Of the games against rivals `late` parts begin
-    shortly before the end of an earlier one, with the learner in the winner's place.
+    A rival's moves are part of the step: nobody learns from them. The learner changes sides after each game. Rewards
+    are results; with a `discount`, they are also shaped by material. The share `late` of the games against rivals
+    begins shortly before the end of an earlier game, with the learner in the winner's place.
     """
 
     name, players, state_dim, masked = "shogi", 2, BOARD + MOST_LEGAL, True
@@ -84,7 +84,7 @@ class ShogiMatches(Game):
     ) -> None:
         """`rivals` take the first matches, in this order; in the others the learner plays both sides.
 
-        Each match keeps its rival, unless `next_rival` is overridden.
+        Each match keeps its rival unless `next_rival` is overridden.
         """
         super().__init__(matches)
         self._max_moves = max_moves
@@ -113,16 +113,16 @@ class ShogiMatches(Game):
         self._let_rivals_move()
 
     def observe(self, out: NDArray[np.float32]) -> None:
-        """Write the positions and their legal moves (B, S), each as the player to move sees it."""
+        """Write the positions and their legal moves (B, S), each from the view of the player to move."""
         write_states(self.games, out)
 
     def legal(self, out: NDArray[np.bool_]) -> None:
-        """Write which places of the lists are taken (B, A)."""
+        """Write which entries of the lists are in use (B, A)."""
         counts = np.array([len(game.legal_moves) for game in self.games])
         np.less(np.arange(MOST_LEGAL), counts[:, None], out=out)
 
     def to_move(self) -> NDArray[np.int8]:
-        """(B,) whose turn it is: 0 for Black, 1 for White."""
+        """(B,) the player to move: 0 for Black, 1 for White."""
         return np.array([game.board.turn for game in self.games], np.int8)
 
     def step(self, actions: NDArray[np.int64]) -> Step:
@@ -157,7 +157,7 @@ class ShogiMatches(Game):
         return which
 
     def snapshot(self) -> bytes:
-        """See Game.snapshot: the moves of every game, and what rivals and lots go on from."""
+        """See Game.snapshot: the moves of every game, and the state of rivals and random numbers."""
         facts = {
             "rng": self._rng.bit_generator.state,
             "rivals": [dict(entry.rival.snapshot()) for entry in self._entries],
@@ -173,7 +173,7 @@ class ShogiMatches(Game):
             with unpacking():
                 self._take_apart(facts, arrays)
         except GameError as error:
-            raise MatchesDamaged(f"The snapshot holds what is not shogi: {error}") from error
+            raise MatchesDamaged(f"The snapshot is not valid shogi: {error}") from error
         return np.ones(self.matches, np.bool_)
 
     def _take_apart(self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -190,7 +190,7 @@ class ShogiMatches(Game):
         self._rng = generator_of(facts["rng"])
 
     def next_rival(self, match: int) -> int:
-        """Who plays the next game of a match, by place among the rivals; NOBODY: the learner plays both sides."""
+        """The rival for the next game of a match, by index; NOBODY: the learner plays both sides."""
         return int(self._rival_of[match])
 
     def _first_rivals(self) -> NDArray[np.int64]:
@@ -231,18 +231,18 @@ class ShogiMatches(Game):
         return opened(self._rng, int(self._rng.integers(1, MOST_RANDOM + 1)), self._max_moves)
 
     def _finished(self, rival: int, points: float | None) -> None:
-        """A game against a rival is over."""
+        """Tell a rival that a game against it has ended."""
         self._entries[rival].rival.next_game(points)
 
     @staticmethod
     def _points(game: ShogiGame, side: int) -> float | None:
-        """Of a whole game that is over: one that was restarted, or began near its end, does not count."""
+        """The learner's points in a finished game; None for a game that was restarted or began near its end."""
         if game.start != START or game.result is None:
             return None
         return (1 + game.result.for_player(side)) / 2
 
     def _potentials(self) -> NDArray[np.float64]:
-        """(B,) for Black, in the positions as they are; all 0 where rewards are not shaped."""
+        """(B,) the potential of the current positions for Black; all 0 if rewards are not shaped."""
         if self._discount is None:
             return np.zeros(self.matches)
         return potential(material([game.board for game in self.games]))

@@ -1,4 +1,4 @@
-"""Who can play shogi here, and games and matches between them."""
+"""Players of shogi, and games and matches between them."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from understudy.games.shogi.search import Limits, Search, SearchSettings, centip
 
 
 class MoveChoice(NamedTuple):
-    """A move, None to resign, and its value in centipawns for the player, if there is one."""
+    """A move (None to resign) and, if known, its value in centipawns for the player."""
 
     move: int | None
     value: int | None = None
     line: tuple[str, ...] = ()
-    """The moves that the player expects, in USI, its own first."""
+    """The moves that the player expects, in USI, starting with its own."""
     wins: bool = False
-    """The player declares a win, with a king in the opponent's camp."""
+    """Whether the player declares a win, with a king in the opponent's camp."""
 
 
 class ShogiPlayer(Protocol):
-    """Somebody who plays."""
+    """A player of single games."""
 
     name: str
 
     def choose(self, game: ShogiGame) -> MoveChoice:
-        """A legal move in a game that is not over; the game is left as it was."""
+        """Choose a legal move in a game that is not over; the game is not changed."""
         ...
 
 
 class RandomPlayer:
-    """Any legal move, each as likely as the other."""
+    """Plays any legal move, all equally likely."""
 
     name = "random"
 
@@ -57,7 +57,7 @@ class RandomPlayer:
 
 
 class GreedyPlayer:
-    """Mates in one if it can, else takes the most valuable piece, else plays at random."""
+    """Mates in one if it can, otherwise captures the most valuable piece, otherwise plays at random."""
 
     name = "greedy"
 
@@ -75,11 +75,11 @@ class GreedyPlayer:
 
 OPENING_MOVES = 4
 POLICY_TEMPERATURE = 0.5
-"""A policy without search draws its moves, sharper than it learned to: its most probable ones alone go in circles."""
+"""The temperature of a policy without search. Moves are drawn, because the most probable ones alone go in circles."""
 
 
 class PolicyPlayer:
-    """The network without search: its most probable move, or a drawn one with a temperature above 0."""
+    """The network without search: its most probable move or, with a temperature above 0, a drawn one."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class PolicyPlayer:
 
 
 class SearchPlayer:
-    """The network with PUCT search over a fixed number of nodes; with a temperature, moves are drawn by visits."""
+    """The network with PUCT search over a fixed number of nodes. With a temperature, moves are drawn by visits."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ def play(
     max_moves: int = MAX_MOVES,
     moves: Sequence[int] = (),
 ) -> GameRecord:
-    """One game from a position, in which these moves were played already, to its end."""
+    """Play one game to its end, from a position in which these moves were already played."""
     game = played(sfen, moves, max_moves)
     return _play_on(game, (black, white), (None,) * len(moves))
 
@@ -164,7 +164,7 @@ def _play_on(
             break
         if clocks is not None and not clocks.charge(turn, time.perf_counter() - began):
             game.lose(Ending.TIME)
-        elif choice.wins:  # a true declaration ended the game before
+        elif choice.wins:  # a valid declaration would have ended the game earlier
             game.lose(Ending.ILLEGAL_MOVE)
         elif choice.move is None:
             game.resign()
@@ -187,11 +187,11 @@ def play_match(
     decided: Callable[[], bool] = lambda: False,
     on_error: Callable[[IllegalAnswer], None] = lambda _: None,
 ) -> ContestScore:
-    """Play pairs of games with exchanged colours, each pair from a random opening of its own.
+    """Play pairs of games with colours exchanged, each pair from its own random opening.
 
-    With clocks, a move that comes too late loses the game. An illegal answer of an engine loses it too, and is given to
-    `on_error`. The match ends after a pair that makes `decided` true.
-    `on_game` gets each game with its number, from 1 on, as soon as it is over.
+    With clocks, a late move loses the game. So does an illegal answer of an engine, which is passed to `on_error`. The
+    match ends after a pair for which `decided` returns True. `on_game` gets each finished game with its number,
+    starting at 1.
     """
     points: list[float] = []
     first_moves: Sequence[int] = ()
@@ -212,7 +212,7 @@ def play_match(
 
 
 def opening(rng: np.random.Generator, moves: int = OPENING_MOVES) -> list[int]:
-    """Random first moves that do not end the game: engines would play the same game again and again."""
+    """Random first moves that do not end the game; without them, engines would repeat the same game."""
     return opened(rng, moves).moves
 
 

@@ -1,9 +1,9 @@
-"""One game of shogi: cshogi moves the pieces, this file knows when the game is over and who won.
+"""One game of shogi: cshogi moves the pieces; this file decides when the game is over and who won.
 
-A repetition is the fourth occurrence of a position with the same player to move and the same hands. If all moves of
-one player since the first occurrence gave check, that player loses; else it is a draw. A player to move who fulfils
-the declaration rule of 27 points wins. A player without a legal move loses. cshogi's own `is_draw` reports the second
-occurrence already, which suits a search, not a game.
+A repetition is the fourth occurrence of a position with the same player to move and the same hands. If all moves of one
+player since the first occurrence gave check, that player loses; otherwise it is a draw. A player to move who fulfils
+the declaration rule of 27 points wins. A player without a legal move loses. cshogi's own `is_draw` already reports the
+second occurrence, which suits a search, not a game.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Ending(StrEnum):
 
 
 class Result(NamedTuple):
-    """The end of a game. No winner: a draw, or a game that was cut at its maximum of moves."""
+    """The end of a game. No winner: a draw, or a game that was cut off at its maximum number of moves."""
 
     winner: int | None
     ending: Ending
@@ -86,12 +86,12 @@ class ShogiGame:
 
     @property
     def key(self) -> int:
-        """A number for the position; positions with the same pieces, hands and player to move share it."""
+        """A hash of the position; positions with the same pieces, hands and player to move share it."""
         return int(self._keys[-1])
 
     @property
     def occurrences(self) -> int:
-        """How often the position has been on the board, now included."""
+        """How often the position has occurred, including now."""
         return self._counts[self._keys[-1]]
 
     def often(self, times: int) -> list[int]:
@@ -99,7 +99,7 @@ class ShogiGame:
         return [key for key, count in self._counts.items() if count >= times]
 
     def push(self, move: int) -> Result | None:
-        """Play a move that is known to be legal; the result if it ends the game."""
+        """Play a legal move (not checked); returns the result if it ends the game."""
         board = self.board
         board.push(move)
         self.moves.append(move)
@@ -112,7 +112,7 @@ class ShogiGame:
         return self.result
 
     def follow(self, move: int, key: int, in_check: bool) -> None:
-        """Play a move to a position that is known: its key, whether it is check, and that it does not end the game."""
+        """Play a move to a known position: its key, whether it is check, and that it does not end the game."""
         self.board.push(move)
         self.moves.append(move)
         self._keys.append(key)
@@ -172,8 +172,8 @@ class ShogiGame:
         return None
 
     def cycle(self, since: int) -> tuple[int, Result] | None:
-        """Whether the position occurred before, after at least `since` moves: after how many moves the last time, and
-        how a game ends that goes on like this."""
+        """If the position occurred before, after at least `since` moves: the number of moves at its last occurrence,
+        and how a game ends that repeats this cycle. Otherwise −1 and None."""
         if self.occurrences == 1:
             return None
         last = len(self._keys) - 2 - self._keys[-2::-1].index(self._keys[-1])
@@ -181,16 +181,17 @@ class ShogiGame:
 
     def _repetition(self, first: int) -> Result:
         mine, theirs = self._in_check[first + 2 :: 2], self._in_check[first + 1 :: 2]
-        # Entry i tells whether the player to move after i moves is in check: mine are the checks that I suffered.
+        # Entry i says whether the player to move after i moves is in check, so one's own entries are checks by the
+        # opponent.
         if all(mine) != all(theirs):
             return Result(self.turn if all(mine) else 1 - self.turn, Ending.PERPETUAL_CHECK)
         return Result(None, Ending.REPETITION)
 
 
 def game_of_position(text: str, max_moves: int = MAX_MOVES) -> ShogiGame:
-    """The game that a USI position command describes: `startpos` or `sfen …`, then `moves …`; GameError if illegal.
+    """The game of a USI position command: `startpos` or `sfen …`, then `moves …`; GameError if illegal.
 
-    Who sends it decides when a game is over: moves may follow a repetition, or a declaration that was not made.
+    The sender decides when a game is over: moves may follow a repetition, or a declaration that was not made.
     """
     words = text.split()
     if words[:1] == ["position"]:
@@ -204,7 +205,9 @@ def game_of_position(text: str, max_moves: int = MAX_MOVES) -> ShogiGame:
     elif words[:1] == ["sfen"] and len(words) in (4, 5):
         game = ShogiGame(" ".join([*words[1:], "1"][:4]), max_moves)
     else:
-        raise GameError(f"{text!r} is no position; it is `startpos` or `sfen BOARD TURN HANDS NUMBER`, then `moves …`.")
+        raise GameError(
+            f"{text!r} is not a position, which is `startpos` or `sfen BOARD TURN HANDS NUMBER`, then `moves …`."
+        )
     for usi in moves:
         game.push(game.move_of_usi(usi))
     return game
@@ -215,7 +218,7 @@ def played(sfen: str, moves: Sequence[int], max_moves: int) -> ShogiGame:
     game = ShogiGame(sfen, max_moves)
     for move in moves:
         if game.result is not None or move not in game.legal_moves:
-            raise GameError(f"{move} is no legal move in {game.board.sfen()}")
+            raise GameError(f"{move} is not a legal move in {game.board.sfen()}")
         game.push(move)
     return game
 
@@ -246,10 +249,10 @@ def opened(rng: np.random.Generator, moves: int, max_moves: int = MAX_MOVES) -> 
 
 
 def check_sfen(sfen: str) -> None:
-    """Raise GameError unless this is a whole, possible position; cshogi crashes or goes wrong on some that are not."""
+    """Raise GameError unless this is a complete, possible position; on some others, cshogi crashes or misbehaves."""
     match = re.fullmatch(r"([1-9PLNSGBRKplnsgbrk+/]+) ([bw]) (-|(?:[0-9]*[PLNSGBRplnsgbr])+) ([0-9]{1,5})", sfen)
     if not match:
-        raise GameError(f"{sfen!r} is no position in SFEN: board, b or w, hands, number of the move.")
+        raise GameError(f"{sfen!r} is not a position in SFEN: board, b or w, hands, number of the move.")
     counts: dict[str, int] = dict.fromkeys(_PIECES, 0)
     rows = match[1].split("/")
     for row in rows:
@@ -270,7 +273,7 @@ def check_sfen(sfen: str) -> None:
 
 
 def _check_kings(sfen: str, turn: int) -> None:
-    """The player who is not to move must not stand in check: its king could be taken."""
+    """Refuse a position in which the player who is not to move is in check."""
     board = cshogi.Board(sfen)
     board.turn = 1 - turn
     if board.is_check():

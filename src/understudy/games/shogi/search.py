@@ -1,8 +1,8 @@
-"""PUCT (Silver et al. 2017) over the network's policy and value, a few leaves at a time.
+"""PUCT (Silver et al. 2017) with the network's policy and value, a few leaves at a time.
 
 Every node is reached by one path, so that repetitions and the end of a game at its maximum of moves are exact. A
-position that occurred since the root counts as the end that going on like this leads to: a draw, or a loss for the
-player who gave check all the time. The tree is kept for the next position of the same game.
+position that already occurred since the root gets the result of repeating that cycle: a draw, or a loss for the player
+who gave check all the time. The tree is kept for the next position of the same game.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ from understudy.games.shogi.inference import Evaluator
 from understudy.games.shogi.rules import ShogiGame, short_mate
 from understudy.games.shogi.search_tree import LOSS, WIN, Node, back_up, expect_loss, prove
 
-LEAVES = 8  # evaluated together
+LEAVES = 8  # leaves evaluated together
 MOST_NODES = 300_000
-_ROUND_SECONDS = 0.02  # of a search that may be told to stop: how long it takes to hear it
+_ROUND_SECONDS = 0.02  # longest round of a search that may be told to stop: it checks between rounds
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How a search weighs what it finds."""
+    """The parameters of a search."""
 
     exploration: float = 1.5
     first_play: float = 0.2
-    """How much worse than the position a move is thought that was not tried, if the tried ones have all the priors."""
+    """How much worse than its parent an untried move is assumed to be, if the tried moves have all the prior mass."""
     prior_temperature: float = 1.0
     """Above 1, the priors are flatter than the network's policy."""
     draw_value: float = 0.0
-    """What a draw is worth to the player at the root, −1 to 1."""
+    """The value of a draw for the player at the root, −1 to 1."""
     noise: float = 0.0
     """The share of Dirichlet noise in the priors of the root."""
     noise_alpha: float = 0.15
     leaves: int = LEAVES
     most_nodes: int = MOST_NODES
-    """The tree does not grow beyond this: about 1.5 KB each."""
+    """The tree does not grow beyond this; a node takes about 1.5 KB."""
     leaf_mate: Callable[[ShogiGame], int] = short_mate
-    """Of every new position: a move that forces mate, or 0."""
+    """For every new position: a move that forces mate, or 0."""
     root_mate: Callable[[ShogiGame, Limits], Sequence[int]] | None = None
-    """Asked first: the line of a forced mate, or nothing."""
+    """Called first: returns the line of a forced mate, or an empty one."""
     cache: EvaluationCache | None = None
-    """Keeps evaluations for positions that come up again. It goes with one evaluator and one `prior_temperature`."""
+    """Keeps evaluations of positions for later. It must be used with only one evaluator and one `prior_temperature`."""
 
 
 class SearchLine(NamedTuple):
-    """A move at the root, the line that is expected after it, and its value for the player to move."""
+    """A move at the root, the expected line after it, and its value for the player to move."""
 
     moves: tuple[int, ...]
     value: float
@@ -65,27 +65,27 @@ class SearchLine(NamedTuple):
 
     @property
     def move(self) -> int:
-        """The first one."""
+        """The first move of the line."""
         return self.moves[0]
 
 
 class SearchResult(NamedTuple):
-    """What a search found: the move, how good it is for the player to move (−1 to 1), and the line it expects."""
+    """The result of a search: the move, its value for the player to move (−1 to 1), and the expected line."""
 
     move: int
     value: float
     line: tuple[int, ...]
     nodes: int
-    """Looked at in this search."""
+    """Nodes visited in this search."""
     visits: tuple[tuple[int, int], ...]
-    """(move, visits) of all moves; those of earlier searches count."""
+    """(move, visits) for all moves, including visits of earlier searches."""
     lines: tuple[SearchLine, ...] = ()
-    """The best moves, the best first."""
+    """The best moves, best first."""
     mate: bool = False
     """Whether the value is proved, not estimated."""
 
     def drawn(self, temperature: float, rng: np.random.Generator) -> int:
-        """A move drawn by its visits to the power of 1 / temperature; at 0 the best one."""
+        """A move drawn in proportion to its visits to the power of 1 / temperature; at 0, the best move."""
         counts = np.array([visits for _, visits in self.visits], np.float64)
         if temperature <= 0 or self.mate or not counts.any():
             return self.move
@@ -94,15 +94,15 @@ class SearchResult(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """When a search ends: whatever comes first."""
+    """When a search ends: at the first limit that is reached."""
 
     nodes: int | None = None
     deadline: float = math.inf
-    """In the time of `time.monotonic`."""
+    """As a time of `time.monotonic`."""
     stop: threading.Event | None = None
 
     def reached(self, nodes: int, next_seconds: float = 0.0) -> bool:
-        """Whether the search is over after this many nodes, when the next step takes `next_seconds`."""
+        """Whether the search must end after this many nodes, if the next step takes `next_seconds`."""
         return (
             (self.nodes is not None and nodes >= self.nodes)
             or time.monotonic() + next_seconds >= self.deadline
@@ -111,7 +111,7 @@ class Limits(NamedTuple):
 
     @property
     def by_time(self) -> bool:
-        """Whether the search must be ready to end at any time."""
+        """Whether the search must be able to end at any time."""
         return self.stop is not None or self.deadline < math.inf
 
 
@@ -123,7 +123,7 @@ class _Leaf(NamedTuple):
 
 
 class Search:
-    """Thinks about positions with an evaluator."""
+    """Searches positions with an evaluator."""
 
     def __init__(
         self,
@@ -138,9 +138,9 @@ class Search:
         self.forget()
 
     def forget(self) -> None:
-        """Drop what is kept of earlier searches."""
+        """Drop the tree of earlier searches."""
         self._root: Node | None = None
-        self._game: tuple[str, int, int] = ("", 0, 0)  # start, maximum of moves, the player at the root
+        self._game: tuple[str, int, int] = ("", 0, 0)  # start position, maximum of moves, player at the root
         self._moves: list[int] = []
 
     def think(
@@ -154,8 +154,8 @@ class Search:
     ) -> SearchResult:
         """Search a position that has a legal move. The game is unchanged when this returns or raises.
 
-        The root is always evaluated, so that there is a move however short the time was. `lines` is the number of moves
-        in the result; `on_progress` gets the result so far every `every` seconds.
+        The root is always evaluated, so there is always a move, however short the time. `lines` is the number of moves
+        in the result; `on_progress` gets the current result every `every` seconds.
         """
         if mate := self._mate(game, limits):
             return SearchResult(mate[0], 1.0, mate, 1, ((mate[0], 1),), (SearchLine(mate, 1.0, 1, True),), mate=True)
@@ -168,7 +168,7 @@ class Search:
                 done = self._round(game, root, room if limits.nodes is None else min(room, limits.nodes - nodes))
                 nodes += done
                 now = time.monotonic()
-                slowest = max(slowest, now - begun)  # a large network must not begin what it cannot end in time
+                slowest = max(slowest, now - begun)  # do not start a round that a large network cannot finish in time
                 if limits.by_time and done:
                     room = max(1, min(len(self._planes), int(_ROUND_SECONDS * done / (now - begun + 1e-9))))
                 if on_progress is not None and now - told > every:
@@ -176,7 +176,7 @@ class Search:
                     on_progress(_result(root, nodes, lines))
         except BaseException:
             _return_to(depth, game)
-            self.forget()  # visits that wait for a value would stay losses
+            self.forget()  # otherwise visits that wait for a value would stay counted as losses
             raise
         return _result(root, nodes, lines)
 
@@ -187,7 +187,7 @@ class Search:
         return (move,) if move else ()
 
     def _find_root(self, game: ShogiGame) -> tuple[Node, int]:
-        """The node of this position, from the last tree if it is in it; and how many positions were evaluated."""
+        """The node of this position, from the last tree if it is there; and the number of evaluated positions."""
         identity, known = (game.start, game.max_moves, game.turn if self.settings.draw_value else 0), len(self._moves)
         node = self._root if identity == self._game and game.moves[:known] == self._moves else None
         for move in game.moves[known:]:
@@ -219,14 +219,14 @@ class Search:
         root.next_prior = float(root.priors[tried]) if tried < count else -1.0
 
     def _round(self, game: ShogiGame, root: Node, room: int) -> int:
-        """Walk to up to `room` leaves, evaluate them together and back their values up; how many there were."""
+        """Walk to up to `room` leaves, evaluate them together and back up their values; returns how many there were."""
         leaves: list[_Leaf] = []
         waiting: set[int] = set()
         known, depth, turn = 0, len(game.moves), game.turn
         while known + len(leaves) < room:
             path = self._walk(root, game)
             end = path[-1]
-            if id(end) in waiting:  # the same leaf again: nothing new to learn before it is evaluated
+            if id(end) in waiting:  # the same leaf again, which is not evaluated yet
                 _return_to(depth, game)
                 break
             if end.known is None or 0 <= end.cycle < depth:  # a position before the root may occur once more
@@ -247,7 +247,7 @@ class Search:
         return known + len(leaves)
 
     def _walk(self, root: Node, game: ShogiGame) -> list[Node]:
-        """Choose a path to a node that is decided, or was not evaluated yet, and play all of its moves but the last."""
+        """Choose a path to a decided or unevaluated node, and play all of its moves except the last."""
         exploration, first_play = self.settings.exploration, self.settings.first_play
         node, path = root, [root]
         while True:
@@ -258,7 +258,7 @@ class Search:
             game.follow(node.move, node.key, node.in_check)
 
     def _settle(self, game: ShogiGame, path: list[Node], depth: int, turn: int) -> None:
-        """Play the last move of a path, and note what the rules say of the position there."""
+        """Play the last move of a path, and note the result there if the rules decide it."""
         node = path[-1]
         game.push(node.move)
         node.key, node.in_check, node.known, node.cycle = game.key, game.in_check, None, -1
@@ -275,7 +275,7 @@ class Search:
             prove(path, WIN if node.known > 0 else LOSS)
 
     def _expand(self, leaves: list[_Leaf], turn: int) -> None:
-        """Ask the network about leaves; `turn` is the player at the root."""
+        """Evaluate leaves with the network; `turn` is the player at the root."""
         if not leaves:
             return
         logits, wdl = self.evaluate(self._planes[: len(leaves)])
@@ -287,7 +287,7 @@ class Search:
                 cache.put(leaf.key, Judgement(leaf.moves, priors, tuple(chances)))
 
     def _recall(self, game: ShogiGame, path: list[Node], turn: int) -> bool:
-        """Whether the network was asked about this position before; then its answer is backed up."""
+        """If the evaluation of this position is cached, back it up; returns whether it was."""
         found = None if self.settings.cache is None else self.settings.cache.get(game)
         if found is None:
             return False
@@ -296,7 +296,7 @@ class Search:
         return True
 
     def _value(self, wdl: Sequence[float], at_root: bool) -> float:
-        """What chances are worth to the player who has them; `at_root`: it is the player at the root."""
+        """The value of win, draw and loss probabilities for their player; `at_root`: it is the player at the root."""
         draw = self.settings.draw_value
         return wdl[0] - wdl[2] + (draw if at_root else -draw) * wdl[1]
 
@@ -314,7 +314,7 @@ class Search:
 
 
 def centipawns(value: float) -> int:
-    """A value from −1 to 1 on the scale that shogi programs show, where 600 is a chance of 73 %."""
+    """A value from −1 to 1 on the scale of shogi programs, where 600 is a winning chance of 73 %."""
     chance = min(max((value + 1) / 2, 1e-4), 1 - 1e-4)
     return round(600 * math.log(chance / (1 - chance)))
 
