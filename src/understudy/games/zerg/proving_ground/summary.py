@@ -9,7 +9,6 @@ import numpy as np
 from s2clientprotocol import error_pb2
 
 from understudy.games.zerg.proving_ground.match import Recorder
-from understudy.games.zerg.proving_ground.rules import KINDS
 from understudy.games.zerg.proving_ground.simulation import Simulation
 from understudy.games.zerg.proving_ground.state import SLOTS
 from understudy.games.zerg.proving_ground.unit_data import abilities, unit_types
@@ -32,6 +31,7 @@ class Census:
     def __post_init__(self) -> None:
         self._generation = np.zeros(SLOTS, np.int64)
         self._kind = np.zeros(SLOTS, np.int64)
+        self._known: set[tuple[int, int, int]] = set()  # slot, generation, kind: nobody is made twice
         self._failures = -1  # no step seen yet
 
     def __call__(self, game: Simulation) -> None:
@@ -41,9 +41,11 @@ class Census:
         first, self._failures = self._failures < 0, max(self._failures, 0)
         new = there & ((state["generation"] != self._generation) | (state["kind"] != self._kind))
         if new.any():
-            counts = np.bincount(state["kind"][new], minlength=KINDS)
+            columns = (np.flatnonzero(new), state["generation"][new], state["kind"][new])
+            units = set(zip(*(column.tolist() for column in columns), strict=True)) - self._known
+            self._known |= units
             if not first:  # units present at the start were not made
-                self.made.update({int(k): int(counts[k]) for k in np.flatnonzero(counts)})
+                self.made.update(kind for _, _, kind in units)
             self._generation[new], self._kind[new] = state["generation"][new], state["kind"][new]
         total = int(state["failures"])
         for number in range(max(self._failures, total - FAILURES), total):
