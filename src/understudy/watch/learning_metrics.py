@@ -178,9 +178,10 @@ LEARNING_METRICS: tuple[Metric, ...] = (
         "",
         "learning",
         "Adam's learning rate in the update: training.learning_rate, times what is left of it by "
-        "training.learning_rate_half_life, times a factor from 0.03 to 1 that adjusts itself. The factor falls slowly, and "
-        "fast when the KL limit ends updates after very few gradient steps; it rises while successive updates agree or "
-        "games go worse than expected. Where advantages are below 5 % of their largest size, the rate is smaller still.",
+        "training.learning_rate_half_life, times a factor from 0.03 to 1 that adjusts itself. The factor falls slowly, "
+        "and fast when the KL limit ends updates after very few gradient steps; it rises while successive updates "
+        "agree or games go worse than expected. Where advantages are below 5 % of their largest size, the rate is "
+        "smaller still.",
         "Between 3 % of training.learning_rate (0.0006) and all of it; much less once a game is solved.",
         "At 3 % from the beginning: even small steps move the policy far. Lower training.learning_rate.",
     ),
