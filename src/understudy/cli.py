@@ -29,6 +29,7 @@ from understudy.flags import (
 )
 from understudy.games.spec import registered_games, resolve
 from understudy.learner import commands as learner
+from understudy.machine.home import have_a_home
 from understudy.machine.priority import ONE_BLAS_THREAD
 from understudy.machine.signals import clean_up_on_end_signals
 from understudy.parallel import commands as parallel
@@ -49,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for variable, threads in ONE_BLAS_THREAD.items():  # before NumPy is imported
         os.environ.setdefault(variable, threads)
     print_anywhere()
+    have_a_home()
     logging.basicConfig(format="[%(levelname)s] %(message)s", level=logging.INFO)
     given = list(sys.argv[1:] if arguments is None else arguments)
     return exit_code(lambda: _run(given))

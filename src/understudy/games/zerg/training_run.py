@@ -26,6 +26,7 @@ from understudy.games.zerg.run_options import parse_options
 from understudy.learner.last_evaluation import compare_with_first
 from understudy.learner.process import BackgroundParallelLearner
 from understudy.learner.reports import statistics_table
+from understudy.machine.home import have_a_home
 from understudy.machine.signals import interrupt_on_end_signals
 from understudy.rundir import RunDir
 
@@ -43,6 +44,7 @@ _BAR = 10
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a training session; the exit code is 0 after a normal end, 1 after too many crashes."""
     print_anywhere()
+    have_a_home()
     try:
         return TrainingRun(parse_options(arguments), interrupt_on_end_signals()).run()
     except UnderstudyError as error:
