@@ -644,3 +644,12 @@ def test_a_loop_that_hangs_shows_and_ends_when_it_is_asked_to(run: RunDir) -> No
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 1
     assert "has hung for" in out
+
+
+@posix_only
+def test_a_slow_pass_is_no_hang_where_all_games_are_to_be_learned(run: RunDir) -> None:
+    slow = HANGING.replace("time.sleep(600)", "time.sleep(2.5) or True").replace(
+        "sys.argv[1]]", 'sys.argv[1], "--once"]'
+    )
+    done = subprocess.run([sys.executable, "-c", slow, str(run.root)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -49,6 +49,7 @@ _FINISH_SECONDS = 1.0  # at a time, for archiving a surplus or salvaging games
 _ROOM_SECONDS = 5.0  # between two checks of the buffer's size
 _ROOM_SHARE = 50  # a check of a very full buffer may take at most a fiftieth of the time
 _HANGS_SECONDS = 30.0  # without a turn of the loop, after a request to stop
+_DRAIN_PATIENCE = 10  # times as long if nobody waits for the end: a very busy machine may be this slow
 _TROUBLE_SECONDS = 5.0  # between two tries when the disk is full or missing
 
 
@@ -127,7 +128,8 @@ class LearnerLoop:
     def _beat(self, request: StopRequest) -> None:
         """Called once a second in another thread. A loop that hangs cannot end by itself; killing it loses nothing."""
         self._board.beat()
-        if request.event.is_set() and self._board.loop_seconds > _HANGS_SECONDS:
+        patience = _HANGS_SECONDS * (_DRAIN_PATIENCE if request.drain else 1)
+        if request.event.is_set() and self._board.loop_seconds > patience:
             self._log.say(f"The learner has hung for {self._board.loop_seconds:.0f} s and is ended. Nothing is lost.")
             os._exit(1)
 
