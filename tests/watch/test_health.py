@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from game_files import make_episode, put_game
+from understudy import RLAgent
 from understudy.experience.episode import file_name, write_episode
 from understudy.rundir import RunDir
 from understudy.watch.health import Health, judge
@@ -241,6 +242,17 @@ def test_an_empty_folder_lacks_nothing_and_says_how_to_begin(tmp_path: Path) -> 
     found = health(RunDir.at(tmp_path))
     assert (found.light, found.phase.word, names(found)) == ("grey", "not started", [])
     assert "Start a bot with this run: `python run_with_training.py" in found.sentence
+
+
+def test_a_run_whose_bot_learns_without_a_learner_has_started(tmp_path: Path) -> None:
+    run = RunDir.at(tmp_path)
+    with RLAgent(2, ("left", "right"), run_dir=tmp_path, seed=0) as agent:
+        agent.select_action([0, 1])
+        assert health(run).phase.word == "running"
+        agent.end_episode("Victory")
+    found = health(run)
+    assert (found.light, found.phase.word, names(found)) == ("grey", "finished", [])
+    assert "Start the bot again" in found.sentence
 
 
 def test_a_directory_that_is_not_there_is_red_and_says_how_to_begin(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from understudy.run.state import Activity
 from understudy.run.status import FRESH_SECONDS
 from understudy.watch import file_checks, place_checks
 from understudy.watch.formats import duration
+from understudy.watch.phase import NO_GAMES_SECONDS
 from understudy.watch.snapshot import RunSnapshot
 from understudy.watch.trouble import Trouble
 
-NO_GAMES_SECONDS = 600.0
 STALLED_SECONDS = 120.0
 HANGS_SECONDS = 12.0
 LONG_STEP_SECONDS = 120.0  # one step of training, on a slow machine
@@ -137,7 +137,7 @@ def how_to_start(seen: RunSnapshot) -> str:
         if argument.startswith(str(seen.run_dir)):  # the folder of its own versions, which it finds without an argument
             game = name
         return f"Start it again: `understudy selfplay {game} --run-dir {seen.run_dir}`."
-    if not seen.learner.seen and not seen.buffer.count:
+    if not seen.learner.seen and seen.last_game_at is None and not seen.buffer.count:
         return f"Start a bot with this run: `python run_with_training.py --run-dir {seen.run_dir}`."
     return f"Start the bot again, or learn without it: `understudy learn {seen.run_dir}`."
 

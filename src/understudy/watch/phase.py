@@ -12,6 +12,9 @@ from understudy.run.state import Activity, RunState
 from understudy.watch.formats import duration
 from understudy.watch.snapshot import RunSnapshot
 
+NO_GAMES_SECONDS = 600.0
+"""After this long without a move, no bot is expected to be playing."""
+
 Word = Literal["not started", "running", "waiting", "paused", "finished", "failed"]
 
 
@@ -36,7 +39,7 @@ def phase_of(seen: RunSnapshot) -> Phase:
     """The phase of a run, from one snapshot."""
     learner = seen.learner
     if not learner.seen:
-        return Phase("not started")
+        return _of_bot_alone(seen)
     state = RunState.parse(learner.state) or RunState(Activity.RUNNING)
     if not learner.alive:
         return Phase("finished" if state.activity is Activity.STOPPED else "failed", since=learner.heartbeat)
@@ -55,6 +58,13 @@ _WAITS = {
     Activity.GAME_FIRST: "for the game, which needs the machine",
     Activity.TROUBLE: "after an error",
 }
+
+
+def _of_bot_alone(seen: RunSnapshot) -> Phase:
+    """The phase of a run without a learner: there the bot learns from its own games."""
+    if seen.last_move_at is not None and seen.at - seen.last_move_at < NO_GAMES_SECONDS:  # else the bot died in a game
+        return Phase("running")
+    return Phase("not started") if seen.last_game_at is None else Phase("finished", since=seen.last_game_at)
 
 
 def _without_games(seen: RunSnapshot) -> bool:

@@ -199,7 +199,7 @@ def test_a_snapshot_with_an_illegal_move_is_refused() -> None:
     matches = ShogiMatches(1)
     matches.reset(np.random.SeedSequence(0))
     matches.games[0].moves.append(1)
-    with pytest.raises(MatchesDamaged, match="not shogi"):
+    with pytest.raises(MatchesDamaged, match="not valid shogi"):
         ShogiMatches(1).restore(matches.snapshot())
 
 
