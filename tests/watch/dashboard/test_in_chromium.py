@@ -373,7 +373,7 @@ def test_self_play_without_games_on_disk_says_where_its_results_are(browser: Bro
         assert page.evaluate("document.documentElement.scrollWidth") == 390  # long names are broken
         assert f"understudy selfplay drift --run-dir {run.root}" in page.text("[data-health]")
         assert page.text("[data-progress] .stage") == on_stage["sentence"]
-        assert "Self-play logs requests and trouble" in page.text()
+        assert "Self-play logs requests and problems" in page.text()
         page.go(f"{address}/run/alone/results")
         page.wait_for_text("It appears when a version is evaluated")
         assert page.evaluate("document.querySelector('.empty [data-copy]').dataset.copy") == (
