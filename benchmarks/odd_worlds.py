@@ -23,7 +23,7 @@ def one_hot(place: int, size: int) -> Any:
     return np.eye(size, dtype=np.float32)[place]
 
 
-class World(gymnasium.Env[Any, Any]):
+class OddWorld(gymnasium.Env[Any, Any]):
     """What all have in common: `time`, and a first observation by `begin`."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - as declared by Gymnasium
@@ -57,7 +57,7 @@ class World(gymnasium.Env[Any, Any]):
         return self.time + 1 >= self.length
 
 
-class Delayed(World):
+class Delayed(OddWorld):
     """Name the cue, 200 times; all that was earned is paid after the last decision."""
 
     length = 200
@@ -77,7 +77,7 @@ class Delayed(World):
         return self.after(self.earned if self.last else 0.0, over=self.last)
 
 
-class HeavyTailed(World):
+class HeavyTailed(OddWorld):
     """The right action pays 1; every reward has noise of Student's t with 1.5 degrees of freedom: infinite variance."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class HeavyTailed(World):
         return self.after(right + float(self.np_random.standard_t(1.5)), over=self.last)
 
 
-class Maze(World):
+class Maze(OddWorld):
     """8 × 8 places, walls, a reward of 1 at the goal and nothing else; the way takes 14 steps."""
 
     length = 100
@@ -115,7 +115,7 @@ class Maze(World):
         return self.after(over, over=over, cut=self.last)
 
 
-class Hidden(World):
+class Hidden(OddWorld):
     """CartPole without velocities; the last two positions are shown. Cut after 300 decisions."""
 
     length = 300
@@ -137,7 +137,7 @@ class Hidden(World):
         return self.after(reward, over=over, cut=self.last)
 
 
-class Wide(World):
+class Wide(OddWorld):
     """1,000 features, of which 3 matter; games of one decision."""
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ class Wide(World):
         return self.after(int(action) == int(np.argmax([x, y, z, -(x + y + z) / 3])), over=True)
 
 
-class Moving(World):
+class Moving(OddWorld):
     """Five cues with one right action each; all of them change after every 50,000 decisions in this process."""
 
     made = 0
@@ -170,7 +170,7 @@ class Moving(World):
         return self.after(right, over=self.last)
 
 
-class Masked(World):
+class Masked(OddWorld):
     """50 actions, 8 of them legal; the one nearest to the target pays most, an illegal one costs 0.5."""
 
     def __init__(self) -> None:
@@ -190,7 +190,7 @@ class Masked(World):
         return self.after(reward, over=self.last)
 
 
-class Constants(World):
+class Constants(OddWorld):
     """Steer a point to 0. Five of eight features are constants, one of them 10⁶, and one is shown twice."""
 
     length = 60
@@ -210,7 +210,7 @@ class Constants(World):
         return self.after(-abs(self.x), cut=self.last)
 
 
-class Negative(World):
+class Negative(OddWorld):
     """A windy 6 × 6 grid with holes: −1 a step, −10 in a hole. `MultiBinary` observations."""
 
     length = 150
@@ -233,7 +233,7 @@ class Negative(World):
         return self.after(-10 if self.place in self.holes else -1, over=over, cut=self.last)
 
 
-class Endless(World):
+class Endless(OddWorld):
     """Keep a drifting level near 0. No game ends; each is cut after 5,000 decisions."""
 
     length = 5_000
@@ -253,7 +253,7 @@ class Endless(World):
         return self.after(abs(self.level) < 0.3, cut=self.last)
 
 
-class Cards(World):
+class Cards(OddWorld):
     """Which of five cards is the highest? `MultiDiscrete` observations; games of one decision."""
 
     def __init__(self) -> None:
@@ -267,7 +267,7 @@ class Cards(World):
         return self.after(self.hand[int(action)] == self.hand.max(), over=True)
 
 
-class Lock(World):
+class Lock(OddWorld):
     """Eight of ten actions do nothing. The others open a lock of eight steps, or close it again; 1 when it is open."""
 
     length = 200
@@ -289,7 +289,7 @@ class Lock(World):
         return self.after(over - 0.01, over=over, cut=self.last)
 
 
-class Xor(World):
+class Xor(OddWorld):
     """The sign of the product of two features decides, ten others are noise; actions begin at 5. Pays 1 or −1."""
 
     length = 15
@@ -307,7 +307,7 @@ class Xor(World):
         return self.after(1 if right else -1, over=self.last)
 
 
-class Jackpot(World):
+class Jackpot(OddWorld):
     """One action pays 0.2; the other 100 in 2 % of the cases and else −1, which is 1.02 in the mean."""
 
     length = 10
@@ -323,7 +323,7 @@ class Jackpot(World):
         return self.after(paid if int(action) else 0.2, over=self.last)
 
 
-class Corridor(World):
+class Corridor(OddWorld):
     """0.3 is three steps away on one side, 1 twelve steps away on the other; either ends the game."""
 
     length = 80
@@ -342,7 +342,7 @@ class Corridor(World):
         return self.after({0: 0.3, 15: 1.0}.get(self.place, 0.0), over=self.place in (0, 15), cut=self.last)
 
 
-class Noise(World):
+class Noise(OddWorld):
     """Actions do nothing, rewards are noise: there is nothing to learn."""
 
     length = 100

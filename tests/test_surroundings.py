@@ -263,9 +263,10 @@ def test_a_monitor_that_tries_the_lock_for_a_moment_keeps_no_learner_out(run: Ru
         assert not lock.held
 
 
-def test_a_worker_whose_memory_is_gone_ends_without_a_traceback() -> None:
+def test_a_worker_whose_memory_is_gone_ends_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     spec = SimpleNamespace(plan=SimpleNamespace(nbytes=1), segment="understudy_0000000000000000")
     run_worker(spec, None)  # type: ignore[arg-type]
+    assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -169,10 +169,7 @@ class Trainer:
         new = batch.new
         limit = kl_limit(settings.target_kl, len(batch.actions[new]), self.adjusted.agreement)
         before = self.network.parameters.copy()
-        # Adam's steps do not depend on the size of gradients. Those of nothing but noise must not be as long as others.
-        rate = self.adjusted.rate * self.values.loudness
-        self.adam.learning_rate = rate * decayed(settings.learning_rate, settings.learning_rate_half_life, self.games)
-        weights = Weights(settings.value_coefficient, settings.entropy_coefficient * rate)
+        weights = self._set_step_size()
         meter = SignalMeter()
         passes = self._passes.run(
             samples,
@@ -210,6 +207,15 @@ class Trainer:
         )
         self._count(batch)
         return stats
+
+    def _set_step_size(self) -> Weights:
+        """Set Adam's learning rate for this update, and return the weights of the objective.
+
+        Adam's steps do not depend on the size of gradients. Those of nothing but noise must not be as long as others.
+        """
+        settings, rate = self.settings, self.adjusted.rate * self.values.loudness
+        self.adam.learning_rate = rate * decayed(settings.learning_rate, settings.learning_rate_half_life, self.games)
+        return Weights(settings.value_coefficient, settings.entropy_coefficient * rate)
 
     def _count(self, batch: Batch) -> None:
         self.updates += 1
